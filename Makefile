@@ -1,0 +1,45 @@
+# `make serve` and `make test` do all the set-up by themselves; `make install` does just the set-up.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/installed
+
+.PHONY: install serve test check bench lock clean
+
+install: $(STAMP)
+
+# pip compiles bytecode as it installs, so that the first start does not.
+$(STAMP): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Memex needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo "Python's venv module is missing (Debian: apt-get install python3-venv)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m compileall -q src
+	@touch $@
+
+serve: $(STAMP)
+	$(BIN)/memex serve
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	PYTHON=$(BIN)/python sh tests/packaging.sh
+
+bench: $(STAMP)
+	$(BIN)/python -m memex.evals.bench
+
+# Needs uv. No index address is written, so the lock works with any mirror.
+lock:
+	uv pip compile pyproject.toml --extra embedded --group dev --universal --generate-hashes \
+	  --no-emit-index-url --no-header --quiet --upgrade --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""What the models read: one Markdown file a prompt."""

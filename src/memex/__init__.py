@@ -1,0 +1,1 @@
+"""Memex: memory for AI agents, kept as Markdown files in Postgres with full revisions."""

@@ -1,0 +1,1 @@
+"""The HTTP surface: parse, call the service, render."""

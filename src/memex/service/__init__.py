@@ -1,0 +1,1 @@
+"""What a caller may ask of Memex, one module a noun."""

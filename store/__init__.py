@@ -1,0 +1,1 @@
+"""What remembers: memory operations and their SQL."""

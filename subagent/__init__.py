@@ -1,0 +1,1 @@
+"""What decides: one request in, memory operations out."""
