@@ -1,0 +1,1 @@
+"""Every environment variable, in one frozen class, read once at start."""

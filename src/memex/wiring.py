@@ -1,0 +1,1 @@
+"""Settings in, a running Service out; closes what it opened."""
