@@ -72,14 +72,18 @@ class PhysicalPathForbidden(InvalidPath):
     """A path that tries to name a user or a tenant."""
 
     code = "PHYSICAL_PATH_FORBIDDEN"
-    default_hint = "A path never names a user or tenant: write user/…; the key and the context say whose it is."
+    default_hint = (
+        "A path never names a user or tenant: write user/…; the key and the context say whose it is."
+    )
 
 
 class Unauthenticated(Refused):
     """No key, or one that is unknown or revoked."""
 
     code = "UNAUTHENTICATED"
-    default_hint = "Send a valid key as `Authorization: Bearer …`; make one with `memex keys create --role agent`."
+    default_hint = (
+        "Send a valid key as `Authorization: Bearer …`; make one with `memex keys create --role agent`."
+    )
 
 
 class Forbidden(Refused):
@@ -149,7 +153,9 @@ class FileExists(Conflict):
     """A file already stands at the path."""
 
     code = "FILE_EXISTS"
-    default_hint = "Send base_version to replace that version, overwrite: true to replace whatever is there, or use another path."
+    default_hint = (
+        "Send base_version to replace that version, overwrite: true to replace any, or use another path."
+    )
 
 
 class ToolCallConflict(Conflict):
