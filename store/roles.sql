@@ -1,0 +1,47 @@
+-- The two roles that every request acts as, and what each may do. Run after the migrations, each time, because
+-- roles belong to the whole server: another database may be making them at the same moment.
+do $$
+declare
+  name text;
+begin
+  foreach name in array array['memex_agent', 'memex_admin'] loop
+    if not exists (select from pg_roles where rolname = name) then
+      begin
+        execute format('create role %I nologin', name);
+      exception
+        when duplicate_object or unique_violation then null;  -- another database was first
+        when insufficient_privilege then return;              -- FORCE binds the owner instead
+      end;
+    end if;
+    if not pg_has_role(current_user, name, 'member') or current_setting('is_superuser') = 'off' then
+      begin
+        execute format('grant %I to current_user', name);
+      exception
+        when insufficient_privilege then null;
+      end;
+    end if;
+  end loop;
+end
+$$;
+
+do $$
+begin
+  if not exists (select from pg_roles where rolname = 'memex_agent')
+     or not exists (select from pg_roles where rolname = 'memex_admin') then
+    return;
+  end if;
+  execute format('grant usage on schema public to memex_agent, memex_admin');
+
+  grant select on scope, scope_stat, revision, link, chunk, posting, operation, prompt to memex_agent, memex_admin;
+  grant insert on revision, link, chunk, posting, operation, prompt to memex_agent, memex_admin;
+  grant update (rev, last_at) on scope to memex_agent, memex_admin;
+  grant update on scope_stat, chunk, posting to memex_agent, memex_admin;
+  grant update (rev_end) on revision to memex_agent, memex_admin;   -- history cannot be rewritten
+  grant delete on link, chunk, posting to memex_agent, memex_admin;
+
+  grant select on tenant, project_member to memex_admin;
+  grant insert, delete on project_member to memex_admin;
+  grant insert on scope, scope_stat to memex_admin;
+  grant update (closed_at) on scope to memex_admin;
+end
+$$;
