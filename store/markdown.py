@@ -1,0 +1,254 @@
+"""Structure of a Markdown text: front matter, headings, fences and top-level blocks, by offset.
+
+Every offset counts code points of the original text, whatever its line endings. Pure functions.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from itertools import islice
+
+import yaml
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+MAX_FRONT_MATTER_CHARS = 64 * 1024
+MAX_TITLE_CHARS = 300
+MAX_TAGS = 100
+MAX_TAG_CHARS = 100
+MAX_ALIASES = 20
+
+# Thirty levels of lists are more than anyone writes; what is nested deeper belongs to its block unread.
+_MAX_NESTING = 60
+_MAX_YAML_DEPTH = 16
+
+_BLOCKS = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING, "inline_definitions": True}).enable("table")
+_BLOCKS.core.ruler.enableOnly(["normalize", "block"])
+_INLINE = MarkdownIt("commonmark").enable("strikethrough")
+for _parser in (_BLOCKS, _INLINE):
+    _parser.parse("x")  # compiles its rules, which two threads must not do at once
+_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_FRONT_MATTER = re.compile(r"---[ \t]*(?:\r\n?|\n)(.*?)(?<=[\r\n])---[ \t]*(?:\r\n?|\n|\Z)", re.DOTALL)
+_FIELD_NAME = re.compile(r"[A-Za-z][\w-]*")
+_MARKUP = re.compile(r"[\\`*_~\[\]<>&]")
+_WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
+# Control characters, line separators, bidirectional overrides and lone surrogates.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_YAML_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_DATE = re.compile(r"(?<!\d)(\d{4})([-._])(\d{2})\2(\d{2})(?!\d)")
+
+FieldValue = str | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A top-level heading; `title` is plain text, the span covers its lines with their endings."""
+
+    level: int
+    title: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A top-level block; `kind` is markdown-it's name, such as `paragraph`, `bullet_list` or `fence`."""
+
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a Markdown text is made of; spans are in order, and blank lines may stand between them.
+
+    `front_matter` holds the top-level scalars, as written, and lists of scalars. `fences` are all fenced
+    code blocks, those inside lists and quotes too, by whole lines.
+    """
+
+    front_matter: Mapping[str, FieldValue]
+    body_start: int
+    headings: tuple[Heading, ...]
+    fences: tuple[tuple[int, int], ...]
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a file says of itself: printable, bounded; `date` is `YYYY-MM-DD`."""
+
+    title: str
+    tags: tuple[str, ...]
+    date: str | None
+    aliases: tuple[str, ...]
+
+
+def parse(text: str) -> Document:
+    """Return the block structure of `text`; total, and linear in its length."""
+    front_matter, body_start = _front_matter(text)
+    body = text[body_start:]
+    line_starts = [body_start, *(body_start + match.end() for match in _LINE_END.finditer(body))]
+    if line_starts[-1] != len(text):
+        line_starts.append(len(text))
+
+    def span(lines: Sequence[int]) -> tuple[int, int]:
+        return line_starts[lines[0]], line_starts[lines[1]]
+
+    headings: list[Heading] = []
+    fences: list[tuple[int, int]] = []
+    blocks: list[Block] = []
+    tokens = _BLOCKS.parse(body)
+    for index, token in enumerate(tokens):
+        if token.map is None:
+            continue
+        if token.type == "fence":
+            fences.append(span(token.map))
+        if token.level == 0 and token.type != "inline":
+            block = Block(token.type.removesuffix("_open"), *span(token.map))
+            blocks.append(block)
+            if block.kind == "heading":
+                title = plain_title(tokens[index + 1].content)
+                headings.append(Heading(int(token.tag[1:]), title, block.start, block.end))
+    return Document(front_matter, body_start, tuple(headings), tuple(fences), tuple(blocks))
+
+
+def section(document: Document, heading: Heading, text_length: int) -> tuple[int, int]:
+    """Return the span of `heading` with its subsections: up to the next of the same or a higher level."""
+    following = (h.start for h in document.headings if h.start > heading.start and h.level <= heading.level)
+    return heading.start, next(following, text_length)
+
+
+def describe(path: str, source: str | Document) -> Description:
+    """Return title, tags, date and aliases of the file at `path`.
+
+    The title is the front matter's, else the first heading of level 1, else the file's name; the date is
+    the front matter's `date`, `created` or `updated`, else the one in the file's name.
+    """
+    document = parse(source) if isinstance(source, str) else source
+    fields = {name.lower(): value for name, value in document.front_matter.items()}
+    name = file_name(path)
+    titles = [
+        *_items(fields.get("title"))[:1],
+        *(heading.title for heading in document.headings if heading.level == 1),
+        name,
+    ]
+    dates = [
+        *_items(fields.get("date")),
+        *_items(fields.get("created")),
+        *_items(fields.get("updated")),
+        name,
+    ]
+    tags = _items(fields.get("tags") or fields.get("tag"), separator=r"[,\s]+")
+    aliases = _items(fields.get("aliases") or fields.get("alias"), separator=",")
+    return Description(
+        title=next(filter(None, (_printable(title, MAX_TITLE_CHARS) for title in titles)), ""),
+        tags=_distinct((tag.lstrip("#") for tag in tags), MAX_TAGS, MAX_TAG_CHARS),
+        date=next(filter(None, (_date(value) for value in dates)), None),
+        aliases=_distinct(aliases, MAX_ALIASES, MAX_TITLE_CHARS),
+    )
+
+
+def file_name(path: str) -> str:
+    """Return the last segment of `path` without `.md`; dots inside it are kept."""
+    name = path.rpartition("/")[2]
+    return name[:-3] if name.lower().endswith(".md") and len(name) > 3 else name
+
+
+def plain_title(markdown: str) -> str:
+    """Return inline Markdown as text on one line: markup reduced, unprintable characters cut, bounded."""
+    # A title is short; what follows must not cost an inline parse of a mebibyte.
+    markdown = markdown[: 4 * MAX_TITLE_CHARS]
+    if _MARKUP.search(markdown):
+        inline = _INLINE.parseInline(_WIKI_LINK.sub(r"\1", markdown))[0]
+        markdown = "".join(map(_text, inline.children or ()))
+    return _printable(markdown, MAX_TITLE_CHARS)
+
+
+def _text(token: Token) -> str:
+    if token.type in {"softbreak", "hardbreak"}:
+        return " "
+    return token.content if token.type in {"text", "code_inline", "image"} else ""
+
+
+def _front_matter(text: str) -> tuple[dict[str, FieldValue], int]:
+    """Return the fields between `---` lines at the very start, and where the body begins after them."""
+    start = 1 if text.startswith("\ufeff") else 0
+    match = _FRONT_MATTER.match(text, start)
+    if match is None or match.end() - match.start() > MAX_FRONT_MATTER_CHARS:
+        return {}, start
+    header = _LINE_END.sub("\n", match[1])
+    try:
+        fields = _yaml_fields(header)
+    except (yaml.YAMLError, ValueError):  # ValueError: a lone surrogate
+        # Usually one unquoted colon: `title: Apollo: the plan`.
+        fields = _plain_fields(header) or None
+    return ({}, start) if fields is None else (fields, match.end())
+
+
+def _yaml_fields(header: str) -> dict[str, FieldValue] | None:
+    """Return the scalars and lists of scalars at the top of a YAML mapping; None when it is no mapping.
+
+    Built from events, because composing recurses without a limit, and merge keys and aliases multiply.
+    """
+    stack: list[list[object]] = [[]]
+    for event in yaml.parse(header, Loader=_YAML_LOADER):
+        match event:
+            case yaml.ScalarEvent():
+                is_null = event.implicit[0] and event.value in _YAML_NULL
+                stack[-1].append(None if is_null else event.value)
+            case yaml.AliasEvent():
+                stack[-1].append(None)
+            case yaml.CollectionStartEvent():
+                if len(stack) == _MAX_YAML_DEPTH:
+                    raise yaml.YAMLError("nested too deeply")
+                stack.append([])
+            case yaml.SequenceEndEvent():
+                items = stack.pop()
+                stack[-1].append(tuple(item for item in items if isinstance(item, str)))
+            case yaml.MappingEndEvent():
+                items = stack.pop()
+                stack[-1].append(dict(zip(map(str, items[::2]), items[1::2], strict=True)))
+    root = stack[0][0] if stack[0] else {}
+    if not isinstance(root, dict):
+        return {} if root is None else None
+    return {name: value for name, value in root.items() if isinstance(value, str | tuple)}
+
+
+def _plain_fields(header: str) -> dict[str, FieldValue]:
+    """Return the `key: value` lines of a header that is no valid YAML, values as written."""
+    lines = (line.partition(": ") for line in header.split("\n"))
+    return {name: value.strip(" \t\"'") for name, _, value in lines if _FIELD_NAME.fullmatch(name) and value}
+
+
+def _items(value: FieldValue | None, *, separator: str | None = None) -> Sequence[str]:
+    if value is None:
+        return ()
+    if isinstance(value, tuple):
+        return value
+    return (value,) if separator is None else re.split(separator, value)
+
+
+def _distinct(values: Iterable[str], limit: int, max_chars: int) -> tuple[str, ...]:
+    printable = filter(None, (_printable(value, max_chars) for value in values))
+    return tuple(islice(dict.fromkeys(printable), limit))
+
+
+def _printable(text: str, max_chars: int) -> str:
+    words = _UNPRINTABLE.sub(" ", text[: 4 * max_chars]).split()
+    return " ".join(words)[:max_chars].rstrip()
+
+
+def _date(value: str) -> str | None:
+    """Return the first day that `value` names, as `YYYY-MM-DD`, or the UTC day of an epoch in s or ms."""
+    if value.isascii() and value.isdecimal() and len(value) in {10, 13}:
+        return datetime.fromtimestamp(int(value[:10]), UTC).date().isoformat()
+    for match in _DATE.finditer(value):
+        try:
+            return date(int(match[1]), int(match[3]), int(match[4])).isoformat()
+        except ValueError:
+            continue
+    return None
