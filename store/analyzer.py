@@ -1,0 +1,207 @@
+"""Text to lexemes: what search sees of a document and of a query, the same on every server.
+
+In the application and not in Postgres, whose dictionaries differ between versions. What it depends on
+outside this file is named by `Analyzer.engine`.
+"""
+
+import re
+import threading
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import Stemmer  # type: ignore[import-not-found]  # compiled, without types
+
+ANALYZER_VERSION = 1
+MAX_LEXEME_CHARS = 64
+LANGUAGES = ("neutral", *Stemmer.algorithms())
+
+# A word that is longer or of more parts is not an identifier but data, such as base64.
+_MAX_WORD_CHARS = 256
+_MAX_PARTS = 16
+# Words kept with their lexemes: some 10 MB, and nearly every word of a running text.
+_MAX_KNOWN_WORDS = 1 << 15
+_MAX_KNOWN_CHARS = 32
+
+# Snowball's English list, 127 words: on conversations 6.6 points of recall@10 better than Lucene's 33.
+_ENGLISH_STOP_WORDS = frozenset(
+    """
+    i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers
+    herself it its itself they them their theirs themselves what which who whom this that these those am is
+    are was were be been being have has had having do does did doing a an the and but if or because as until
+    while of at by for with about against between into through during before after above below to from up
+    down in out on off over under again further then once here there when where why how all any both each few
+    more most other some such no nor not only own same so than too very s t can will just don should now
+    """.split()  # noqa: SIM905 (a line a word would be longer than the code)
+)
+
+# Scripts written without spaces, or whose words are compounds: Thai to Khmer, kana, Han, Hangul.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+# Combining marks are letters to a reader and not to `\w`; joiners and soft hyphens are nothing to either.
+_MARKS = "".join(char for char in map(chr, range(0x300, 0x10000)) if unicodedata.category(char)[0] == "M")
+_JOINERS = "\u00ad\u200c\u200d"
+# Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic. In other scripts marks are vowels.
+_ACCENT = re.compile(
+    "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f]"
+)
+_NO_JOINERS = str.maketrans(dict.fromkeys(_JOINERS))
+_STROKED = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"})
+
+_WORD = re.compile(rf"[^\W_][\w{_MARKS}{_JOINERS}]*(?:['’][sS](?!['’]?\w))?")
+_RUN = re.compile(rf"([{_UNSPACED}]+)|[^{_UNSPACED}]+")
+_PIECE = re.compile(rf"[^\W_][\w{_MARKS}]*")
+_PART_BOUNDARY = re.compile(
+    r"_+"
+    r"|(?<=[a-zß-öø-ÿ])(?=[A-Z])"  # camel|Case
+    r"|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])"  # HTTP|Server, but URLs is one
+    r"|(?<=[^\W\d_]{2})(?=\d)|(?<=\d)(?=[^\W\d_]{2})"  # python|3, 10|am, but not e29b
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A lexeme and the span of the text that it was made from."""
+
+    lexeme: str
+    start: int
+    end: int
+
+
+class Analyzer:
+    """Turns text of one language into lexemes; may be shared by threads.
+
+    Words are folded (NFKC, case, accents) and stemmed; stop words go. An identifier gives its parts and
+    itself as a whole, so that `github` finds `GitHub`, and `get_user` finds `getUser`. Scripts without
+    spaces give pairs of characters. A text of stop words alone has no lexemes, and finds nothing.
+    """
+
+    def __init__(self, language: str = "english") -> None:
+        """Make the analyzer of `language`: a Snowball algorithm, or `neutral` for no stemming.
+
+        Raises:
+            ValueError: no such language; the message lists them.
+        """
+        if language not in LANGUAGES:
+            raise ValueError(f"no analyzer for {language!r}; there are: {', '.join(LANGUAGES)}")
+        self.language = language
+        self._stop_words = _ENGLISH_STOP_WORDS if language == "english" else frozenset[str]()
+        # Accents are part of other languages' endings: their stemmers need them. In English they are loans.
+        self._stems_folded = language in {"english", "neutral"}
+        self._stemmer = None if language == "neutral" else Stemmer.Stemmer(language, 0)
+        self._stemmer_lock = threading.Lock()  # a stemmer keeps its state inside
+        self._words = _Words(self._analyse)
+
+    @property
+    def engine(self) -> str:
+        """What the lexemes depend on; two analyzers of the same engine agree on every text."""
+        return (
+            f"analyzer-{ANALYZER_VERSION}/{self.language}/snowball-{Stemmer.version()}"
+            f"/unicode-{unicodedata.unidata_version}"
+        )
+
+    def lexemes(self, text: str) -> list[str]:
+        """Return the lexemes of `text` in order, with repeats."""
+        words = self._words
+        return [token.lexeme for word in _WORD.findall(text) for token in words[word]]
+
+    def tokens(self, text: str) -> list[Token]:
+        """Return the lexemes of `text` with their spans in it; a whole identifier follows its parts."""
+        return [
+            Token(token.lexeme, match.start() + token.start, match.start() + token.end)
+            for match in _WORD.finditer(text)
+            for token in self._words[match[0]]
+        ]
+
+    def _analyse(self, word: str) -> tuple[Token, ...]:
+        """Return the tokens of one match of `_WORD`, with spans in the word."""
+        if len(word) > 2 and word[-2] in "'’":
+            word = word[:-2]
+        tokens: list[Token] = []
+        for run in _RUN.finditer(word):
+            tokens += _pairs(run[0], run.start()) if run[1] else self._identifier(run[0], run.start())
+        return tuple(tokens)
+
+    def _identifier(self, word: str, start: int) -> Iterator[Token]:
+        end = start + len(word)
+        if len(word) > _MAX_WORD_CHARS:
+            yield from self._normal(word[:MAX_LEXEME_CHARS], start, end)
+            return
+        parts = list(_parts(word))
+        if 1 < len(parts) <= _MAX_PARTS:
+            for part_start, part_end in parts:
+                yield from self._normal(word[part_start:part_end], start + part_start, start + part_end)
+        if parts:
+            yield from self._normal(word.replace("_", ""), start, end)
+
+    def _normal(self, word: str, start: int, end: int) -> Iterator[Token]:
+        if word.isascii():
+            pieces = [word.lower()]
+        else:
+            folded = _fold_case(word)
+            # A compatibility character may stand for several words: ½ is 1⁄2.
+            pieces = _PIECE.findall(_fold_accents(folded) if self._stems_folded else folded)
+        for piece in pieces:
+            if piece not in self._stop_words:
+                yield Token(self._stem(piece)[:MAX_LEXEME_CHARS], start, end)
+
+    def _stem(self, word: str) -> str:
+        if self._stemmer is None:
+            return word
+        with self._stemmer_lock:
+            stem: str = self._stemmer.stemWord(word)
+        return (stem if self._stems_folded else _fold_accents(stem)) or word
+
+
+class _Words(dict[str, tuple[Token, ...]]):
+    """The tokens of words, remembered: a text repeats its words."""
+
+    def __init__(self, analyse: Callable[[str], tuple[Token, ...]]) -> None:
+        super().__init__()
+        self._analyse = analyse
+
+    def __missing__(self, word: str) -> tuple[Token, ...]:
+        tokens = self._analyse(word)
+        if len(word) <= _MAX_KNOWN_CHARS:
+            if len(self) >= _MAX_KNOWN_WORDS:
+                self.clear()
+            self[word] = tokens
+        return tokens
+
+
+def _parts(word: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for boundary in _PART_BOUNDARY.finditer(word):
+        if start < boundary.start():
+            yield start, boundary.start()
+        start = boundary.end()
+    if start < len(word):
+        yield start, len(word)
+
+
+def _pairs(run: str, start: int) -> Iterator[Token]:
+    """Yield each pair of neighbours in a run without spaces, or its only character."""
+    text = unicodedata.normalize("NFKC", run).translate(_NO_JOINERS)
+    end = start + len(run)
+    if len(text) == 1:
+        yield Token(text, start, end)
+    for index, (first, second) in enumerate(pairwise(text), start):
+        # Where normalising moved characters, the run is as exact as a span can be.
+        span = (index, index + 2) if len(text) == len(run) else (start, end)
+        yield Token(first + second, *span)
+
+
+def _fold_case(word: str) -> str:
+    folded = unicodedata.normalize("NFKC", word).translate(_NO_JOINERS).casefold()
+    return unicodedata.normalize("NFKC", folded)
+
+
+def _fold_accents(word: str) -> str:
+    if word.isascii():
+        return word
+    bare = _ACCENT.sub("", unicodedata.normalize("NFD", word))
+    return unicodedata.normalize("NFC", bare).translate(_STROKED)

@@ -1,0 +1,170 @@
+"""Text to lexemes."""
+
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memex.store.analyzer import MAX_LEXEME_CHARS, Analyzer
+
+ENGLISH = Analyzer()
+texts = st.text() | st.text(alphabet="aB1_'’s é\u0301漢字カﾞ한ไท\u200d½-ﷺ")
+
+
+@pytest.mark.parametrize(
+    ("text", "lexemes"),
+    [
+        ("The runners were running", ["runner", "run"]),
+        ("John's don't o'clock James'", ["john", "o", "clock", "jame"]),
+        ("don’t Anna’s", ["anna"]),
+        ("Café CAFE cafe\u0301 naïve Łódź", ["cafe", "cafe", "cafe", "naiv", "lodz"]),
+        ("straße ﬁn ＡＢＣ ½", ["strass", "fin", "abc", "1", "2"]),
+        ("2023-05-08", ["2023", "05", "08"]),
+        ("a/b.c", ["b", "c"]),
+    ],
+)
+def test_words_are_folded_and_stemmed(text: str, lexemes: list[str]) -> None:
+    """Case, accents, compatibility forms and endings do not matter; stop words and a final 's are gone."""
+    assert ENGLISH.lexemes(text) == lexemes
+
+
+@pytest.mark.parametrize(
+    ("identifier", "lexemes"),
+    [
+        ("snake_case", ["snake", "case", "snakecas"]),
+        ("camelCase", ["camel", "case", "camelcas"]),
+        ("HTTPServer2", ["http", "server", "2", "httpserver2"]),
+        ("__init__", ["init"]),
+        ("python3", ["python", "3", "python3"]),
+        ("URLs", ["url"]),
+        ("e29b", ["e29b"]),
+        ("ÉCOLE", ["ecol"]),
+        ("toDo", ["todo"]),
+        ("xY" * 100, ["xy" * 32]),
+    ],
+)
+def test_identifiers_give_parts_and_whole(identifier: str, lexemes: list[str]) -> None:
+    """An identifier is found by its parts and as a whole; data that only looks like one is one lexeme."""
+    assert ENGLISH.lexemes(identifier) == lexemes
+
+
+def test_spelling_of_an_identifier_does_not_matter() -> None:
+    """`GitHub` is found as `github`, and a name in one style by the same name in another."""
+    assert "github" in ENGLISH.lexemes("GitHub")
+    assert ENGLISH.lexemes("get_user") == ENGLISH.lexemes("getUser") == ENGLISH.lexemes("GET_USER")
+
+
+@pytest.mark.parametrize(
+    ("text", "lexemes"),
+    [
+        ("黒猫と猫", ["黒猫", "猫と", "と猫"]),
+        ("猫", ["猫"]),
+        ("Python入門3", ["python", "入門", "3"]),
+        ("ｶﾞﾗｽ ガラス", ["ガラ", "ラス", "ガラ", "ラス"]),
+        ("한국어", ["한국", "국어"]),
+        ("ไทย", ["ไท", "ทย"]),
+    ],
+)
+def test_unspaced_scripts_give_pairs(text: str, lexemes: list[str]) -> None:
+    """Runs of Han, kana, Hangul and Thai become pairs of characters, a single one stays as it is."""
+    assert ENGLISH.lexemes(text) == lexemes
+
+
+def test_marks_that_are_letters_stay() -> None:
+    """Vowel signs of Indic scripts belong to the word; joiners and soft hyphens do not."""
+    assert ENGLISH.lexemes("हिन्दी co\u00adop") == ["हिन्दी", "coop"]
+    assert ENGLISH.lexemes("می\u200cخواهم") == ENGLISH.lexemes("میخواهم")
+
+
+def test_other_languages_stem_before_folding() -> None:
+    """A stemmer sees the accents that its language's endings have; what is stored has none."""
+    assert Analyzer("french").lexemes("continuités") == ["continu"]
+    assert Analyzer("russian").lexemes("Ёлки хороший") == ["елк", "хорош"]
+    assert Analyzer("german").lexemes("Häuser Haus") == ["haus", "haus"]
+
+
+def test_neutral_keeps_every_word() -> None:
+    """Without a language there are neither stems nor stop words."""
+    assert Analyzer("neutral").lexemes("The runners' Café") == ["the", "runners", "cafe"]
+
+
+def test_unknown_language_is_refused() -> None:
+    """The error lists the languages there are."""
+    with pytest.raises(ValueError, match="neutral, arabic"):
+        Analyzer("klingon")
+
+
+def test_stop_words_alone_have_no_lexemes() -> None:
+    """Documents hold no stop words, so a query of nothing else can find nothing."""
+    assert ENGLISH.lexemes("To be, or not to be: The Who?") == []
+
+
+def test_engine_names_what_lexemes_depend_on() -> None:
+    """Version, language, stemmer and Unicode tables are part of the engine's name."""
+    assert ENGLISH.engine.startswith("analyzer-1/english/snowball-3")
+    assert "/unicode-" in ENGLISH.engine
+    assert ENGLISH.engine != Analyzer("neutral").engine
+
+
+@given(texts)
+def test_lexemes_are_clean_and_repeatable(text: str) -> None:
+    """Any text has the same lexemes again, from a fresh analyzer too; each is short, and one word."""
+    lexemes = ENGLISH.lexemes(text)
+
+    assert lexemes == ENGLISH.lexemes(text) == Analyzer().lexemes(text)
+    assert all(0 < len(lexeme) <= MAX_LEXEME_CHARS for lexeme in lexemes)
+    assert not any(char.isspace() or char == "\0" for lexeme in lexemes for char in lexeme)
+
+
+@given(texts)
+def test_tokens_are_the_lexemes_with_spans(text: str) -> None:
+    """Tokens and lexemes are the same sequence, and each span lies inside the text."""
+    tokens = ENGLISH.tokens(text)
+
+    assert [token.lexeme for token in tokens] == ENGLISH.lexemes(text)
+    assert all(0 <= token.start < token.end <= len(text) for token in tokens)
+
+
+def test_token_spans_hold_their_word() -> None:
+    """A part of an identifier has its own span, the whole has all of it."""
+    text = "in getUserNames, Anna's 黒猫"
+
+    assert [(token.lexeme, text[token.start : token.end]) for token in ENGLISH.tokens(text)] == [
+        ("get", "get"),
+        ("user", "User"),
+        ("name", "Names"),
+        ("getusernam", "getUserNames"),
+        ("anna", "Anna"),
+        ("黒猫", "黒猫"),
+    ]
+
+
+def test_threads_may_share_an_analyzer() -> None:
+    """Many threads that meet new words at once get what one thread gets."""
+    sys.setswitchinterval(1e-5)
+    words = [
+        " ".join(f"running{n}ly connections{n}" for n in range(start, start + 500))
+        for start in range(0, 4000, 500)
+    ]
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(ENGLISH.lexemes, words * 2))
+    finally:
+        sys.setswitchinterval(0.005)
+
+    assert found == [Analyzer().lexemes(text) for text in words * 2]
+
+
+@pytest.mark.parametrize(
+    "unit", ["_", "a_", "a'", "\u0301", "漢", "aB", "a1", "a\u0301", "'s", "ﷺ", "a's ", "½"]
+)
+def test_hostile_text_takes_linear_time(unit: str) -> None:
+    """A long run of word parts, marks or ligatures costs little time."""
+    started = time.process_time()
+    lexemes = ENGLISH.lexemes(unit * 200_000)
+
+    assert time.process_time() - started < 5
+    assert len(lexemes) <= 200_000
