@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 import psycopg
+from psycopg.rows import tuple_row
 
 from memex.errors import SchemaTooNew, StoreUnavailable
 
@@ -31,10 +32,13 @@ class Migration:
 
 def migrations() -> list[Migration]:
     """Return the migrations that this version ships, in order."""
-    found = []
-    for entry in (files("memex.store") / "migrations").iterdir():
-        if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", entry.name):
-            found.append(Migration(int(match[1]), match[2], entry.read_text(encoding="utf-8")))
+    entries = (files("memex.store") / "migrations").iterdir()
+    named = [(re.fullmatch(r"(\d{4})_(\w+)\.sql", entry.name), entry) for entry in entries]
+    found = [
+        Migration(int(match[1]), match[2], entry.read_text(encoding="utf-8"))
+        for match, entry in named
+        if match
+    ]
     return sorted(found, key=lambda migration: migration.version)
 
 
@@ -75,8 +79,7 @@ async def check(connection: psycopg.AsyncConnection[object]) -> None:
     """
     async with connection.transaction():
         await connection.execute("set local memex.maintenance = 'on'")
-        exists = await (await connection.execute("select to_regclass('schema_migration')")).fetchone()
-        applied = await _applied(connection) if exists and exists[0] else {}  # type: ignore[index]
+        applied = await _applied(connection)
     if missing := _missing(migrations(), applied):
         raise StoreUnavailable(
             f"The database lacks {len(missing)} of this version's migrations.", hint="Run `memex migrate`."
@@ -84,7 +87,10 @@ async def check(connection: psycopg.AsyncConnection[object]) -> None:
 
 
 async def _applied(connection: psycopg.AsyncConnection[object]) -> dict[int, bytes]:
-    cursor = connection.cursor(row_factory=psycopg.rows.tuple_row)
+    cursor = connection.cursor(row_factory=tuple_row)
+    await cursor.execute("select from pg_class where oid = to_regclass('schema_migration')")
+    if cursor.rowcount == 0:
+        return {}
     await cursor.execute("select version, sha256 from schema_migration")
     return {version: bytes(sha256) for version, sha256 in await cursor.fetchall()}
 
@@ -105,7 +111,8 @@ def _missing(known: Sequence[Migration], applied: dict[int, bytes]) -> list[Migr
 def _check_server(connection: psycopg.AsyncConnection[object]) -> None:
     if connection.info.server_version < MINIMUM_SERVER:
         raise StoreUnavailable(
-            f"Postgres {connection.info.server_version // 10_000} is too old.", hint="Memex needs Postgres 15 or newer."
+            f"Postgres {connection.info.server_version // 10_000} is too old.",
+            hint="Memex needs Postgres 15 or newer.",
         )
 
 
@@ -121,7 +128,11 @@ async def _ensure_roles(connection: psycopg.AsyncConnection[object]) -> None:
             async with connection.transaction():
                 await connection.execute("select pg_advisory_xact_lock(%s)", [LOCK_KEY])
                 await connection.execute(text)
-        except (psycopg.errors.InternalError_, psycopg.errors.UniqueViolation, psycopg.errors.DeadlockDetected):
+        except (
+            psycopg.errors.InternalError_,
+            psycopg.errors.UniqueViolation,
+            psycopg.errors.DeadlockDetected,
+        ):
             if attempt == 9:
                 raise
         else:

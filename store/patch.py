@@ -62,7 +62,7 @@ def apply(
     """
     _check_arguments(operation, text, match)
     if match is not None:
-        start, end = (0, len(content)) if heading is None else _section(content, heading)
+        start, end = (0, len(content)) if heading is None else section_span(content, heading)
         found = _find_once(content, match, start, end)
         after = found + len(match)
         return _splice(content, after if operation == "insert" else found, after, text)
@@ -92,7 +92,12 @@ def _check_arguments(operation: Operation, text: str, match: str | None) -> None
         raise ValidationFailed(f"text must not be empty: {operation} would change nothing.")
 
 
-def _section(content: str, heading: str) -> tuple[int, int]:
+def section_span(content: str, heading: str) -> tuple[int, int]:
+    """Return where the section under a heading stands, its heading line included.
+
+    Raises:
+        PatchNotFound, PatchAmbiguous: no such heading, or more than one.
+    """
     document = markdown.parse(content)
     return markdown.section(document, _find_heading(document, heading), len(content))
 

@@ -1,1 +1,70 @@
 """Every environment variable, in one frozen class, read once at start."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from memex.errors import ValidationFailed
+
+
+class Settings(BaseSettings):
+    """How this Memex runs. Each field is the environment variable in its alias; an empty one counts as unset."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="ignore", env_ignore_empty=True, populate_by_name=True
+    )
+
+    database_url: str | None = Field(
+        None,
+        validation_alias="DATABASE_URL",
+        description="A Postgres ≥ 15 to use instead of the embedded one.",
+    )
+    data_dir: Path | None = Field(
+        None,
+        validation_alias="MEMEX_DATA_DIR",
+        description="Where the embedded Postgres keeps its data; ~/.memex, for root /var/lib/memex.",
+    )
+    pg_bin_dir: Path | None = Field(
+        None, validation_alias="PG_BIN_DIR", description="Postgres binaries for the embedded server."
+    )
+    pg_port: int | None = Field(
+        None,
+        validation_alias="MEMEX_PG_PORT",
+        ge=1,
+        le=65_535,
+        description="Lets the embedded Postgres listen on this port of 127.0.0.1 too; no TCP by default.",
+    )
+    host: str = Field("127.0.0.1", validation_alias="MEMEX_HOST", description="Where the service listens.")
+    port: int = Field(
+        8630, validation_alias="MEMEX_PORT", ge=0, le=65_535, description="On which port; 0 picks a free one."
+    )
+    max_connections: int = Field(
+        10,
+        validation_alias="MEMEX_MAX_CONNECTIONS",
+        ge=1,
+        le=1_000,
+        description="Database connections at most.",
+    )
+    max_files: int = Field(
+        10_000, validation_alias="MEMEX_MAX_FILES", ge=1, description="Files that one scope may hold."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", validation_alias="MEMEX_LOG_LEVEL", description="The least severe log lines that are written."
+    )
+
+
+def read_settings() -> Settings:
+    """Return the settings of this process's environment.
+
+    Raises:
+        ValidationFailed: naming the variable that does not fit.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        raise ValidationFailed(
+            f"{problem['loc'][0]}: {problem['msg']}.", hint="Correct or unset it."
+        ) from None

@@ -248,50 +248,59 @@ end
 $$;
 
 
--- What runs before identity is known, as the owner, returning no more than it must.
+-- What runs before identity is known, as the owner, returning no more than it must. Each opens row-level
+-- security for its own statements; a caller that is not the owner cannot, whatever it sets.
 
--- The key with this hash. No row when it is unknown or revoked.
+-- The key with this digest. No row when it is unknown or revoked.
 create function authenticate(sha256 bytea)
 returns table (key_id bigint, tenant_id bigint, role text, user_id text)
-language sql stable security definer
+language plpgsql volatile security definer
 set search_path = public, pg_temp
-set memex.maintenance = 'on'
 as $$
-  select k.key_id, k.tenant_id, k.role, k.user_id
-    from public.api_key k
-   where k.key_sha256 = authenticate.sha256
-     and k.revoked_at is null
+begin
+  perform set_config('memex.maintenance', 'on', true);
+  return query
+    select k.key_id, k.tenant_id, k.role, k.user_id
+      from public.api_key k
+     where k.key_sha256 = authenticate.sha256
+       and k.revoked_at is null;
+  perform set_config('memex.maintenance', '', true);
+end
 $$;
 
 -- The scopes that a caller may read, and whether it may write them. An agent's: its user's, the shared ones,
 -- the projects its user is a member of. An admin's: a named user's, the shared ones, every open project.
 create function resolve_scopes(tenant bigint, caller_role text, caller_user text)
 returns table (scope_id bigint, kind text, key text, writable boolean)
-language sql stable security definer
+language plpgsql volatile security definer
 set search_path = public, pg_temp
-set memex.maintenance = 'on'
 as $$
-  select s.scope_id, s.kind, s.key, s.kind = 'user' or caller_role = 'admin'
-    from public.scope s
-   where s.tenant_id = tenant
-     and (s.kind = 'user' and s.key = caller_user
-          or s.kind = 'shared' and s.key = ''
-          or s.kind = 'admin' and s.key = '' and caller_role = 'admin')
-  union all
-  select s.scope_id, s.kind, s.key, true
-    from public.project_member m
-    join public.scope s on s.scope_id = m.scope_id
-   where caller_role = 'agent'
-     and m.tenant_id = tenant
-     and m.user_id = caller_user
-     and s.closed_at is null
-  union all
-  select s.scope_id, s.kind, s.key, true
-    from public.scope s
-   where caller_role = 'admin'
-     and s.tenant_id = tenant
-     and s.kind = 'project'
-     and s.closed_at is null
+begin
+  perform set_config('memex.maintenance', 'on', true);
+  return query
+    select s.scope_id, s.kind, s.key, s.kind = 'user' or caller_role = 'admin'
+      from public.scope s
+     where s.tenant_id = tenant
+       and (s.kind = 'user' and s.key = caller_user
+            or s.kind = 'shared' and s.key = ''
+            or s.kind = 'admin' and s.key = '' and caller_role = 'admin')
+    union all
+    select s.scope_id, s.kind, s.key, true
+      from public.project_member m
+      join public.scope s on s.scope_id = m.scope_id
+     where caller_role = 'agent'
+       and m.tenant_id = tenant
+       and m.user_id = caller_user
+       and s.closed_at is null
+    union all
+    select s.scope_id, s.kind, s.key, true
+      from public.scope s
+     where caller_role = 'admin'
+       and s.tenant_id = tenant
+       and s.kind = 'project'
+       and s.closed_at is null;
+  perform set_config('memex.maintenance', '', true);
+end
 $$;
 
 -- Make a scope that a first call needs, or leave it as it is. Projects are made by admins only.
@@ -299,7 +308,6 @@ create function ensure_scope(tenant bigint, scope_kind text, scope_key text)
 returns void
 language plpgsql volatile security definer
 set search_path = public, pg_temp
-set memex.maintenance = 'on'
 as $$
 declare
   made bigint;
@@ -307,6 +315,7 @@ begin
   if scope_kind not in ('user', 'shared', 'admin') then
     raise exception 'ensure_scope makes no % scope', scope_kind;
   end if;
+  perform set_config('memex.maintenance', 'on', true);
   insert into public.scope (tenant_id, kind, key)
   values (tenant, scope_kind, scope_key)
   on conflict (tenant_id, kind, key) do nothing
@@ -314,6 +323,7 @@ begin
   if made is not null then
     insert into public.scope_stat (scope_id, tenant_id) values (made, tenant);
   end if;
+  perform set_config('memex.maintenance', '', true);
 end
 $$;
 

@@ -1,0 +1,235 @@
+"""The service: permission, idempotency and the log around every operation of the store."""
+
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import structlog
+
+from memex.errors import (
+    Forbidden,
+    MemexError,
+    OperationNotFound,
+    PhysicalPathForbidden,
+    ProjectNotFound,
+    UnknownTool,
+)
+from memex.service import files, operations, revisions
+from memex.service.operations import OperationResult, OperationsResult
+from memex.service.tool import ReadTool, WriteTool, from_cursor, to_cursor
+from memex.store import catalogue, identity
+from memex.store import operations as log
+from memex.store.access import Access
+from memex.store.analyzer import Analyzer
+from memex.store.database import Connection, Database
+from memex.store.draft import Draft
+from memex.store.identity import Context, Principal
+from memex.store.memory import Memory
+from memex.store.operations import Call
+from memex.store.paths import check_tool_call_id
+from memex.store.records import Status
+
+T = TypeVar("T")
+AnyTool = ReadTool[Any] | WriteTool[Any]
+
+TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*files.TOOLS, *revisions.TOOLS)}
+
+DENIED = (Forbidden, PhysicalPathForbidden, ProjectNotFound)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who makes one call, for whom, and what that opens."""
+
+    principal: Principal
+    access: Access
+
+    @property
+    def logged(self) -> dict[str, Any]:
+        """The caller as the log names it."""
+        return {
+            "role": self.principal.role,
+            "key_id": self.principal.key_id,
+            "user": self.access.user_id,
+            "actor": self.access.actor,
+            "project": self.access.project,
+            "channel": self.access.channel,
+        }
+
+
+class Service:
+    """Everything that a surface may ask for, over one database."""
+
+    def __init__(self, database: Database, *, max_files: int) -> None:
+        self.database = database
+        self._analyzer = Analyzer()
+        self._max_files = max_files
+        self._log = structlog.get_logger("memex.service")
+
+    async def authenticate(self, secret: str) -> Principal:
+        """Return who holds a key; raises Unauthenticated."""
+        return await identity.authenticate(self.database, secret)
+
+    async def caller(self, principal: Principal, context: Context) -> Caller:
+        """Return who makes a call; raises as `identity.resolve`."""
+        return Caller(principal, await identity.resolve(self.database, principal, context))
+
+    async def execute(
+        self, caller: Caller, tool: str, arguments: dict[str, Any], *, tool_call_id: str | None = None
+    ) -> dict[str, Any]:
+        """Run a tool for a caller, log the call, and return its result with its `tool_call_id`.
+
+        Args:
+            caller: made from the key and the context, never from the arguments.
+            tool: such as `memory_write`.
+            arguments: as they came; null means absent.
+            tool_call_id: the caller's, by which a write is done once; generated when absent.
+
+        Raises:
+            MemexError: logged as a failed or denied attempt.
+        """
+        call = _call(caller, tool, arguments, tool_call_id)
+        async with self._logged(caller, call):
+            if tool not in TOOLS:
+                raise UnknownTool(f"There is no tool {tool[:100]!r}.")
+            return await self._run(caller, TOOLS[tool], call, arguments)
+
+    async def revert(
+        self, caller: Caller, reverted: str, *, tool_call_id: str | None = None, reason: str | None = None
+    ) -> dict[str, Any]:
+        """Undo everything that the call `reverted` wrote, all or nothing, as new revisions.
+
+        Raises:
+            OperationNotFound: no such call of this caller committed anything.
+            VersionConflict: a file was written again since and the inverse no longer fits.
+        """
+        check_tool_call_id(reverted)
+        call = _call(
+            caller, revisions.REVERT.name, {"tool_call_id": reverted, "reason": reason}, tool_call_id
+        )
+        async with self._logged(caller, call):
+            attempts = await self._attempts(caller, reverted)
+            writes = operations.committed_writes(attempts, reverted)
+            arguments = {"tool_call_id": reverted, "writes": writes, "reason": reason}
+            return await self._run(caller, revisions.REVERT, call, arguments)
+
+    async def operations(
+        self, caller: Caller, *, limit: int = 50, cursor: str | None = None
+    ) -> OperationsResult:
+        """Return the caller's calls, the newest first."""
+        before = from_cursor(cursor, int)[0] if cursor is not None else None
+        async with self.database.transaction(caller.access) as connection:
+            found = await log.list_calls(connection, caller.access, limit=limit + 1, before=before)
+        page = found[:limit]
+        return OperationsResult(
+            operations=[operations.rendered(operation) for operation in page],
+            next_cursor=to_cursor(page[-1].operation_id) if len(found) > limit else None,
+        )
+
+    async def operation(self, caller: Caller, tool_call_id: str) -> Sequence[OperationResult]:
+        """Return every attempt at one of the caller's calls, the newest first.
+
+        Raises:
+            OperationNotFound: the caller made no such call.
+        """
+        check_tool_call_id(tool_call_id)
+        found = await self._attempts(caller, tool_call_id)
+        if not found:
+            raise OperationNotFound(f"No call {tool_call_id!r} of this user.", tool_call_id=tool_call_id)
+        return [operations.rendered(operation) for operation in found]
+
+    async def catalogue(self, caller: Caller, *, max_chars: int) -> str:
+        """Return the caller's files with titles, sizes, dates and tags, at most `max_chars` long."""
+        async with self.database.transaction(caller.access, snapshot=True) as connection:
+            memory = Memory(connection, caller.access, self._analyzer)
+            listed = await memory.list_files(limit=catalogue.MAX_FILES)
+        return catalogue.render(listed, max_chars=max_chars)
+
+    async def administer(
+        self,
+        caller: Caller,
+        action: str,
+        arguments: dict[str, Any],
+        work: Callable[[Connection, Access], Awaitable[T]],
+    ) -> T:
+        """Run one of the `tenants` functions for an admin, and log it in the same transaction.
+
+        Raises:
+            Forbidden: the caller is no admin.
+            MemexError: what `work` raises; logged as a failed attempt.
+        """
+        call = _call(caller, action, arguments, None)
+        async with self._logged(caller, call):
+            if caller.principal.role != "admin":
+                raise Forbidden(
+                    "This needs an admin key.", hint="Make one with `memex keys create --role admin`."
+                )
+            async with self.database.transaction(caller.access) as connection:
+                done = await work(connection, caller.access)
+                await log.add(connection, caller.access, call, status="committed")
+        return done
+
+    async def is_ready(self) -> bool:
+        """Touch the database; raises StoreUnavailable when it does not answer."""
+        async with self.database.connection() as connection:
+            await connection.execute("select 1")
+        return True
+
+    async def _run(
+        self, caller: Caller, tool: AnyTool, call: Call, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        parsed = tool.parse(arguments)
+        call = replace(call, arguments=parsed.canonical())
+        if isinstance(tool, WriteTool):
+            return await self._write(caller, tool, call, parsed)
+        async with self.database.transaction(caller.access, snapshot=True) as connection:
+            memory = Memory(connection, caller.access, self._analyzer)
+            answer = await tool.answer(memory, parsed)
+            state = await memory.state()
+            await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)
+        return answer.result | {"tool_call_id": call.tool_call_id}
+
+    async def _write(self, caller: Caller, tool: WriteTool[Any], call: Call, parsed: Any) -> dict[str, Any]:
+        draft = Draft(self.database, caller.access, self._analyzer, max_files=self._max_files)
+        await tool.stage(draft, parsed)
+        commit = await draft.commit(call, lambda changes: tool.answer(parsed, changes))
+        if commit.is_repeat:
+            async with self.database.transaction(caller.access) as connection:
+                await log.add(connection, caller.access, call, status="repeated")
+        return commit.result | {"tool_call_id": call.tool_call_id}
+
+    async def _attempts(self, caller: Caller, tool_call_id: str) -> list[Any]:
+        async with self.database.transaction(caller.access) as connection:
+            return await log.list_calls(
+                connection, caller.access, limit=100, before=None, tool_call_id=tool_call_id
+            )
+
+    @asynccontextmanager
+    async def _logged(self, caller: Caller, call: Call) -> AsyncIterator[None]:
+        """Log the call as failed or denied, in a transaction of its own, when it raises."""
+        try:
+            yield
+        except Exception as error:
+            code = error.code if isinstance(error, MemexError) else "INTERNAL"
+            status: Status = "denied" if isinstance(error, DENIED) else "failed"
+            try:
+                async with self.database.transaction(caller.access) as connection:
+                    await log.add(connection, caller.access, call, status=status, error_code=code)
+            except MemexError as unlogged:
+                self._log.warning("operation_not_logged", tool_call_id=call.tool_call_id, code=unlogged.code)
+            raise
+
+
+def _call(caller: Caller, tool: str, arguments: dict[str, Any], tool_call_id: str | None) -> Call:
+    return Call(
+        tool_call_id=f"call_{secrets.token_hex(12)}"
+        if tool_call_id is None
+        else check_tool_call_id(tool_call_id),
+        tool=tool[:100],
+        arguments=arguments,
+        principal=caller.logged,
+        now=datetime.now(UTC),
+    )

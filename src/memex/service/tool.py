@@ -1,0 +1,114 @@
+"""What a tool is: validated arguments in, an answer out, read within a snapshot or written through a draft."""
+
+import base64
+import binascii
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from memex.errors import ValidationFailed
+from memex.store.draft import Draft
+from memex.store.memory import Memory
+from memex.store.operations import Answer
+from memex.store.records import Change
+
+MAX_PROBLEMS = 5
+
+
+class Arguments(BaseModel):
+    """The arguments of a tool. The docstring of each subclass is the tool's description: a model reads it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    def canonical(self) -> dict[str, Any]:
+        """Return the arguments as they are logged and compared: those at their default left out."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+class Result(BaseModel):
+    """What a tool returns, to which the surface adds `tool_call_id`."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[A]):
+    """What all tools have: a name, arguments, a result."""
+
+    name: str
+    arguments: type[A]
+    result: type[Result]
+
+    @property
+    def description(self) -> str:
+        """What it does, for a model."""
+        return " ".join((self.arguments.__doc__ or "").split())
+
+    def parse(self, arguments: dict[str, Any]) -> A:
+        """Return the arguments, checked; null means absent.
+
+        Raises:
+            ValidationFailed: with the first problems, each naming its argument.
+        """
+        given = {name: value for name, value in arguments.items() if value is not None}
+        try:
+            return self.arguments.model_validate(given)
+        except ValidationError as error:
+            raise ValidationFailed(
+                f"{self.name}: {_problems(error)}.", hint=_known(self.arguments), tool=self.name
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTool(Tool[A]):
+    """A tool that only reads."""
+
+    answer: Callable[[Memory, A], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTool(Tool[A]):
+    """A tool that stages edits on a draft and answers from what became of them."""
+
+    stage: Callable[[Draft, A], Awaitable[None]]
+    answer: Callable[[A, tuple[Change, ...]], Answer]
+
+
+def to_cursor(*position: str | int) -> str:
+    """Return an opaque cursor that `from_cursor` reads again."""
+    return base64.urlsafe_b64encode(json.dumps(position).encode()).decode().rstrip("=")
+
+
+def from_cursor(cursor: str, *kinds: type) -> list[Any]:
+    """Return the position that a cursor holds, of values of these kinds.
+
+    Raises:
+        ValidationFailed: it is none of ours.
+    """
+    try:
+        position = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (binascii.Error, ValueError, RecursionError):
+        position = None
+    if not isinstance(position, list) or [type(part) for part in position] != list(kinds):
+        raise ValidationFailed(
+            "The cursor is malformed.", hint="Send next_cursor of the last answer as it came, or no cursor."
+        )
+    return position
+
+
+def _problems(error: ValidationError) -> str:
+    found = []
+    for problem in error.errors(include_url=False, include_context=False, include_input=False)[:MAX_PROBLEMS]:
+        where = ".".join(str(part) for part in problem["loc"])[:100]
+        found.append(f"{where}: {problem['msg']}" if where else problem["msg"])
+    return "; ".join(found)
+
+
+def _known(arguments: type[Arguments]) -> str:
+    return f"The arguments are: {', '.join(arguments.model_fields)}."

@@ -1,0 +1,112 @@
+"""Who is asking and which scopes that opens: settled before any path is looked at."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from memex.errors import ProjectNotFound, ReadOnlyMount, ValidationFailed
+from memex.store.paths import VirtualPath
+
+Role = Literal["agent", "admin"]
+Channel = Literal["user", "agent", "import", "dream", "admin"]
+SEARCHED_PROJECTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A place where files live, under the mount by which the caller names it."""
+
+    scope_id: int
+    mount: str  # user, shared or projects/<slug>
+    writable: bool
+
+    @property
+    def is_project(self) -> bool:
+        """Whether it is a project's."""
+        return self.mount.startswith("projects/")
+
+    def virtual(self, relative_path: str) -> str:
+        """Return the path as a caller writes it."""
+        return f"{self.mount}/{relative_path}"
+
+
+@dataclass(frozen=True)
+class Access:
+    """What one call may touch. Made by `Identity.resolve` from a key and the request's context alone.
+
+    `scopes` begins with the caller's own and is then in the order of mounts: user, shared, projects by slug.
+    `log_scope_id` is where the call is logged: the user's scope, for an admin the tenant's admin scope.
+    """
+
+    tenant_id: int
+    role: Role
+    user_id: str | None
+    actor: str | None
+    channel: Channel
+    scopes: tuple[Scope, ...]
+    log_scope_id: int
+    project: str | None = None
+
+    @cached_property
+    def by_mount(self) -> dict[str, Scope]:
+        """The scopes by their mount."""
+        return {scope.mount: scope for scope in self.scopes}
+
+    @cached_property
+    def by_id(self) -> dict[int, Scope]:
+        """The scopes by their id."""
+        return {scope.scope_id: scope for scope in self.scopes}
+
+    def searched(self, project: str | None = None) -> tuple[Scope, ...]:
+        """Return the scopes whose statistics a search adds up: all but projects, and of these the named one.
+
+        Without a name, in the call or in its context, the first 20 projects count.
+
+        Raises:
+            ProjectNotFound: the user is not a member of the named one.
+        """
+        named = project if project is not None else self.project
+        if named is not None:
+            projects = [self.scope_at(f"projects/{named}")]
+        else:
+            projects = [scope for scope in self.scopes if scope.is_project][:SEARCHED_PROJECTS]
+        return (*(scope for scope in self.scopes if not scope.is_project), *projects)
+
+    @cached_property
+    def readable_ids(self) -> list[int]:
+        """What row-level security lets this caller read, the log included."""
+        return sorted({self.log_scope_id, *self.by_id})
+
+    @cached_property
+    def writable_ids(self) -> list[int]:
+        """What row-level security lets this caller write, the log included."""
+        return sorted({self.log_scope_id, *(scope.scope_id for scope in self.scopes if scope.writable)})
+
+    def scope_of(self, path: VirtualPath) -> Scope:
+        """Return the scope that a path lies in; raises as `scope_at`."""
+        return self.scope_at(path.mount_name)
+
+    def scope_at(self, mount: str) -> Scope:
+        """Return the scope of a mount: user, shared or projects/<slug>.
+
+        Raises:
+            ProjectNotFound: no such project, or the user is not a member of it.
+            ValidationFailed: an admin who named no user asks for user/….
+        """
+        if scope := self.by_mount.get(mount):
+            return scope
+        if mount == "user":
+            raise ValidationFailed("This call names no user.", hint="Name the user in the context: userId.")
+        raise ProjectNotFound(f"There is no project {mount.removeprefix('projects/')!r} for this user.")
+
+    def writable_scope_of(self, path: VirtualPath) -> Scope:
+        """Return the scope that a path lies in, to write there.
+
+        Raises:
+            ReadOnlyMount: agents read shared/ and do not write it.
+            ProjectNotFound, ValidationFailed: as `scope_at`.
+        """
+        scope = self.scope_of(path)
+        if not scope.writable:
+            raise ReadOnlyMount(f"{path}: {scope.mount}/ is read-only for agents.")
+        return scope

@@ -1,0 +1,163 @@
+"""The pool, and transactions that say who acts."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Self
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from memex.errors import StoreUnavailable
+from memex.store import migrate
+from memex.store.access import Access
+from memex.store.sql import sql
+
+Connection = AsyncConnection[DictRow]
+Rows = list[dict[str, Any]]
+Statement = tuple[str, dict[str, Any]]  # the name of a query and its parameters
+
+BEGIN = b"begin"
+BEGIN_SNAPSHOT = b"begin isolation level repeatable read"
+
+
+class Database:
+    """A pool of connections to one Postgres, whose schema has been checked.
+
+    Requests act as the roles `memex_agent` and `memex_admin`. Where the login may not become them it stays
+    the tables' owner, whom forced row-level security binds: `acts_by_role` says which.
+    """
+
+    def __init__(self, pool: AsyncConnectionPool[Connection], *, acts_by_role: bool) -> None:
+        self._pool = pool
+        self.acts_by_role = acts_by_role
+
+    @classmethod
+    async def open(cls, conninfo: str, *, max_connections: int = 10) -> Self:
+        """Connect, and check the schema and the login.
+
+        Raises:
+            StoreUnavailable: no connection, migrations are missing, or a superuser login without the roles.
+            SchemaTooNew: a newer Memex migrated the database.
+        """
+        pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            conninfo,
+            kwargs={"autocommit": True, "row_factory": dict_row, "application_name": "memex"},
+            min_size=1,
+            max_size=max_connections,
+            timeout=30,
+            open=False,
+        )
+        try:
+            await pool.open(wait=True, timeout=30)
+            async with pool.connection() as connection:
+                await migrate.check(connection)
+                acts_by_role = await _can_act_by_role(connection)
+        except (psycopg.OperationalError, PoolTimeout) as error:
+            await pool.close()
+            raise StoreUnavailable(f"The database cannot be reached: {_first_line(error)}") from error
+        except BaseException:
+            await pool.close()
+            raise
+        return cls(pool, acts_by_role=acts_by_role)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """A connection outside any transaction, acting as nobody: row-level security shows it no row.
+
+        Raises:
+            StoreUnavailable: the database went away, or no connection became free in 30 s.
+        """
+        try:
+            async with self._pool.connection() as connection:
+                yield connection
+        except (psycopg.OperationalError, PoolTimeout) as error:
+            raise StoreUnavailable(f"The database did not answer: {_first_line(error)}") from error
+
+    @asynccontextmanager
+    async def transaction(self, access: Access, *, snapshot: bool = False) -> AsyncIterator[Connection]:
+        """A transaction that acts for `access`; committed at the end, rolled back by an exception.
+
+        Args:
+            access: whose rows row-level security shows.
+            snapshot: all statements see the same moment (repeatable read).
+        """
+        settings = {
+            "database_role": f"memex_{access.role}" if self.acts_by_role else "none",
+            "role": access.role,
+            "tenant_id": access.tenant_id,
+            "readable": access.readable_ids,
+            "writable": access.writable_ids,
+        }
+        async with self._begun(
+            BEGIN_SNAPSHOT if snapshot else BEGIN, sql("access_set"), settings
+        ) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def maintenance(self) -> AsyncIterator[Connection]:
+        """A transaction of the owner, to whom row-level security is open: keys, tenants, erasure."""
+        statement = b"select set_config('memex.maintenance', 'on', true)"
+        async with self._begun(BEGIN, statement, {}) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _begun(
+        self, begin: bytes, settle: bytes, settings: Mapping[str, Any]
+    ) -> AsyncIterator[Connection]:
+        async with self.connection() as connection:
+            try:
+                async with connection.pipeline():  # one round trip for both
+                    await connection.execute(begin)
+                    await connection.execute(settle, settings)
+                yield connection
+                await connection.execute(b"commit")
+            except BaseException:
+                if not connection.closed:
+                    await connection.execute(b"rollback")
+                raise
+
+
+async def rows(connection: Connection, statement: str, /, **parameters: Any) -> Rows:
+    """Run `queries/{statement}.sql` and return its rows."""
+    cursor = await connection.execute(sql(statement), parameters)
+    return await cursor.fetchall()
+
+
+async def batch(connection: Connection, *statements: Statement) -> list[Rows]:
+    """Run several statements in their order with one round trip, and return the rows of each."""
+    async with connection.pipeline():
+        cursors = [await connection.execute(sql(name), parameters) for name, parameters in statements]
+    return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
+
+
+async def row(connection: Connection, statement: str, /, **parameters: Any) -> dict[str, Any] | None:
+    """Run `queries/{statement}.sql` and return its first row, None when there is none."""
+    cursor = await connection.execute(sql(statement), parameters)
+    return await cursor.fetchone()
+
+
+async def _can_act_by_role(connection: Connection) -> bool:
+    try:
+        async with connection.transaction():
+            for role in migrate.ROLES:
+                await connection.execute("select set_config('role', %s, true)", [role])
+                await connection.execute("select set_config('role', 'none', true)")
+    except (psycopg.errors.InvalidParameterValue, psycopg.errors.InsufficientPrivilege):
+        is_superuser = connection.info.parameter_status("is_superuser") == "on"
+        if is_superuser:
+            raise StoreUnavailable(
+                "The login is a superuser, whom row-level security does not bind, and the roles are missing.",
+                hint="Run `memex migrate` with this login: it makes the roles memex_agent and memex_admin.",
+            ) from None
+        return False
+    return True
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,0 +1,338 @@
+"""The unit of work: stages edits over a snapshot and commits all of them in one transaction, or none.
+
+Everything that writes goes through here. A commit first plans without a lock: it reads the files that the edits
+name, plays the edits over them and derives what the index needs. Then it takes the scopes' locks, in the order
+of their ids, and only if a file has moved on meanwhile is the plan made again, under the lock.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import psycopg
+
+from memex.errors import LimitExceeded, OperationNotFound, ValidationFailed, VersionNotFound
+from memex.store import operations
+from memex.store.access import Access
+from memex.store.analyzer import Analyzer
+from memex.store.database import Connection, Database, Rows, batch, row, rows
+from memex.store.edits import Delete, Edit, File, Head, Move, Patch, Place, Planned, Tree, Undo, Write
+from memex.store.index import FileIndex, StoredChunk, index, without
+from memex.store.operations import Answer, Call
+from memex.store.paths import parse
+from memex.store.records import Change
+from memex.store.writing import Counters, write
+
+MAX_FILES_PER_SCOPE = 10_000
+MAX_EDITS = 1_000
+OFF_LOOP_CHARS = 64 * 1024  # longer files are analysed in a thread
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What a commit did: its changes, the state that it was made on, and whether an earlier call had done it."""
+
+    result: dict[str, Any]
+    changes: tuple[Change, ...] = ()
+    is_repeat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The edits played over the store as it was: what a commit writes if nothing has moved since."""
+
+    seen: frozenset[tuple[Any, ...]]
+    files: tuple[tuple[Planned, FileIndex], ...]
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What becomes of each file."""
+        return tuple(planned.change for planned, _ in self.files)
+
+    @property
+    def written(self) -> list[tuple[Planned, FileIndex]]:
+        """The files that get a revision."""
+        return [(planned, derived) for planned, derived in self.files if planned.change.changed]
+
+
+class Draft:
+    """Edits that are staged until `commit` writes them, or `preview` shows them.
+
+    Paths are virtual. Staging checks the path and the right to write there; the rest is checked against the
+    files when the draft is previewed or committed.
+    """
+
+    def __init__(
+        self, database: Database, access: Access, analyzer: Analyzer, *, max_files: int = MAX_FILES_PER_SCOPE
+    ) -> None:
+        self._database = database
+        self._access = access
+        self._analyzer = analyzer
+        self._max_files = max_files
+        self._edits: list[Edit] = []
+
+    def write(
+        self,
+        path: str,
+        content: str,
+        *,
+        base_version: int | None = None,
+        overwrite: bool = False,
+        reason: str | None = None,
+    ) -> None:
+        """Stage the whole text of a new file, of `base_version`'s successor, or with `overwrite` of any."""
+        self._stage(Write(self._place(path), content, base_version, overwrite, reason=reason))
+
+    def patch(
+        self,
+        path: str,
+        operation: Literal["append", "insert", "replace"],
+        text: str,
+        *,
+        heading: str | None = None,
+        match: str | None = None,
+        base_version: int | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Stage a change of a part of a file; see `patch.apply` for its meaning."""
+        self._stage(Patch(self._place(path), operation, text, heading, match, base_version, reason))
+
+    def move(self, path: str, to: str, *, base_version: int | None = None, reason: str | None = None) -> None:
+        """Stage a file's move, within its mount with its history, into another as a new file."""
+        self._stage(Move(self._place(path), self._place(to), base_version, reason))
+
+    def delete(self, path: str, *, base_version: int | None = None, reason: str | None = None) -> None:
+        """Stage a file's deletion; its revisions stay."""
+        self._stage(Delete(self._place(path), base_version, reason))
+
+    async def restore(
+        self, path: str, version: int, *, base_version: int | None = None, reason: str | None = None
+    ) -> None:
+        """Stage an earlier version of a path as its next one.
+
+        Raises:
+            VersionNotFound: the path never had it.
+            ValidationFailed: that version is a deletion.
+        """
+        place = self._place(path)
+        async with self._database.transaction(self._access) as connection:
+            stored = await row(
+                connection, "revision_read", scope_id=place.scope.scope_id, path=place.path, version=version
+            )
+        if stored is None:
+            raise VersionNotFound(f"{path} has no version {version}.", path=path)
+        if stored["deleted"]:
+            raise ValidationFailed(
+                f"Version {version} of {path} is its deletion.",
+                hint="Restore the version before it, or delete.",
+            )
+        self._stage(Write(place, stored["content"], base_version, not base_version, "restore", reason))
+
+    async def undo(self, references: Sequence[str], *, reason: str | None = None) -> None:
+        """Stage the inverse of the revisions that one call wrote.
+
+        Args:
+            references: `path@version`, as the log holds them.
+            reason: kept with the new revisions.
+
+        Raises:
+            OperationNotFound: a revision is gone.
+        """
+        async with self._database.transaction(self._access, snapshot=True) as connection:
+            for reference in references:
+                path, _, version = reference.rpartition("@")
+                place = self._place(path)
+                self._stage(await _undo(connection, place, int(version), reason))
+
+    async def read(self, path: str) -> str | None:
+        """Return the text that the draft would leave at a path, None when no file would stand there."""
+        place = self._place(path, to_write=False)
+        async with self._database.transaction(self._access, snapshot=True) as connection:
+            heads = await rows(connection, "head_load", **_wanted([*self._places(), place]))
+        return _tree(heads).play(self._edits).read(place)
+
+    async def preview(self) -> tuple[Change, ...]:
+        """Return what a commit would do now, without doing it."""
+        async with self._database.transaction(self._access, snapshot=True) as connection:
+            return (await self._plan(connection)).changes
+
+    async def commit(self, call: Call, answer: Callable[[tuple[Change, ...]], Answer]) -> Commit:
+        """Write every staged edit and log the call, in one transaction.
+
+        Args:
+            call: what is logged; its id is spent by this commit.
+            answer: makes the call's result from the changes.
+
+        Returns:
+            The result; for a call that was committed before, its first result.
+
+        Raises:
+            ToolCallConflict, ToolCallInProgress: the tool call id is taken.
+            LimitExceeded: more files or edits than allowed.
+            VersionConflict, FileExists, FileNotFound, …: an edit does not fit; nothing was written.
+        """
+        async with self._database.transaction(self._access, snapshot=True) as connection:
+            [found] = await batch(connection, operations.committed(self._access, call))
+            if first := await operations.first_result(connection, self._access, call, found):
+                return Commit(first, is_repeat=True)
+            plan = await self._plan(connection)
+        try:
+            async with self._database.transaction(self._access) as connection:
+                return await self._commit(connection, plan, call, answer)
+        except psycopg.errors.UniqueViolation as violation:
+            if violation.diag.constraint_name != "operation_once":
+                raise
+            # The same id was committed over other scopes at the same moment: no lock was shared.
+            async with self._database.transaction(self._access, snapshot=True) as connection:
+                [found] = await batch(connection, operations.committed(self._access, call))
+                first = await operations.first_result(connection, self._access, call, found)
+            if first is None:
+                raise
+            return Commit(first, is_repeat=True)
+
+    async def _commit(
+        self, connection: Connection, plan: Plan, call: Call, answer: Callable[[tuple[Change, ...]], Answer]
+    ) -> Commit:
+        scope_ids = sorted({place.scope.scope_id for place in self._places()})
+        locked, found, revs, heads = await batch(
+            connection,
+            ("scope_lock", {"scope_ids": scope_ids}),
+            operations.committed(self._access, call),
+            ("scope_state", {"scope_ids": scope_ids}),
+            ("head_check", _wanted(self._places())),
+        )
+        if first := await operations.first_result(connection, self._access, call, found):
+            return Commit(first, is_repeat=True)
+        if plan.seen != _fingerprint(heads):
+            plan = await self._plan(connection)
+        counters = {record["scope_id"]: Counters(**record) for record in locked}
+        self._check_limits(plan, counters)
+        made = answer(plan.changes)
+        async with connection.pipeline():
+            await write(connection, self._access, call, plan.written, counters)
+            await operations.add(
+                connection,
+                self._access,
+                call,
+                status="committed",
+                answer=made,
+                writes=[f"{planned.change.path}@{planned.change.version}" for planned, _ in plan.written],
+                state={self._access.by_id[record["scope_id"]].mount: record["rev"] for record in revs},
+            )
+        return Commit(made.result, plan.changes)
+
+    async def _plan(self, connection: Connection) -> Plan:
+        wanted = _wanted(self._places())
+        heads, chunks = await batch(connection, ("head_load", wanted), ("chunk_load", wanted))
+        stored = _stored_chunks(chunks)
+        planned = _tree(heads).play(self._edits).planned()
+        return Plan(
+            _fingerprint(heads), tuple([(one, await self._derive(one.file, stored)) for one in planned])
+        )
+
+    async def _derive(self, file: File, stored: dict[tuple[int, int], list[StoredChunk]]) -> FileIndex:
+        known = stored.get((file.scope.scope_id, file.head.file_id), []) if file.head else []
+        if file.content is None:
+            return without(file.path, known)
+        if len(file.content) > OFF_LOOP_CHARS:
+            return await asyncio.to_thread(index, file.path, file.content, known, self._analyzer)
+        return index(file.path, file.content, known, self._analyzer)
+
+    def _check_limits(self, plan: Plan, counters: dict[int, Counters]) -> None:
+        for scope_id, counter in counters.items():
+            standing = counter.files + sum(
+                planned.file.adds for planned, _ in plan.files if planned.file.scope.scope_id == scope_id
+            )
+            if standing > max(self._max_files, counter.files):
+                mount = self._access.by_id[scope_id].mount
+                raise LimitExceeded(
+                    f"{mount}/ may hold {self._max_files:,} files.",
+                    hint="Delete or merge files that are no longer needed.",
+                    limit=self._max_files,
+                )
+
+    def _places(self) -> list[Place]:
+        places = {place.key: place for edit in self._edits for place in _named(edit)}
+        return list(places.values())
+
+    def _place(self, path: str, *, to_write: bool = True) -> Place:
+        parsed = parse(path)
+        scope = self._access.writable_scope_of(parsed) if to_write else self._access.scope_of(parsed)
+        return Place(scope, parsed.relative)
+
+    def _stage(self, edit: Edit) -> None:
+        if len(self._edits) >= MAX_EDITS:
+            raise LimitExceeded(f"A draft holds at most {MAX_EDITS:,} edits.", limit=MAX_EDITS)
+        self._edits.append(edit)
+
+
+def _named(edit: Edit) -> list[Place]:
+    match edit:
+        case Move():
+            return [edit.place, edit.to]
+        case Undo():
+            scope = edit.place.scope
+            paths = {edit.place.path, edit.head.path, *([edit.before.path] if edit.before else [])}
+            return [Place(scope, path) for path in sorted(paths)]
+        case _:
+            return [edit.place]
+
+
+def _wanted(places: Sequence[Place]) -> dict[str, list[Any]]:
+    return {
+        "scope_ids": [place.scope.scope_id for place in places],
+        "paths": [place.path for place in places],
+    }
+
+
+def _tree(found: Rows) -> Tree:
+    heads = {
+        (record["scope_id"], record["path"]): Head(
+            record["file_id"], record["path"], record["version"], record["content"]
+        )
+        for record in found
+        if record["file_id"] is not None
+    }
+    return Tree(heads, {(record["scope_id"], record["path"]): record["highest"] for record in found})
+
+
+def _stored_chunks(found: Rows) -> dict[tuple[int, int], list[StoredChunk]]:
+    stored: dict[tuple[int, int], list[StoredChunk]] = {}
+    for record in found:
+        chunk = StoredChunk(
+            record["chunk_id"],
+            record["start_char"],
+            record["end_char"],
+            bytes(record["sha256"]),
+            record["length"],
+        )
+        stored.setdefault((record["scope_id"], record["file_id"]), []).append(chunk)
+    return stored
+
+
+def _fingerprint(found: Rows) -> frozenset[Any]:
+    columns = ("scope_id", "path", "file_id", "version", "highest")
+    return frozenset(tuple(record[column] for column in columns) for record in found)
+
+
+async def _undo(connection: Connection, place: Place, version: int, reason: str | None) -> Undo:
+    chain = await rows(
+        connection, "revision_chain", scope_id=place.scope.scope_id, path=place.path, version=version
+    )
+    if not chain:
+        raise OperationNotFound(f"The revision {place}@{version} is gone.")
+    after = next(record for record in chain if (record["path"], record["version"]) == (place.path, version))
+    before = [record for record in chain if record["rev"] < after["rev"]]
+    return Undo(
+        place=place,
+        head=_head(chain[-1]),
+        after=_head(after),
+        before=_head(before[-1]) if before else None,
+        later_calls=tuple(record["tool_call_id"] for record in chain if record["rev"] > after["rev"]),
+        reason=reason,
+    )
+
+
+def _head(record: dict[str, Any]) -> Head:
+    return Head(record["file_id"], record["path"], record["version"], record["content"], record["deleted"])

@@ -1,0 +1,130 @@
+"""What is derived from a file's text for search, lists and links, and how it differs from what is stored."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memex.store import chunks, links, markdown
+from memex.store.analyzer import ANALYZER_VERSION, Analyzer
+from memex.store.bm25 import RANKER_VERSION
+from memex.store.chunks import CHUNKER_VERSION, Chunk
+
+ENGINE = f"analyzer={ANALYZER_VERSION} chunker={CHUNKER_VERSION} ranker={RANKER_VERSION}"
+MAX_KEY_CHARS = 512  # a longer target can be no path
+MAX_RAW_CHARS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk that the store holds, without its lexemes."""
+
+    chunk_id: int
+    start: int
+    end: int
+    sha256: bytes
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewChunk:
+    """A chunk to be stored: distinct lexemes with their frequencies side by side."""
+
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+    sha256: bytes
+    lexemes: tuple[str, ...]
+    tfs: tuple[int, ...]
+
+    @property
+    def length(self) -> int:
+        """How many lexemes it has, repeats counted."""
+        return sum(self.tfs)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRow:
+    """One side of one link, as the table `link` has it."""
+
+    ordinal: int
+    side: int
+    target_key: str
+    raw: str
+    anchor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileIndex:
+    """Everything derived from one file, as a change of what is stored of it."""
+
+    title: str
+    tags: tuple[str, ...]
+    path_key: str
+    name_key: str
+    removed: tuple[StoredChunk, ...]
+    shifted: tuple[tuple[int, int, int], ...]  # chunk_id, start, end
+    added: tuple[NewChunk, ...]
+    links: tuple[LinkRow, ...]
+
+
+def index(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Analyzer) -> FileIndex:
+    """Return what is derived from a file; only chunks whose indexed text is new are analysed.
+
+    Args:
+        path: relative to the scope.
+        content: the whole file.
+        stored: the chunks that the store holds of it.
+        analyzer: of the scope's language.
+    """
+    document = markdown.parse(content)
+    description = markdown.describe(path, document)
+    path_key, name_key = links.path_keys(path)
+    by_digest: dict[bytes, list[StoredChunk]] = {}
+    for known in reversed(stored):
+        by_digest.setdefault(known.sha256, []).append(known)
+    shifted: list[tuple[int, int, int]] = []
+    added: list[NewChunk] = []
+    for chunk in chunks.split(path, content, description, document):
+        digest = hashlib.sha256(chunk.indexed_text.encode()).digest()
+        if same := by_digest.get(digest):
+            known = same.pop()
+            if (known.start, known.end) != (chunk.start, chunk.end):
+                shifted.append((known.chunk_id, chunk.start, chunk.end))
+        else:
+            added.append(_analysed(chunk, digest, analyzer))
+    return FileIndex(
+        title=description.title,
+        tags=description.tags,
+        path_key=path_key,
+        name_key=name_key,
+        removed=tuple(known for same in by_digest.values() for known in same),
+        shifted=tuple(shifted),
+        added=tuple(added),
+        links=tuple(_link_rows(links.parse(content, path))),
+    )
+
+
+def without(path: str, stored: Sequence[StoredChunk]) -> FileIndex:
+    """Return the index of a deleted file: nothing, where `stored` was."""
+    path_key, name_key = links.path_keys(path)
+    return FileIndex("", (), path_key, name_key, tuple(stored), (), (), ())
+
+
+def _analysed(chunk: Chunk, digest: bytes, analyzer: Analyzer) -> NewChunk:
+    frequencies = Counter(analyzer.lexemes(chunk.indexed_text))
+    return NewChunk(
+        start=chunk.start,
+        end=chunk.end,
+        heading_path=chunk.heading_path,
+        sha256=digest,
+        lexemes=tuple(frequencies),
+        tfs=tuple(frequencies.values()),
+    )
+
+
+def _link_rows(parsed: Iterable[links.ParsedLink]) -> Iterable[LinkRow]:
+    for ordinal, link in enumerate(parsed):
+        for side, target in enumerate(link.targets):
+            if len(target) <= MAX_KEY_CHARS:
+                yield LinkRow(ordinal, side, target, link.raw[:MAX_RAW_CHARS], link.anchor)

@@ -1,0 +1,224 @@
+"""What is read from memory: find, read, list, links, history, over the scopes of one caller."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from memex.errors import FileNotFound, ValidationFailed, VersionNotFound
+from memex.store import search
+from memex.store.access import Access, Scope
+from memex.store.analyzer import Analyzer
+from memex.store.database import Connection, row, rows
+from memex.store.graph import Direction, LinkGraph
+from memex.store.paths import Prefix, parse, parse_prefix
+from memex.store.records import Link, Listed, Revision
+from memex.store.search import Found
+
+
+class Memory:
+    """The memory of one caller, read within one transaction.
+
+    Args:
+        connection: a transaction begun for `access`; a snapshot, so that several reads see one moment.
+        access: whose scopes are read.
+        analyzer: makes a query's lexemes.
+    """
+
+    def __init__(self, connection: Connection, access: Access, analyzer: Analyzer) -> None:
+        self._connection = connection
+        self._access = access
+        self._analyzer = analyzer
+
+    async def find(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        project: str | None = None,
+        prefix: str | None = None,
+        tags: Sequence[str] = (),
+    ) -> Found:
+        """Return the files that answer a query best; see `search.search`."""
+        within = parse_prefix(prefix) if prefix is not None else None
+        return await search.search(
+            self._connection,
+            self._access,
+            self._analyzer,
+            query,
+            limit=limit,
+            project=project,
+            prefix=within,
+            tags=tags,
+        )
+
+    async def read(self, path: str, *, version: int | None = None) -> Revision:
+        """Return a file as it stands now, or one of its versions.
+
+        Raises:
+            FileNotFound: nothing stands there now.
+            VersionNotFound: the path never had that version.
+        """
+        parsed = parse(path)
+        scope = self._access.scope_of(parsed)
+        where = {"scope_id": scope.scope_id, "path": parsed.relative}
+        if version is None:
+            found = await row(self._connection, "file_read", **where)
+            if found is None:
+                raise FileNotFound(f"{parsed}: there is no such file.", path=str(parsed))
+        else:
+            found = await row(self._connection, "revision_read", **where, version=version)
+            if found is None:
+                raise VersionNotFound(
+                    f"{parsed} has no version {version}.", path=str(parsed), version=version
+                )
+        return _revision(found, scope)
+
+    async def list_files(
+        self, prefix: str = "", *, limit: int = 100, after: str | None = None
+    ) -> Sequence[Listed]:
+        """Return at most `limit` files whose path begins with `prefix`, by mount and path.
+
+        Mounts come in the order projects/… by slug, shared/, user/: that of their names.
+
+        Args:
+            prefix: of a virtual path; "" is everything.
+            limit: 1 to 1,000.
+            after: the virtual path that the last list ended with.
+        """
+        within = parse_prefix(prefix)
+        last = parse(after) if after is not None else None
+        found: list[Listed] = []
+        for scope in sorted(_matching(self._access.scopes, within), key=lambda scope: scope.mount):
+            if last is not None and scope.mount < last.mount_name:
+                continue
+            records = await rows(
+                self._connection,
+                "file_list",
+                scope_id=scope.scope_id,
+                prefix=within.relative,
+                after=last.relative if last is not None and scope.mount == last.mount_name else "",
+                limit=limit - len(found),
+            )
+            found += [_listed(record, scope) for record in records]
+            if len(found) >= limit:
+                break
+        return found
+
+    async def history(
+        self, path: str, *, limit: int = 100, before: tuple[int, int] | None = None
+    ) -> Sequence[Revision]:
+        """Return what stood at a path and what its file was before, newest first, without the texts.
+
+        Args:
+            path: of a file that stands, stood, or was moved away.
+            limit: 1 to 1,000.
+            before: `(rev, version)` of the revision that the last page ended with.
+
+        Raises:
+            FileNotFound: nothing ever stood there.
+        """
+        parsed = parse(path)
+        scope = self._access.scope_of(parsed)
+        found = await rows(
+            self._connection,
+            "revision_history",
+            scope_id=scope.scope_id,
+            path=parsed.relative,
+            before=before[0] if before else None,
+            before_version=before[1] if before else None,
+            limit=limit,
+        )
+        if not found and before is None:
+            raise FileNotFound(f"{parsed}: there was never such a file.", path=str(parsed))
+        return [_revision(record, scope) for record in found]
+
+    async def links(self, path: str, *, direction: Direction = "both", depth: int = 1) -> Sequence[Link]:
+        """Return the links from and to a file, up to `depth` hops away, at most 1,000; each file is left once.
+
+        Raises:
+            FileNotFound: nothing stands there now.
+        """
+        start = await self.read(path)
+        graph = LinkGraph(self._connection, self._access)
+        return await graph.walk(start.scope, start.file_id, start.path, direction=direction, depth=depth)
+
+    async def links_of(self, revision: Revision) -> Sequence[Link]:
+        """Return the links that stand in a revision, in its order, as they resolve now."""
+        graph = LinkGraph(self._connection, self._access)
+        if revision.rev_end is None:
+            return await graph.walk(revision.scope, revision.file_id, revision.path, direction="out", depth=1)
+        return await graph.links_in_text(revision.scope, revision.path, revision.content)
+
+    async def state(self, scopes: Iterable[Scope] | None = None) -> dict[str, int]:
+        """Return how many changes each scope has seen, by mount."""
+        wanted = [scope.scope_id for scope in (self._access.searched() if scopes is None else scopes)]
+        found = await rows(self._connection, "scope_state", scope_ids=wanted)
+        return {self._access.by_id[record["scope_id"]].mount: record["rev"] for record in found}
+
+    async def standing_at(self, mount: str, moment: int | datetime) -> Sequence[Revision]:
+        """Return every file of a mount as it stood after a change, or at a time, with its text.
+
+        Args:
+            mount: user, shared or projects/<slug>.
+            moment: the number of a change (0 is before the first), or a time with its zone.
+        """
+        scope = self._access.scope_at(mount)
+        if isinstance(moment, datetime):
+            last = await row(self._connection, "scope_rev_at", scope_id=scope.scope_id, time=moment)
+            moment = last["rev"] if last else 0
+        found = await rows(self._connection, "revision_at", scope_id=scope.scope_id, rev=moment)
+        return [_revision(record, scope) for record in found]
+
+
+def check_span(content: str, span: Sequence[int]) -> tuple[int, int]:
+    """Return a span of a text's code points, cut at its end.
+
+    Raises:
+        ValidationFailed: not a start and an end with 0 <= start <= end, or a start behind the text.
+    """
+    start, end = span
+    if not 0 <= start <= end or start > len(content):
+        raise ValidationFailed(
+            f"The span {start}-{end} does not lie in the file of {len(content):,} characters.",
+            hint="A span is [start, end): 0 <= start <= end, counted in characters.",
+        )
+    return start, min(end, len(content))
+
+
+def _matching(scopes: Iterable[Scope], prefix: Prefix) -> list[Scope]:
+    return [scope for scope in scopes if search.is_within(scope, prefix)]
+
+
+def _listed(record: dict[str, Any], scope: Scope) -> Listed:
+    return Listed(
+        path=scope.virtual(record["path"]),
+        version=record["version"],
+        size_chars=record["size_chars"],
+        title=record["title"],
+        tags=tuple(record["tags"]),
+        updated_at=record["created_at"],
+    )
+
+
+def _revision(record: dict[str, Any], scope: Scope) -> Revision:
+    return Revision(
+        scope=scope,
+        file_id=record["file_id"],
+        version=record["version"],
+        rev=record["rev"],
+        rev_end=record["rev_end"],
+        path=record["path"],
+        content=record["content"],
+        sha256=bytes(record["sha256"]).hex(),
+        operation=record["operation"],
+        deleted=record["deleted"],
+        counterpart=record["counterpart"],
+        reason=record["reason"],
+        actor=record["actor"],
+        channel=record["channel"],
+        tool_call_id=record["tool_call_id"],
+        created_at=record["created_at"],
+        title=record["title"],
+        tags=tuple(record["tags"]),
+        size_chars=record["size_chars"],
+    )

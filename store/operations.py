@@ -1,0 +1,221 @@
+"""The log: every call under its caller's tool call id, with references for the texts that revisions hold."""
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from memex.errors import ToolCallConflict, ToolCallInProgress, VersionNotFound
+from memex.store.access import Access
+from memex.store.database import Connection, Rows, Statement, row, rows
+from memex.store.diff import unified
+from memex.store.index import ENGINE
+from memex.store.paths import parse
+from memex.store.records import Operation, Status
+from memex.store.sql import sql
+
+WRITTEN_TEXT_CHARS = 1_000  # a longer text that no revision holds is logged as its digest
+MAX_LOGGED_ARGUMENTS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call as it was asked.
+
+    Attributes:
+        tool_call_id: the caller's, or made for it.
+        tool: such as `memory_write`.
+        arguments: validated, those at their default left out.
+        principal: who asked: role, key, user, actor, project.
+        now: the clock, read once for the whole call.
+    """
+
+    tool_call_id: str
+    tool: str
+    arguments: dict[str, Any]
+    principal: dict[str, Any]
+    now: datetime
+    started_s: float = field(default_factory=time.perf_counter)
+
+    @property
+    def request_sha256(self) -> bytes:
+        """What tells a retry from another request: the digest of tool and arguments in canonical form."""
+        return digest([self.tool, self.arguments])
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call returns, and how the log keeps it.
+
+    In `request` and `response` a text that a revision holds is `{"$text": "path@version:start-end"}` and a diff
+    `{"$diff": [old reference or null, new reference]}`; `expanded` puts the texts back.
+    """
+
+    result: dict[str, Any]
+    request: dict[str, Any]
+    response: dict[str, Any]
+
+
+def digest(value: Any) -> bytes:
+    """Return the SHA-256 of a JSON value in canonical form: sorted keys, no spaces, UTF-8."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+async def add(
+    connection: Connection,
+    access: Access,
+    call: Call,
+    *,
+    status: Status,
+    answer: Answer | None = None,
+    writes: Sequence[str] = (),
+    state: dict[str, int] | None = None,
+    error_code: str | None = None,
+) -> None:
+    """Log one call, in the transaction of `connection`.
+
+    Args:
+        connection: of the write itself, so that neither is there without the other; or of its own.
+        access: whose log it is.
+        call: what was asked.
+        status: how it ended.
+        answer: what was returned; None for a call that failed.
+        writes: the revisions that it wrote, as `path@version`.
+        state: the number of changes that it saw of each mount.
+        error_code: of a call that failed.
+
+    Raises:
+        UniqueViolation: of `operation_once`, when another call was committed under this id.
+    """
+    parameters = {
+        "scope_id": access.log_scope_id,
+        "tenant_id": access.tenant_id,
+        "tool_call_id": call.tool_call_id,
+        "user_id": access.user_id or "",
+        "kind": call.tool,
+        "status": status,
+        "principal": _json(call.principal),
+        "request": _json(answer.request if answer else _summarised(call.arguments)),
+        "request_sha256": call.request_sha256,
+        "response": None if answer is None else _json({"result": answer.response, "writes": list(writes)}),
+        "result_sha256": None if answer is None else digest(answer.result),
+        "state": None if state is None else _json(state),
+        "engine": ENGINE,
+        "now": call.now,
+        "error_code": error_code,
+        "duration_ms": (time.perf_counter() - call.started_s) * 1000,
+    }
+    await connection.execute(sql("operation_add"), parameters)
+
+
+def committed(access: Access, call: Call) -> Statement:
+    """Return the statement that finds the call which spent this tool call id."""
+    return "operation_committed", {
+        "scope_id": access.log_scope_id,
+        "user_id": access.user_id or "",
+        "tool_call_id": call.tool_call_id,
+    }
+
+
+async def first_result(
+    connection: Connection, access: Access, call: Call, found: Rows
+) -> dict[str, Any] | None:
+    """Return the result of the call that `committed` found, None when it found none.
+
+    Raises:
+        ToolCallConflict: it was another request.
+        ToolCallInProgress: it still runs.
+    """
+    if not found:
+        return None
+    first = found[0]
+    if bytes(first["request_sha256"]) != call.request_sha256:
+        raise ToolCallConflict(f"The tool call id {call.tool_call_id!r} was used for another request.")
+    if first["status"] == "running":
+        raise ToolCallInProgress(f"The call {call.tool_call_id!r} still runs.", retry_after_s=1)
+    result: dict[str, Any] = await expanded(connection, access, first["response"]["result"])
+    return result
+
+
+async def expanded(connection: Connection, access: Access, value: Any) -> Any:
+    """Return a logged value with its texts and diffs put back from the revisions.
+
+    Raises:
+        VersionNotFound: a revision that it names is gone.
+    """
+    if isinstance(value, list):
+        return [await expanded(connection, access, item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$text" in value:
+        return await _text(connection, access, value["$text"])
+    if "$diff" in value:
+        old, new = value["$diff"]
+        old_text = await _text(connection, access, old) if old else ""
+        return unified(old_text, await _text(connection, access, new), old or "/dev/null", new)
+    return {name: await expanded(connection, access, item) for name, item in value.items()}
+
+
+async def _text(connection: Connection, access: Access, reference: str) -> str:
+    match = re.fullmatch(r"(.*)@(\d+)(?::(\d+)-(\d+))?", reference)
+    if match is None:
+        raise ValueError(f"{reference!r} is no reference")
+    path, version = parse(match[1]), int(match[2])
+    scope = access.scope_of(path)
+    stored = await row(
+        connection, "revision_read", scope_id=scope.scope_id, path=path.relative, version=version
+    )
+    if stored is None:
+        raise VersionNotFound(f"{reference} is gone.", path=str(path))
+    content: str = stored["content"]
+    return content if match[3] is None else content[int(match[3]) : int(match[4])]
+
+
+def _summarised(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call that stored nothing: what is long becomes its length and digest."""
+    return {name[:100]: _summary(value) for name, value in list(arguments.items())[:MAX_LOGGED_ARGUMENTS]}
+
+
+async def list_calls(
+    connection: Connection, access: Access, *, limit: int, before: int | None, tool_call_id: str | None = None
+) -> list[Operation]:
+    """Return the caller's operations, newest first; only those with an id below `before`, or of one call."""
+    found = await rows(
+        connection,
+        "operation_list",
+        scope_id=access.log_scope_id,
+        user_id=access.user_id or "",
+        before=before,
+        tool_call_id=tool_call_id,
+        limit=limit,
+    )
+    return [Operation(**record) for record in found]
+
+
+def _summary(value: Any) -> Any:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if len(text) > WRITTEN_TEXT_CHARS:
+        return {"$sha256": digest(value).hex(), "chars": len(text)}
+    return value
+
+
+def _json(value: Any) -> Jsonb:
+    return Jsonb(_storable(value))
+
+
+def _storable(value: Any) -> Any:
+    """Replace what jsonb cannot hold: a call that was refused for a NUL or a lone surrogate is logged too."""
+    if isinstance(value, str):
+        return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(name): _storable(item) for name, item in value.items()}
+    return value

@@ -1,0 +1,46 @@
+-- Remove chunks, and their entries from the postings. A row for each chunk removed.
+with removed as (
+  delete from chunk
+   where scope_id = %(scope_id)s
+     and chunk_id = any (%(chunk_ids)s::integer[])
+  returning chunk_id, length, lexemes, tfs
+),
+entry as (
+  select term.lexeme, removed.chunk_id,
+         (removed.chunk_id::bigint << 32) | (removed.length::bigint << 16) | term.tf as entry
+    from removed
+   cross join lateral unnest(removed.lexemes, removed.tfs) as term (lexeme, tf)
+),
+located as (
+  -- An entry lies in the last segment that was opened at or before its chunk.
+  select entry.lexeme, segment.segment, array_agg(entry.entry) as entries, count(*)::integer as n
+    from entry
+   cross join lateral (
+          select posting.segment
+            from posting
+           where posting.scope_id = %(scope_id)s
+             and posting.lexeme = entry.lexeme
+             and posting.segment <= entry.chunk_id
+           order by posting.segment desc
+           limit 1) as segment
+   group by entry.lexeme, segment.segment
+),
+emptied as (
+  delete from posting
+   using located
+   where posting.scope_id = %(scope_id)s
+     and posting.lexeme = located.lexeme
+     and posting.segment = located.segment
+     and posting.n = located.n
+),
+thinned as (
+  update posting
+     set entries = array(select kept from unnest(posting.entries) as kept where kept <> all (located.entries)),
+         n = posting.n - located.n
+    from located
+   where posting.scope_id = %(scope_id)s
+     and posting.lexeme = located.lexeme
+     and posting.segment = located.segment
+     and posting.n > located.n
+)
+select chunk_id from removed;

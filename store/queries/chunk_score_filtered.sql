@@ -1,0 +1,28 @@
+-- As chunk_score, over the files only whose path begins with `prefix` and that bear all of `tags`. The weights
+-- are those of the whole scope: a filter does not change what a word is worth.
+with scored as (
+  select (entry >> 32)::integer as chunk_id,
+         sum((query.weight * (entry & 65535)
+              / ((entry & 65535) + %(c2)s::float8 + %(c3)s::float8 * ((entry >> 16) & 65535)))::integer) as score
+    from unnest(%(lexemes)s::text[], %(weights)s::float8[]) as query (lexeme, weight)
+    join posting
+      on posting.scope_id = %(scope_id)s
+     and posting.lexeme = query.lexeme
+   cross join lateral unnest(posting.entries) as entry
+   group by 1
+)
+select scored.chunk_id, scored.score, chunk.file_id, chunk.start_char, chunk.end_char, head.path
+  from scored
+  join chunk
+    on chunk.scope_id = %(scope_id)s
+   and chunk.chunk_id = scored.chunk_id
+  join revision head
+    on head.scope_id = %(scope_id)s
+   and head.file_id = chunk.file_id
+   and head.rev_end is null
+ where scored.score > 0
+   and head.path >= %(prefix)s
+   and head.path < %(prefix)s || chr(1114111)
+   and array(select lower(tag) from unnest(head.tags) as tag) @> %(tags)s::text[]
+ order by scored.score desc
+ fetch first (%(limit)s::bigint) rows with ties;

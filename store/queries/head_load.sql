@@ -1,0 +1,16 @@
+-- The file that stands at each path now, if any, and the highest version ever stored there: a row a path.
+select wanted.scope_id,
+       wanted.path,
+       head.file_id,
+       head.version,
+       head.content,
+       coalesce((select max(stored.version)
+                   from revision stored
+                  where stored.scope_id = wanted.scope_id
+                    and stored.path = wanted.path), 0) as highest
+  from unnest(%(scope_ids)s::bigint[], %(paths)s::text[]) as wanted (scope_id, path)
+  left join revision head
+    on head.scope_id = wanted.scope_id
+   and head.path = wanted.path
+   and head.rev_end is null
+   and not head.deleted;

@@ -1,0 +1,139 @@
+"""What the store hands back."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from memex.store.access import Scope
+
+Status = Literal["running", "committed", "answered", "repeated", "dry_run", "failed", "denied"]
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One stored version of a file. `path` is relative to its scope; spans count code points of `content`."""
+
+    scope: Scope
+    file_id: int
+    version: int
+    rev: int
+    rev_end: int | None
+    path: str
+    content: str
+    sha256: str
+    operation: str
+    deleted: bool
+    counterpart: str | None
+    reason: str | None
+    actor: str | None
+    channel: str
+    tool_call_id: str
+    created_at: datetime
+    title: str
+    tags: tuple[str, ...]
+    size_chars: int
+
+    @property
+    def virtual_path(self) -> str:
+        """The path as a caller writes it."""
+        return self.scope.virtual(self.path)
+
+    @property
+    def reference(self) -> str:
+        """`path@version`, which names this text for ever."""
+        return f"{self.virtual_path}@{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A file in a list, without its text."""
+
+    path: str
+    version: int
+    size_chars: int
+    title: str
+    tags: tuple[str, ...]
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Why a hit is one: what each list of the search contributed."""
+
+    mode: Literal["bm25"]
+    bm25_rank: int
+    terms: dict[str, int]
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A file that a search found, with the best of its spans first."""
+
+    path: str
+    version: int
+    title: str
+    heading: tuple[str, ...]
+    span: Span
+    snippet: str
+    score: int
+    reason: str
+    match: Match
+    more_spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link from one file to another, by virtual paths; where nothing stands, `target` is what was written."""
+
+    source: str
+    target: str
+    heading: str | None
+    exists: bool
+    hop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a draft does, or would do, to one file: one revision, or none when `changed` is false.
+
+    `path` and `version` are those after it. `counterpart` is the other end of a move. `span` is where the text
+    of the last edit stands in `new_content`.
+    """
+
+    path: str
+    operation: str
+    version: int
+    old_path: str | None
+    old_version: int | None
+    old_content: str
+    new_content: str
+    deleted: bool
+    changed: bool
+    sha256: str
+    counterpart: str | None
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A row of the log: one tool call, as it was asked and answered."""
+
+    operation_id: int
+    tool_call_id: str
+    user_id: str
+    attempt: int
+    kind: str
+    status: Status
+    principal: dict[str, Any]
+    request: dict[str, Any]
+    response: Any
+    state: dict[str, int] | None
+    engine: str
+    error_code: str | None
+    started_at: datetime
+    duration_ms: float
+    parent_id: int | None = None
+    ordinal: int = 0
+    inner: tuple["Operation", ...] = field(default=())

@@ -1,0 +1,179 @@
+"""What admins keep: tenants, their keys, projects and members."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memex.errors import ProjectNotFound, ValidationFailed
+from memex.store.access import Access, Role
+from memex.store.database import Connection, Database, row, rows
+from memex.store.identity import key_digest, new_secret
+from memex.store.paths import check_id, check_slug
+from memex.store.sql import sql
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key as it is listed: never its secret."""
+
+    key_id: int
+    role: Role
+    user_id: str | None
+    label: str | None
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project that is open."""
+
+    slug: str
+    created_at: datetime
+    files: int
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user who called at least once."""
+
+    user_id: str
+    created_at: datetime
+    files: int
+
+
+async def ensure_tenant(database: Database, name: str) -> int:
+    """Return the id of the tenant of this name, made if need be."""
+    check_id(name, "tenant")
+    async with database.maintenance() as connection:
+        found = await row(connection, "tenant_ensure", name=name) or await row(
+            connection, "tenant_find", name=name
+        )
+    assert found is not None  # noqa: S101  # it was there or was made
+    tenant_id: int = found["tenant_id"]
+    return tenant_id
+
+
+async def create_key(
+    database: Database, tenant: str, role: Role, *, user_id: str | None = None, label: str | None = None
+) -> tuple[str, Key]:
+    """Make a key, and with it its tenant; return the secret, which is shown this once, and the key.
+
+    Args:
+        database: where its digest is stored.
+        tenant: by name.
+        role: agent for tools and files, admin for everything of the tenant.
+        user_id: binds the key to this user; None lets an agent's key name the user with each call.
+        label: what it is for.
+    """
+    if user_id is not None:
+        check_id(user_id, "user id")
+    tenant_id = await ensure_tenant(database, tenant)
+    secret = new_secret()
+    async with database.maintenance() as connection:
+        made = await row(
+            connection,
+            "key_add",
+            tenant_id=tenant_id,
+            key_sha256=key_digest(secret),
+            role=role,
+            user_id=user_id,
+            label=label,
+        )
+    assert made is not None  # noqa: S101  # an insert that returns its row
+    return secret, Key(made["key_id"], role, user_id, label, made["created_at"], None)
+
+
+async def list_keys(database: Database, tenant: str) -> Sequence[Key]:
+    """Return the keys of a tenant, the revoked ones too; none for a tenant that does not exist."""
+    async with database.maintenance() as connection:
+        found = await row(connection, "tenant_find", name=tenant)
+        if found is None:
+            return []
+        return [Key(**record) for record in await rows(connection, "key_list", tenant_id=found["tenant_id"])]
+
+
+async def revoke_key(database: Database, tenant: str, key_id: int) -> Key:
+    """Revoke a key at once and for ever.
+
+    Raises:
+        ValidationFailed: the tenant has no such key.
+    """
+    async with database.maintenance() as connection:
+        found = await row(connection, "tenant_find", name=tenant)
+        revoked = found and await row(connection, "key_revoke", tenant_id=found["tenant_id"], key_id=key_id)
+    if not revoked:
+        raise ValidationFailed(
+            f"Tenant {tenant!r} has no key {key_id}.", hint="See them with `memex keys list`."
+        )
+    return Key(**revoked)
+
+
+async def open_project(connection: Connection, access: Access, slug: str) -> bool:
+    """Make a project, or open a closed one with its files; tell whether it was made."""
+    check_slug(slug)
+    opened = await row(connection, "project_open", tenant_id=access.tenant_id, slug=slug)
+    assert opened is not None  # noqa: S101  # an upsert that returns its row
+    await connection.execute(
+        sql("scope_stat_add"), {"tenant_id": access.tenant_id, "scope_id": opened["scope_id"]}
+    )
+    return bool(opened["created"])
+
+
+async def close_project(connection: Connection, access: Access, slug: str) -> None:
+    """Close a project: its members go, its files stay for the day it is opened again.
+
+    Raises:
+        ProjectNotFound: it is not open.
+    """
+    if await row(connection, "project_close", tenant_id=access.tenant_id, slug=slug) is None:
+        raise ProjectNotFound(f"There is no project {slug!r}.")
+
+
+async def list_projects(connection: Connection, access: Access) -> Sequence[Project]:
+    """Return the tenant's open projects by slug."""
+    found = await rows(connection, "project_list", tenant_id=access.tenant_id)
+    return [Project(r["slug"], r["created_at"], r["files"], tuple(r["members"])) for r in found]
+
+
+async def add_member(connection: Connection, access: Access, slug: str, user_id: str) -> bool:
+    """Make a user a member of a project; tell whether it was none before.
+
+    Raises:
+        ProjectNotFound: it is not open.
+    """
+    check_id(user_id, "user id")
+    scope_id = await _project(connection, access, slug)
+    return (
+        await row(
+            connection, "project_member_add", tenant_id=access.tenant_id, scope_id=scope_id, user_id=user_id
+        )
+        is not None
+    )
+
+
+async def remove_member(connection: Connection, access: Access, slug: str, user_id: str) -> bool:
+    """End a membership; tell whether there was one.
+
+    Raises:
+        ProjectNotFound: it is not open.
+    """
+    scope_id = await _project(connection, access, slug)
+    return await row(connection, "project_member_remove", scope_id=scope_id, user_id=user_id) is not None
+
+
+async def list_users(
+    connection: Connection, access: Access, *, limit: int, after: str = ""
+) -> Sequence[User]:
+    """Return the tenant's users by id, at most `limit`, after one of them."""
+    found = await rows(connection, "user_list", tenant_id=access.tenant_id, after=after, limit=limit)
+    return [User(**record) for record in found]
+
+
+async def _project(connection: Connection, access: Access, slug: str) -> int:
+    found = await row(connection, "project_find", tenant_id=access.tenant_id, slug=check_slug(slug))
+    if found is None:
+        raise ProjectNotFound(f"There is no project {slug!r}.")
+    scope_id: int = found["scope_id"]
+    return scope_id

@@ -1,0 +1,191 @@
+"""The statements of a commit: revisions, chunks, postings, links and counters, in one go."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memex.store.access import Access
+from memex.store.database import Connection
+from memex.store.edits import Planned
+from memex.store.index import FileIndex, NewChunk
+from memex.store.operations import Call
+from memex.store.sql import sql
+
+Written = Sequence[tuple[Planned, FileIndex]]
+
+
+@dataclass(slots=True)
+class Counters:
+    """The counters of a scope as its lock showed them."""
+
+    scope_id: int
+    n: int
+    total_length: int
+    files: int
+    next_file_id: int
+    next_chunk_id: int
+
+
+async def write(
+    connection: Connection, access: Access, call: Call, written: Written, counters: dict[int, Counters]
+) -> None:
+    """Store the revisions and everything derived from them, under the locks that `counters` came with."""
+    if not written:
+        return
+    file_ids = [_file_id(planned, counters) for planned, _ in written]
+    scope_ids = sorted({planned.file.scope.scope_id for planned, _ in written})
+    await connection.execute(sql("scope_advance"), {"scope_ids": scope_ids})
+    await _write_revisions(connection, access, call, written, file_ids)
+    await _write_links(connection, access, written, file_ids)
+    for scope_id in scope_ids:
+        mine = [
+            (file_id, derived)
+            for file_id, (planned, derived) in zip(file_ids, written, strict=True)
+            if planned.file.scope.scope_id == scope_id
+        ]
+        await _write_chunks(connection, access, scope_id, mine, counters[scope_id])
+    for planned, _ in written:
+        counters[planned.file.scope.scope_id].files += planned.file.adds
+    changed = [counters[scope_id] for scope_id in scope_ids]
+    await connection.execute(
+        sql("scope_stat_set"),
+        {
+            "scope_ids": scope_ids,
+            "n": [counter.n for counter in changed],
+            "total_length": [counter.total_length for counter in changed],
+            "files": [counter.files for counter in changed],
+            "next_file_id": [counter.next_file_id for counter in changed],
+            "next_chunk_id": [counter.next_chunk_id for counter in changed],
+        },
+    )
+
+
+def _file_id(planned: Planned, counters: dict[int, Counters]) -> int:
+    if planned.file.head is not None:
+        return planned.file.head.file_id
+    counter = counters[planned.file.scope.scope_id]
+    counter.next_file_id += 1
+    return counter.next_file_id - 1
+
+
+async def _write_revisions(
+    connection: Connection, access: Access, call: Call, written: Written, file_ids: Sequence[int]
+) -> None:
+    heads = [(planned.file.scope.scope_id, planned.file.head) for planned, _ in written if planned.file.head]
+    if heads:
+        await connection.execute(
+            sql("revision_close"),
+            {
+                "scope_ids": [scope_id for scope_id, _ in heads],
+                "file_ids": [head.file_id for _, head in heads],
+                "versions": [head.version for _, head in heads],
+            },
+        )
+    files = [planned.file for planned, _ in written]
+    changes = [planned.change for planned, _ in written]
+    derived = [one for _, one in written]
+    await connection.execute(
+        sql("revision_open"),
+        {
+            "tenant_id": access.tenant_id,
+            "actor": access.actor,
+            "channel": access.channel,
+            "tool_call_id": call.tool_call_id,
+            "scope_ids": [file.scope.scope_id for file in files],
+            "file_ids": file_ids,
+            "versions": [change.version for change in changes],
+            "paths": [file.path for file in files],
+            "contents": [change.new_content for change in changes],
+            "operations": [change.operation for change in changes],
+            "deleted": [change.deleted for change in changes],
+            "counterparts": [change.counterpart for change in changes],
+            "reasons": [file.reason for file in files],
+            "titles": [one.title for one in derived],
+            "tags": [_array(one.tags) for one in derived],
+            "size_chars": [len(change.new_content) for change in changes],
+            "path_keys": [one.path_key for one in derived],
+            "name_keys": [one.name_key for one in derived],
+        },
+    )
+
+
+async def _write_links(
+    connection: Connection, access: Access, written: Written, file_ids: Sequence[int]
+) -> None:
+    known = [planned.file for planned, _ in written if planned.file.head is not None]
+    if known:
+        await connection.execute(
+            sql("link_remove"),
+            {
+                "scope_ids": [file.scope.scope_id for file in known],
+                "file_ids": [file.head.file_id for file in known if file.head],
+            },
+        )
+    links = [
+        (planned.file.scope.scope_id, file_id, link)
+        for file_id, (planned, derived) in zip(file_ids, written, strict=True)
+        for link in derived.links
+    ]
+    if links:
+        await connection.execute(
+            sql("link_add"),
+            {
+                "tenant_id": access.tenant_id,
+                "scope_ids": [scope_id for scope_id, _, _ in links],
+                "file_ids": [file_id for _, file_id, _ in links],
+                "ordinals": [link.ordinal for _, _, link in links],
+                "sides": [link.side for _, _, link in links],
+                "target_keys": [link.target_key for _, _, link in links],
+                "raws": [link.raw for _, _, link in links],
+                "anchors": [link.anchor for _, _, link in links],
+            },
+        )
+
+
+async def _write_chunks(
+    connection: Connection,
+    access: Access,
+    scope_id: int,
+    files: Sequence[tuple[int, FileIndex]],
+    counter: Counters,
+) -> None:
+    removed = [chunk for _, derived in files for chunk in derived.removed]
+    shifted = [shift for _, derived in files for shift in derived.shifted]
+    added = [(file_id, chunk) for file_id, derived in files for chunk in derived.added]
+    if removed:
+        ids = [chunk.chunk_id for chunk in removed]
+        await connection.execute(sql("chunk_remove"), {"scope_id": scope_id, "chunk_ids": ids})
+    if shifted:
+        chunk_ids, starts, ends = zip(*shifted, strict=True)
+        await connection.execute(
+            sql("chunk_shift"),
+            {"scope_id": scope_id, "chunk_ids": list(chunk_ids), "starts": list(starts), "ends": list(ends)},
+        )
+    if added:
+        first = counter.next_chunk_id
+        counter.next_chunk_id += len(added)
+        common = {"scope_id": scope_id, "tenant_id": access.tenant_id}
+        await connection.execute(sql("chunk_add"), common | _chunk_columns(added, first))
+        await connection.execute(sql("posting_add"), common | {"first_chunk_id": first})
+    counter.n += len(added) - len(removed)
+    counter.total_length += sum(chunk.length for _, chunk in added) - sum(chunk.length for chunk in removed)
+
+
+def _chunk_columns(added: Sequence[tuple[int, NewChunk]], first_chunk_id: int) -> dict[str, Any]:
+    return {
+        "chunk_ids": list(range(first_chunk_id, first_chunk_id + len(added))),
+        "file_ids": [file_id for file_id, _ in added],
+        "starts": [chunk.start for _, chunk in added],
+        "ends": [chunk.end for _, chunk in added],
+        "heading_paths": [_array(chunk.heading_path) for _, chunk in added],
+        "sha256s": [chunk.sha256 for _, chunk in added],
+        "lexemes": [_array(chunk.lexemes) for _, chunk in added],
+        "tfs": [f"{{{','.join(map(str, chunk.tfs))}}}" for _, chunk in added],
+        "lengths": [chunk.length for _, chunk in added],
+    }
+
+
+def _array(items: Iterable[str]) -> str:
+    """Return strings as the literal of a text[]: arrays of unlike length cannot travel in one parameter."""
+    quoted = (item.replace("\\", "\\\\").replace('"', '\\"') for item in items)
+    return "{" + ",".join(f'"{item}"' for item in quoted) + "}"
