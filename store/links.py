@@ -17,7 +17,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, pairwise
+from itertools import dropwhile, islice, pairwise
 from typing import Any
 from urllib.parse import unquote
 
@@ -25,7 +25,9 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, image, link
 from markdown_it.token import Token
 
-MAX_LINKS = 10_000  # a file; what stands after them is not linked
+# A file's, which keep the reading of a hostile megabyte near a second; what stands after them is not linked.
+MAX_LINKS = 10_000
+MAX_BRACKETS = 50_000
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
@@ -102,10 +104,13 @@ def parse(text: str, path: str) -> tuple[ParsedLink, ...]:
     sign = _ANY_LINK if env.get("references") else _DIRECT_LINK
     lines = list(pairwise([0, *(line_end.end() for line_end in _LINE_END.finditer(text)), len(text)]))
     found: list[ParsedLink] = []
+    brackets_left = MAX_BRACKETS
     for token in tokens:
         if token.type == "inline" and token.map and sign.search(token.content):
-            found += _block_links(text, token.content, lines[slice(*token.map)], env, path)
-            if len(found) >= MAX_LINKS:
+            content = _up_to_bracket(token.content, brackets_left)
+            found += _block_links(text, content, lines[slice(*token.map)], env, path)
+            brackets_left -= content.count("[")
+            if len(found) >= MAX_LINKS or brackets_left <= 0:
                 break
     return tuple(found[:MAX_LINKS])
 
@@ -131,6 +136,14 @@ def _fold(name: str) -> str:
     # Folding the case can undo NFC.
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
     return folded.translate(_ALIKE)
+
+
+def _up_to_bracket(content: str, count: int) -> str:
+    """Return the beginning of `content` that holds at most `count` opening brackets."""
+    if content.count("[") <= count:
+        return content
+    brackets = re.finditer(r"\[", content)
+    return content[: next(islice(brackets, count, None)).start()]
 
 
 def _block_links(

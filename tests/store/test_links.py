@@ -258,16 +258,20 @@ def test_every_file_is_found_by_its_own_name(name: str) -> None:
 def test_number_of_links_is_bounded() -> None:
     """Links after the bound are left out."""
     found = links.parse("[[a]] " * (links.MAX_LINKS + 5) + "\n\n[[b]]", "index.md")
+    after_brackets = links.parse("[ ] " * (links.MAX_BRACKETS - 4) + "[[a]]\n\n[[b]] [[c]]", "index.md")
 
     assert len(found) == links.MAX_LINKS
+    assert [link.raw for link in after_brackets] == ["[[a]]", "[[b]]"]
 
 
 @pytest.mark.parametrize(
     "unit", ["[", "[[", "![[", "[[a ", "[[a|", "[a](", "[](<", "> ", "- [[a]]\n", "`[[a]]"]
 )
 def test_hostile_repetition_ends(unit: str) -> None:
-    """A megabyte of opened brackets, quotes or lists is read to its end, whatever it means."""
-    assert len(links.parse(unit * ((1 << 17) // len(unit)) + "\n\n[[a]]", "index.md")) <= links.MAX_LINKS
+    """A long run of opened brackets, quotes or lists is read in bounded work, whatever it means."""
+    text = unit * ((1 << 17) // len(unit)) + "[[a]](b.md)"
+
+    assert len(links.parse(text, "index.md")) <= links.MAX_LINKS
 
 
 def test_resolution_prefers_path_then_scope_then_length_then_order() -> None:
