@@ -263,11 +263,9 @@ def test_added_lines_change_nothing_around_them(
         return
 
     assert patched.content[: patched.start] + patched.content[patched.end :] == content
-    added = patched.content[patched.start : patched.end]
-    lead, _, trail = added.partition(text)
-    assert re.fullmatch(r"(\r?\n)?", lead)
-    assert re.fullmatch(r"(\r?\n){0,2}", trail)
-    assert (patched.content[: patched.start] + lead)[-1:] in ("", "\r", "\n")
+    before, added = content[: patched.start], patched.content[patched.start : patched.end]
+    lead = r"\r?\n" if before and before[-1] not in "\r\n" else ""
+    assert re.fullmatch(lead + re.escape(text) + r"(\r?\n){0,2}", added)
     assert added[-1] in "\r\n"
 
 
