@@ -73,6 +73,12 @@ class Access:
         return (*(scope for scope in self.scopes if not scope.is_project), *projects)
 
     @cached_property
+    def logs(self) -> list[int]:
+        """The scopes whose log the caller reads: its own, and as an admin the named user's too."""
+        user = self.by_mount.get("user")
+        return sorted({self.log_scope_id, *([user.scope_id] if user else [])})
+
+    @cached_property
     def readable_ids(self) -> list[int]:
         """What row-level security lets this caller read, the log included."""
         return sorted({self.log_scope_id, *self.by_id})

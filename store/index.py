@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memex.store import chunks, links, markdown
-from memex.store.analyzer import ANALYZER_VERSION, Analyzer
+from memex.store.analyzer import Analyzer
 from memex.store.bm25 import RANKER_VERSION
 from memex.store.chunks import CHUNKER_VERSION, Chunk
 
-ENGINE = f"analyzer={ANALYZER_VERSION} chunker={CHUNKER_VERSION} ranker={RANKER_VERSION}"
+# What must be alike for the same state and request to give the same bytes; logged with every call.
+ENGINE = f"{Analyzer().engine} chunker-{CHUNKER_VERSION} ranker-{RANKER_VERSION}"
 MAX_KEY_CHARS = 512  # a longer target can be no path
 MAX_RAW_CHARS = 1_000
 

@@ -190,7 +190,7 @@ async def list_calls(
     found = await rows(
         connection,
         "operation_list",
-        scope_id=access.log_scope_id,
+        scope_ids=access.logs,
         user_id=access.user_id or "",
         before=before,
         tool_call_id=tool_call_id,

@@ -7,7 +7,17 @@ from pydantic import Field
 
 from memex.errors import ValidationFailed
 from memex.service import references
-from memex.service.tool import Arguments, ReadTool, Result, WriteTool, from_cursor, to_cursor
+from memex.service.tool import (
+    MAX_VERSION,
+    Arguments,
+    Part,
+    ReadTool,
+    Result,
+    StorableText,
+    WriteTool,
+    from_cursor,
+    to_cursor,
+)
 from memex.store.draft import Draft
 from memex.store.edits import MAX_REASON_CHARS
 from memex.store.memory import Memory, check_span
@@ -18,11 +28,16 @@ from memex.store.search import MAX_HITS
 
 Path = Annotated[str, Field(description="Virtual path, such as user/profile.md or projects/apollo/plan.md.")]
 Reason = Annotated[
-    str | None, Field(max_length=MAX_REASON_CHARS, description="Why, kept with the revision for people.")
+    StorableText | None,
+    Field(max_length=MAX_REASON_CHARS, description="Why, kept with the revision for people."),
 ]
 BaseVersion = Annotated[
     int | None,
-    Field(ge=0, description="The version that was read; the call fails when it is no longer the newest."),
+    Field(
+        ge=0,
+        le=MAX_VERSION,
+        description="The version that was read; the call fails when it is no longer the newest.",
+    ),
 ]
 
 
@@ -39,12 +54,12 @@ class FindArguments(Arguments):
     )
     prefix: Annotated[str | None, Field(description="Only paths that begin so, such as user/notes/.")] = None
     tags: Annotated[
-        list[str],
+        list[StorableText],
         Field(default_factory=list, max_length=20, description="Only files that bear all of these tags."),
     ]
 
 
-class MatchResult(Result):
+class MatchResult(Part):
     """Why a hit is one: `terms` are lexemes with what each added to `score`."""
 
     mode: str
@@ -53,14 +68,14 @@ class MatchResult(Result):
     score: int
 
 
-class SpanResult(Result):
+class SpanResult(Part):
     """A span in code points, the end not included."""
 
     start: int
     end: int
 
 
-class HitResult(Result):
+class HitResult(Part):
     """A file with its best passage; `more_spans` are further ones that match."""
 
     path: str
@@ -112,7 +127,7 @@ async def find(memory: Memory, arguments: FindArguments) -> Answer:
         tags=arguments.tags,
     )
     hits = [_hit(hit) for hit in found.hits]
-    result = FindResult(hits=hits).model_dump(mode="json")
+    result = FindResult(hits=hits).body()
     kept = {"path", "version", "span", "score", "match", "more_spans"}
     logged = {"hits": [hit.model_dump(mode="json", include=kept) for hit in hits]}
     return Answer(result, arguments.canonical(), logged)
@@ -126,12 +141,12 @@ class ReadArguments(Arguments):
     span: Annotated[
         list[int] | None, Field(min_length=2, max_length=2, description="Only the characters [start, end).")
     ] = None
-    version: Annotated[int | None, Field(ge=1, description="An earlier version; the newest by default.")] = (
-        None
-    )
+    version: Annotated[
+        int | None, Field(ge=1, le=MAX_VERSION, description="An earlier version; the newest by default.")
+    ] = None
 
 
-class LinkTarget(Result):
+class LinkTarget(Part):
     """A link that stands in the file; `exists` tells whether a file stands at its target."""
 
     target: str
@@ -175,7 +190,7 @@ async def read(memory: Memory, arguments: ReadArguments) -> Answer:
         size_chars=revision.size_chars,
         updated_at=revision.created_at.isoformat(),
         links=[LinkTarget(target=link.target, heading=link.heading, exists=link.exists) for link in linked],
-    ).model_dump(mode="json")
+    ).body()
     logged = result | {"content": references.of_revision(revision, span)}
     return Answer(result, arguments.canonical(), logged)
 
@@ -188,7 +203,7 @@ class ListArguments(Arguments):
     cursor: Annotated[str | None, Field(description="next_cursor of the last answer.")] = None
 
 
-class ListedResult(Result):
+class ListedResult(Part):
     """A file in a list."""
 
     path: str
@@ -225,7 +240,7 @@ async def list_files(memory: Memory, arguments: ListArguments) -> Answer:
             for file in page
         ],
         next_cursor=cursor,
-    ).model_dump(mode="json")
+    ).body()
     logged = {"files": [f"{file.path}@{file.version}" for file in page], "next_cursor": cursor}
     return Answer(result, arguments.canonical(), logged)
 
@@ -240,7 +255,7 @@ class LinksArguments(Arguments):
     depth: Annotated[int, Field(ge=1, le=5, description="How many hops to go.")] = 1
 
 
-class LinkResult(Result):
+class LinkResult(Part):
     """A link between two files; where none stands, `target` is what was written."""
 
     source: str
@@ -266,7 +281,7 @@ async def links(memory: Memory, arguments: LinksArguments) -> Answer:
             )
             for link in found
         ]
-    ).model_dump(mode="json")
+    ).body()
     return Answer(result, arguments.canonical(), result)
 
 
@@ -317,7 +332,7 @@ def answer_write(arguments: WriteArguments, changes: tuple[Change, ...]) -> Answ
         changed=change.changed,
         replaced_version=change.old_version if change.changed else None,
         sha256=change.sha256,
-    ).model_dump(mode="json")
+    ).body()
     request = arguments.canonical() | {"content": references.of_change(change)}
     return Answer(result, request, result)
 
@@ -365,7 +380,7 @@ def answer_patch(arguments: PatchArguments, changes: tuple[Change, ...]) -> Answ
     [change] = changes
     result = PatchResult(
         path=change.path, version=change.version, changed=change.changed, diff=references.diff(change)
-    ).model_dump(mode="json")
+    ).body()
     request = arguments.canonical()
     if change.span is not None:
         start = change.new_content.find(arguments.text, change.span[0])
@@ -405,7 +420,7 @@ def answer_placed(arguments: Arguments, changes: tuple[Change, ...]) -> Answer:
     The log keeps every revision written: a move between mounts writes two.
     """
     change = changes[-1]
-    result = PlacedResult(path=change.path, version=change.version).model_dump(mode="json")
+    result = PlacedResult(path=change.path, version=change.version).body()
     return Answer(result, arguments.canonical(), result)
 
 

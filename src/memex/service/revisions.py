@@ -6,7 +6,16 @@ from pydantic import Field
 
 from memex.service import references
 from memex.service.files import BaseVersion, Path, PlacedResult, Reason, answer_placed
-from memex.service.tool import Arguments, ReadTool, Result, WriteTool, from_cursor, to_cursor
+from memex.service.tool import (
+    MAX_VERSION,
+    Arguments,
+    Part,
+    ReadTool,
+    Result,
+    WriteTool,
+    from_cursor,
+    to_cursor,
+)
 from memex.store.diff import unified
 from memex.store.draft import Draft
 from memex.store.memory import Memory
@@ -22,7 +31,7 @@ class HistoryArguments(Arguments):
     cursor: Annotated[str | None, Field(description="next_cursor of the last answer.")] = None
 
 
-class RevisionResult(Result):
+class RevisionResult(Part):
     """A stored version, without its text. `counterpart` is the other end of a move."""
 
     path: str
@@ -56,7 +65,7 @@ async def history(memory: Memory, arguments: HistoryArguments) -> Answer:
     cursor = to_cursor(page[-1].rev, page[-1].version) if len(found) > arguments.limit else None
     result = HistoryResult(revisions=[_revision(one) for one in page], next_cursor=cursor)
     logged = {"revisions": [revision.reference for revision in page], "next_cursor": cursor}
-    return Answer(result.model_dump(mode="json"), arguments.canonical(), logged)
+    return Answer(result.body(), arguments.canonical(), logged)
 
 
 class DiffArguments(Arguments):
@@ -65,10 +74,14 @@ class DiffArguments(Arguments):
     path: Path
     from_version: Annotated[
         int | None,
-        Field(ge=0, description="The older version, 0 for nothing; by default the one before to_version."),
+        Field(
+            ge=0,
+            le=MAX_VERSION,
+            description="The older version, 0 for nothing; by default the one before to_version.",
+        ),
     ] = None
     to_version: Annotated[
-        int | None, Field(ge=1, description="The newer version; by default the newest.")
+        int | None, Field(ge=1, le=MAX_VERSION, description="The newer version; by default the newest.")
     ] = None
 
 
@@ -95,7 +108,7 @@ async def diff(memory: Memory, arguments: DiffArguments) -> Answer:
         from_version=old.version if old else 0,
         to_version=new.version,
         diff=unified(old.content if old else "", new.content, old_name or "/dev/null", new.reference),
-    ).model_dump(mode="json")
+    ).body()
     logged = result | {"diff": {"$diff": [old_name, new.reference]}}
     return Answer(result, arguments.canonical(), logged)
 
@@ -104,7 +117,7 @@ class RestoreArguments(Arguments):
     """Put an earlier version of a memory file back, as its next version. A deleted file stands again."""
 
     path: Path
-    version: Annotated[int, Field(ge=1, description="The version to put back.")]
+    version: Annotated[int, Field(ge=1, le=MAX_VERSION, description="The version to put back.")]
     reason: Reason = None
     base_version: BaseVersion = None
 
@@ -124,7 +137,7 @@ class RevertArguments(Arguments):
     reason: Reason = None
 
 
-class RevertedResult(Result):
+class RevertedResult(Part):
     """One file as the undoing left it."""
 
     path: str

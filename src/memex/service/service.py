@@ -172,11 +172,10 @@ class Service:
                 await log.add(connection, caller.access, call, status="committed")
         return done
 
-    async def is_ready(self) -> bool:
+    async def check_ready(self) -> None:
         """Touch the database; raises StoreUnavailable when it does not answer."""
         async with self.database.connection() as connection:
             await connection.execute("select 1")
-        return True
 
     async def _run(
         self, caller: Caller, tool: AnyTool, call: Call, arguments: dict[str, Any]

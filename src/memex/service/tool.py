@@ -5,9 +5,9 @@ import binascii
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from memex.errors import ValidationFailed
 from memex.store.draft import Draft
@@ -16,6 +16,8 @@ from memex.store.operations import Answer
 from memex.store.records import Change
 
 MAX_PROBLEMS = 5
+MAX_CURSOR_NUMBER = 2**31 - 1
+MAX_VERSION = 2**31 - 1
 
 
 class Arguments(BaseModel):
@@ -28,11 +30,29 @@ class Arguments(BaseModel):
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
-class Result(BaseModel):
-    """What a tool returns, to which the surface adds `tool_call_id`."""
+class Part(BaseModel):
+    """A part of a result."""
 
     model_config = ConfigDict(frozen=True)
 
+
+class Result(Part):
+    """What a tool returns; the service puts in the `tool_call_id` that the call was logged under."""
+
+    tool_call_id: str = ""
+
+    def body(self) -> dict[str, Any]:
+        """Return the result as JSON, without the call's id."""
+        return self.model_dump(mode="json", exclude={"tool_call_id"})
+
+
+def _storable(text: str) -> str:
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError("holds a NUL character or a lone surrogate")
+    return text
+
+
+StorableText = Annotated[str, AfterValidator(_storable)]
 
 A = TypeVar("A", bound=Arguments)
 
@@ -44,6 +64,11 @@ class Tool(Generic[A]):
     name: str
     arguments: type[A]
     result: type[Result]
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it changes nothing."""
+        return isinstance(self, ReadTool)
 
     @property
     def description(self) -> str:
@@ -92,14 +117,15 @@ def from_cursor(cursor: str, *kinds: type) -> list[Any]:
         ValidationFailed: it is none of ours.
     """
     try:
-        position = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        position: Any = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (binascii.Error, ValueError, RecursionError):
         position = None
-    if not isinstance(position, list) or [type(part) for part in position] != list(kinds):
+    is_ours = isinstance(position, list) and [type(part) for part in position] == list(kinds)
+    if not is_ours or any(isinstance(part, int) and abs(part) > MAX_CURSOR_NUMBER for part in position):
         raise ValidationFailed(
             "The cursor is malformed.", hint="Send next_cursor of the last answer as it came, or no cursor."
         )
-    return position
+    return list(position)
 
 
 def _problems(error: ValidationError) -> str:

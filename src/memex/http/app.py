@@ -1,0 +1,57 @@
+"""The HTTP app over a service."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from memex.errors import MemexError
+from memex.http import admin, files, health, operations, problems, tools
+from memex.http.door import Door
+from memex.service.service import Service
+
+OpenService = Callable[[], AbstractAsyncContextManager[Service]]
+
+DESCRIPTION = """Memory for AI agents, kept as Markdown files with full revisions.
+
+Send a key as `Authorization: Bearer …`. A path is virtual: `user/…`, `shared/…`, `projects/<slug>/…`; whose files
+those are is said by the key and the context, never by a path. Errors are problem bodies with a stable `code`."""
+
+PROBLEM_STATUSES = (400, 401, 403, 404, 405, 409, 412, 413, 422, 503)
+
+
+def create_app(open_service: OpenService) -> FastAPI:
+    """Return the app; it opens its service when it starts and closes it when it ends."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with open_service() as service:
+            app.state.service = service
+            yield
+
+    app = FastAPI(
+        title="Memex",
+        version=version("memex"),
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        responses={
+            status: {
+                "model": problems.Problem,
+                "description": "A problem",
+                "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            }
+            for status in PROBLEM_STATUSES
+        },
+    )
+    app.add_middleware(Door)
+    app.add_exception_handler(MemexError, problems.on_memex_error)
+    app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
+    app.add_exception_handler(HTTPException, problems.on_http_error)
+    for part in (tools, files, operations, health):
+        app.include_router(part.router)
+    for router in (admin.router, tools.admin_router, operations.admin_router):
+        app.include_router(router)
+    return app

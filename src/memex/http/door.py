@@ -1,0 +1,102 @@
+"""What every request passes first: a request id, a bound on its body, one log line, and no traceback let out."""
+
+import secrets
+import time
+import traceback
+from typing import Any
+
+import structlog
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memex.http.problems import problem
+
+MAX_BODY_BYTES = 16 << 20  # a file of 1 MiB, each character escaped in JSON, and the rest of the request
+MAX_REQUEST_ID_CHARS = 200
+
+
+class BodyTooLarge(Exception):
+    """More bytes came than any request may have."""
+
+
+class Door:
+    """The outermost ASGI middleware.
+
+    The log line names the route as it is declared, never the path or query that came: those can hold memory.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._log = structlog.get_logger("memex.http")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started_s = time.perf_counter()
+        request = Request(scope)
+        request_id = _request_id(request.headers.get("x-request-id"))
+        request.state.request_id = request_id
+        status = 0
+        read = 0
+
+        async def limited_receive() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > MAX_BODY_BYTES:
+                raise BodyTooLarge
+            return message
+
+        async def named_send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", []), (b"x-request-id", request_id.encode())]
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                await self._app(scope, limited_receive, named_send)
+            except BodyTooLarge:
+                refused = problem(
+                    request,
+                    "FILE_TOO_LARGE",
+                    413,
+                    f"The request has more than {MAX_BODY_BYTES:,} bytes.",
+                    "A file may have 1 MiB; split the text over several linked files.",
+                )
+                await refused(scope, receive, named_send)
+            except Exception as error:  # noqa: BLE001  # here a request ends
+                self._log.error("request_failed", error=type(error).__name__, where=_frames(error))
+                if status == 0:
+                    failed = problem(
+                        request,
+                        "INTERNAL",
+                        500,
+                        "Memex failed.",
+                        "This is a bug: report it with the request id.",
+                    )
+                    await failed(scope, receive, named_send)
+            finally:
+                self._log.info(
+                    "request",
+                    method=scope["method"],
+                    route=getattr(scope.get("route"), "path", None),
+                    status=status,
+                    duration_ms=round((time.perf_counter() - started_s) * 1000, 1),
+                )
+
+
+def _request_id(given: str | None) -> str:
+    is_sane = given is not None and given.isascii() and given.isprintable()
+    if given and is_sane and len(given) <= MAX_REQUEST_ID_CHARS:
+        return given
+    return f"req_{secrets.token_hex(8)}"
+
+
+def _frames(error: BaseException) -> list[dict[str, Any]]:
+    """Return where an error rose, without its message: a database's can quote rows."""
+    frames = traceback.extract_tb(error.__traceback__)[-8:]
+    return [{"file": frame.filename, "line": frame.lineno, "function": frame.name} for frame in frames]
