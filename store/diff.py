@@ -1,15 +1,20 @@
 """Differences between two texts by lines, in time that does not run away. Pure."""
 
-import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from memex.errors import VersionConflict
 
-MAX_COMPARED_LINES = 2_000  # beyond this the middle that differs is shown as one replacement
+MAX_DIFFERENCES = (
+    500  # lines added or removed between equal ones; beyond, the rest is shown as one replacement
+)
 
 # A change of the lines [old_start, old_end) into the lines [new_start, new_end).
 Block = tuple[int, int, int, int]
+# Lines that stay: where they begin in both, and how many.
+Run = tuple[int, int, int]
+Runs: TypeAlias = "tuple[Run, Runs] | None"  # the last one first
 
 
 def lines(text: str) -> list[str]:
@@ -26,17 +31,14 @@ def blocks(old: list[str], new: list[str]) -> list[Block]:
     tail = 0
     while tail < limit - start and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    old_middle, new_middle = old[start : len(old) - tail], new[start : len(new) - tail]
-    if not old_middle and not new_middle:
-        return []
-    if max(len(old_middle), len(new_middle)) > MAX_COMPARED_LINES:
-        return [(start, len(old) - tail, start, len(new) - tail)]
-    matcher = difflib.SequenceMatcher(None, old_middle, new_middle, autojunk=False)
-    return [
-        (start + i1, start + i2, start + j1, start + j2)
-        for tag, i1, i2, j1, j2 in matcher.get_opcodes()
-        if tag != "equal"
-    ]
+    changed: list[Block] = []
+    i = j = start
+    end = len(old) - tail, len(new) - tail
+    for equal_i, equal_j in [*_equal(old, new, start, *end), end]:
+        if i < equal_i or j < equal_j:
+            changed.append((i, equal_i, j, equal_j))
+        i, j = equal_i + 1, equal_j + 1
+    return changed
 
 
 def unified(old: str, new: str, old_name: str, new_name: str, *, context: int = 3) -> str:
@@ -93,6 +95,52 @@ def undo(before: str, after: str, head: str, path: str) -> str:
         result += head_lines[copied : start + shift] + before_lines[old_start:old_end]
         copied = end + shift
     return "".join(result + head_lines[copied:])
+
+
+def _equal(
+    old: list[str], new: list[str], start: int, old_end: int, new_end: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the places in both of the lines that stay, in order, from `start` on."""
+    common = set(old[start:old_end]).intersection(new[start:new_end])
+    # A line that the other side lacks cannot stay: without them even a rewritten text has few differences.
+    olds = [i for i in range(start, old_end) if old[i] in common]
+    news = [j for j in range(start, new_end) if new[j] in common]
+    for x, y, length in _snakes([old[i] for i in olds], [new[j] for j in news]):
+        yield from zip(olds[x : x + length], news[y : y + length], strict=True)
+
+
+def _snakes(old: Sequence[str], new: Sequence[str]) -> list[Run]:
+    """Return the runs that are equal on a shortest way from one list to the other.
+
+    It follows the way that reached furthest when there are more than `MAX_DIFFERENCES`. Source: Myers, "An
+    O(ND) Difference Algorithm and Its Variations", 1986, the greedy one; its time grows with what differs.
+    """
+    # By diagonal x - y: how far x came, and the runs on the way there.
+    reached: dict[int, tuple[int, Runs]] = {1: (0, None)}
+    for differences in range(MAX_DIFFERENCES + 1):
+        for diagonal in range(-differences, differences + 1, 2):
+            is_added = diagonal == -differences or (
+                diagonal != differences and reached[diagonal - 1][0] < reached[diagonal + 1][0]
+            )
+            x, runs = reached[diagonal + 1 if is_added else diagonal - 1]
+            x += not is_added
+            begin = x
+            while x < len(old) and x - diagonal < len(new) and old[x] == new[x - diagonal]:
+                x += 1
+            if x > begin:
+                runs = (begin, begin - diagonal, x - begin), runs
+            reached[diagonal] = x, runs
+            if x >= len(old) and x - diagonal >= len(new):
+                return _in_order(runs)
+    return _in_order(max(reached.items(), key=lambda item: 2 * item[1][0] - item[0])[1][1])
+
+
+def _in_order(runs: Runs) -> list[Run]:
+    found = []
+    while runs is not None:
+        run, runs = runs
+        found.append(run)
+    return found[::-1]
 
 
 def _hunks(changed: list[Block], context: int) -> Iterator[list[Block]]:
