@@ -1,7 +1,7 @@
 """What admins keep: tenants, their keys, projects and members."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from memex.errors import ProjectNotFound, ValidationFailed
@@ -22,6 +22,14 @@ class Key:
     label: str | None
     created_at: datetime
     revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FirstKeys:
+    """The secrets of a new tenant's keys."""
+
+    agent: str = field(repr=False)
+    admin: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +78,21 @@ async def create_key(
     if user_id is not None:
         check_id(user_id, "user id")
     tenant_id = await ensure_tenant(database, tenant)
-    secret = new_secret()
     async with database.maintenance() as connection:
-        made = await row(
-            connection,
-            "key_add",
-            tenant_id=tenant_id,
-            key_sha256=key_digest(secret),
-            role=role,
-            user_id=user_id,
-            label=label,
-        )
-    assert made is not None  # noqa: S101  # an insert that returns its row
-    return secret, Key(made["key_id"], role, user_id, label, made["created_at"], None)
+        return await _add_key(connection, tenant_id, role, user_id, label)
+
+
+async def first_keys(database: Database, tenant: str) -> FirstKeys | None:
+    """Make an agent's and an admin's key for a tenant that never had any, and return them; else None."""
+    tenant_id = await ensure_tenant(database, tenant)
+    async with database.maintenance() as connection:
+        # Of services that start at once, one makes them.
+        await row(connection, "tenant_lock", tenant_id=tenant_id)
+        if await rows(connection, "key_list", tenant_id=tenant_id):
+            return None
+        agent, _ = await _add_key(connection, tenant_id, "agent", None, "made by the first start")
+        admin, _ = await _add_key(connection, tenant_id, "admin", None, "made by the first start")
+    return FirstKeys(agent, admin)
 
 
 async def list_keys(database: Database, tenant: str) -> Sequence[Key]:
@@ -169,6 +179,23 @@ async def list_users(
     """Return the tenant's users by id, at most `limit`, after one of them."""
     found = await rows(connection, "user_list", tenant_id=access.tenant_id, after=after, limit=limit)
     return [User(**record) for record in found]
+
+
+async def _add_key(
+    connection: Connection, tenant_id: int, role: Role, user_id: str | None, label: str | None
+) -> tuple[str, Key]:
+    secret = new_secret()
+    made = await row(
+        connection,
+        "key_add",
+        tenant_id=tenant_id,
+        key_sha256=key_digest(secret),
+        role=role,
+        user_id=user_id,
+        label=label,
+    )
+    assert made is not None  # noqa: S101  # an insert that returns its row
+    return secret, Key(made["key_id"], role, user_id, label, made["created_at"], None)
 
 
 async def _project(connection: Connection, access: Access, slug: str) -> int:

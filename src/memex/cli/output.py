@@ -1,0 +1,186 @@
+"""What commands print: styled on a terminal, plain text in a pipe, or one JSON document.
+
+Text from memory is never trusted with the terminal: control characters are shown as pictures of themselves, and
+no markup in it is interpreted.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+import typer
+
+from memex.errors import MemexError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+# Of the control characters only the line's end and the tab are let through. The last range are the marks that
+# show text in another order than it is stored in.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+_HIGH_CONTROL = re.compile("[\x7f-\x9f\ud800-\udfff]")
+
+Part = str | tuple[str, str]  # a text, or a text and its style
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table. A terminal folds what is too long, or cuts it where `cut` is set."""
+
+    name: str
+    style: str = ""
+    align: Literal["left", "right"] = "left"
+    cut: bool = False
+
+
+def printable(text: str) -> str:
+    """Return a text without anything that could drive a terminal: `␛[31m` instead of a red line."""
+    return _CONTROL.sub(_picture, text.replace("\r\n", "\n"))
+
+
+def moment(iso: str) -> str:
+    """Return a time of the API as people read it, in their own time zone."""
+    return f"{datetime.fromisoformat(iso).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def to_json(document: Any, *, indent: int | None = None) -> str:
+    """Return a JSON document; what a terminal would obey, or UTF-8 cannot hold, is escaped in it."""
+    text = json.dumps(document, ensure_ascii=False, indent=indent)
+    return _HIGH_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+class Screen:
+    """Standard output, or standard error, as a command sees it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.is_terminal = stream.isatty()
+
+    def line(self, *parts: Part) -> None:
+        """Print one line, or several when a part has line ends; a long one is left to the terminal to fold."""
+        if not self.is_terminal:
+            print("".join(printable(_text(part)) for part in parts), file=self._stream)
+            return
+        from rich.text import Text
+
+        styled = Text()
+        for part in parts:
+            styled.append(printable(_text(part)), style=part[1] if isinstance(part, tuple) else None)
+        self._show(styled, soft_wrap=True)
+
+    def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> None:
+        """Print rows under the names of their columns; in a pipe nothing is folded or cut."""
+        cells = [[printable(str(cell)).replace("\n", " ") for cell in row] for row in rows]
+        if not self.is_terminal:
+            self._plain_table(columns, cells)
+            return
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for column in columns:
+            table.add_column(
+                column.name,
+                style=column.style,
+                justify=column.align,
+                no_wrap=column.cut,
+                overflow="ellipsis" if column.cut else "fold",
+            )
+        for row in cells:
+            table.add_row(*map(Text, row))
+        self._show(table)
+
+    def markdown(self, text: str) -> None:
+        """Print Markdown as it is meant to look; links show their targets."""
+        from rich.markdown import Markdown
+
+        self._show(Markdown(printable(text), hyperlinks=False))
+
+    def diff(self, text: str) -> None:
+        """Print a unified diff in its usual colours."""
+        for line in printable(text).split("\n")[:-1]:
+            style = "bold" if line.startswith(("--- ", "+++ ")) else _DIFF_STYLES.get(line[:1], "")
+            self.line((line, style))
+
+    def raw(self, text: str) -> None:
+        """Print a text byte by byte as it is, and nothing else."""
+        self._stream.flush()
+        self._stream.buffer.write(text.encode())
+        self._stream.flush()
+
+    def json(self, document: Any) -> None:
+        """Print one JSON document: on one line, spread out on a terminal."""
+        self.raw(to_json(document, indent=2 if self.is_terminal else None) + "\n")
+
+    def _plain_table(self, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+        table = [[column.name for column in columns], *rows]
+        widths = [max(len(row[at]) for row in table) for at in range(len(columns))]
+        for row in table:
+            cells = [
+                cell.rjust(width) if column.align == "right" else cell.ljust(width)
+                for cell, width, column in zip(row, widths, columns, strict=True)
+            ]
+            self.line("  ".join(cells).rstrip())
+
+    def _show(self, shown: "RenderableType", *, soft_wrap: bool = False) -> None:
+        self._console.print(shown, soft_wrap=soft_wrap, markup=False, highlight=False, emoji=False)
+
+    @cached_property
+    def _console(self) -> "Console":
+        from rich.console import Console
+
+        return Console(file=self._stream, markup=False, highlight=False, emoji=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a command returns: its result as JSON, and how a person sees it."""
+
+    document: Any
+    show: Callable[[Screen], None]
+
+
+def present(shown: Shown, *, as_json: bool) -> None:
+    """Print what a command returns."""
+    screen = Screen(sys.stdout)
+    if as_json:
+        screen.json(shown.document)
+    else:
+        shown.show(screen)
+
+
+@contextmanager
+def reporting(*, as_json: bool) -> Iterator[None]:
+    """Print an error of ours on stderr, as text or as the last line in JSON, and exit with 1."""
+    try:
+        yield
+    except MemexError as error:
+        screen = Screen(sys.stderr)
+        if as_json:
+            document = {"code": error.code, "message": error.message, "hint": error.hint}
+            screen.raw(to_json(error.details | document) + "\n")
+        else:
+            screen.line(("error ", "red"), (error.code, "bold red"), f": {error.message}")
+            if error.hint:
+                screen.line((error.hint, "dim"))
+        raise typer.Exit(1) from None
+
+
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
+
+
+def _text(part: Part) -> str:
+    return part[0] if isinstance(part, tuple) else part
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\N{SYMBOL FOR DELETE}" if code == 0x7F else "\N{REPLACEMENT CHARACTER}"

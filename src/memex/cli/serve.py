@@ -1,0 +1,179 @@
+"""`memex serve`: the service over HTTP."""
+
+import asyncio
+import shlex
+import shutil
+import signal
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memex.cli.options import Json
+from memex.cli.output import Screen, reporting, to_json
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.settings import Settings
+
+TENANT = "default"
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # how to reach what listens everywhere
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Where to listen; 127.0.0.1 by default.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65_535, help="0 picks a free one.")] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Of the embedded Postgres, which is used when DATABASE_URL is unset.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Serve memory over HTTP until SIGTERM or Ctrl-C.
+
+    The first start makes an agent's and an admin's key and shows them once.
+    """
+    with reporting(as_json=as_json):
+        _serve({"host": host, "port": port, "data_dir": data_dir}, as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What there is to say when the service takes requests. The keys are None unless this start made them."""
+
+    url: str
+    data_dir: Path | None
+    agent_key: str | None
+    admin_key: str | None
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The one line for scripts."""
+        keys = {"agent_key": self.agent_key, "admin_key": self.admin_key}
+        return {
+            "url": self.url,
+            "data_dir": str(self.data_dir) if self.data_dir else None,
+            **{name: key for name, key in keys.items() if key},
+        }
+
+
+def _serve(options: dict[str, Any], *, as_json: bool) -> None:
+    from memex import logging
+    from memex.settings import read_settings
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))
+    settings = read_settings().model_copy(
+        update={name: value for name, value in options.items() if value is not None}
+    )
+    logging.configure(settings.log_level)
+    with listen(settings.host, settings.port) as listener:
+        asyncio.run(_run(settings, listener, as_json=as_json))
+
+
+async def _run(settings: "Settings", listener: socket.socket, *, as_json: bool) -> None:
+    from memex import postgres
+
+    started = postgres.start_in_background(settings)
+    # Most of a start is the loading of these, and it goes on while the database starts.
+    from memex.http.serving import serve
+    from memex.store import embedded, tenants
+    from memex.wiring import running_service
+
+    async with running_service(settings, started=started) as service:
+        keys = await tenants.first_keys(service.database, TENANT)
+        data_dir = (settings.data_dir or embedded.default_data_dir()).expanduser().resolve()
+        ready = Ready(
+            url=_url(listener),
+            data_dir=None if settings.database_url else data_dir,
+            agent_key=keys.agent if keys else None,
+            admin_key=keys.admin if keys else None,
+        )
+
+        def announce() -> None:
+            if as_json:
+                print(to_json(ready.document), flush=True)  # noqa: T201
+            else:
+                _welcome(Screen(sys.stdout), ready)
+                sys.stdout.flush()
+
+        await serve(service, listener, announce)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound, so that a port in use is known before anything is started.
+
+    Raises:
+        ValidationFailed: the address cannot be had.
+    """
+    listener = None
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        if listener is not None:
+            listener.close()
+        raise ValidationFailed(
+            f"Cannot listen on {host}:{port}: {error.strerror}.",
+            hint="Choose another with --port (0 picks a free one), or stop what listens there.",
+        ) from error
+    return listener
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{ANY_ADDRESS.get(host, shown)}:{port}"
+
+
+def _welcome(screen: Screen, ready: Ready) -> None:
+    heading = "bold"
+    screen.line()
+    screen.line(("Memex", "bold green"), " answers at ", (ready.url, "bold"))
+    screen.line("  data   ", str(ready.data_dir) if ready.data_dir else "the Postgres of DATABASE_URL")
+    screen.line("  docs   ", f"{ready.url}/docs")
+    screen.line()
+    if ready.agent_key and ready.admin_key:
+        screen.line(("Keys", heading), " of this memory, shown this once:")
+        screen.line("  agent  ", (ready.agent_key, "yellow"))
+        screen.line("  admin  ", (ready.admin_key, "yellow"))
+        key = ready.agent_key
+    else:
+        screen.line(("Keys", heading), " were made before and cannot be shown again; this makes one more:")
+        screen.line(f"  MEMEX_KEY=$({_command(ready)} keys create --role agent)")
+        key = "$MEMEX_KEY"
+    screen.line()
+    screen.line(("Write", heading), " a first file:")
+    screen.line(
+        _curl(
+            ready.url,
+            key,
+            "memory_write",
+            '{"path": "user/hello.md", "content": "# Hello\\n\\nI like oolong tea.\\n", "overwrite": true}',
+        )
+    )
+    screen.line()
+    screen.line(("Find", heading), " it again:")
+    screen.line(_curl(ready.url, key, "memory_find", '{"query": "which tea do I like?"}'))
+    screen.line()
+    screen.line(("Ctrl-C ends it; the data stays.", "dim"))
+
+
+def _curl(url: str, key: str, tool: str, arguments: str) -> str:
+    return (
+        f"  curl -sS {url}/v1/tools/{tool}/execute \\\n"
+        f'    -H "Authorization: Bearer {key}" -H "Content-Type: application/json" \\\n'
+        f'    -d \'{{"context": {{"userId": "me"}}, "arguments": {arguments}}}\''
+    )
+
+
+def _command(ready: Ready) -> str:
+    """Return how to call this program from a shell, so that it finds the same data."""
+    memex = "memex" if shutil.which("memex") else shlex.quote(sys.argv[0])
+    return f"MEMEX_DATA_DIR={shlex.quote(str(ready.data_dir))} {memex}" if ready.data_dir else memex

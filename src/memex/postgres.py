@@ -1,0 +1,99 @@
+"""Settings in, a migrated Postgres out. Imports little, so that it works while the heavy libraries are loading."""
+
+import asyncio
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from threading import Thread
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from memex.errors import StoreUnavailable, ValidationFailed
+from memex.settings import Settings
+from memex.store import embedded
+from memex.store.migrate import Migration, migrate
+
+CONNECT_TIMEOUT_S = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Postgres:
+    """A database with this version's schema. `lease` is a share of the embedded server, None with DATABASE_URL."""
+
+    conninfo: str = field(repr=False)
+    lease: embedded.Lease | None
+    applied: tuple[Migration, ...]
+
+    def close(self) -> None:
+        """Give the share of the embedded server back."""
+        if self.lease is not None:
+            self.lease.close()
+
+
+def start(settings: Settings) -> Postgres:
+    """Start or join the embedded server, or take DATABASE_URL, and apply the migrations that are missing.
+
+    Raises:
+        ValidationFailed: DATABASE_URL cannot be read.
+        StoreUnavailable, SchemaTooNew: the hint says what to do.
+    """
+    lease = None
+    if settings.database_url is None:
+        lease = embedded.start(
+            settings.data_dir or embedded.default_data_dir(),
+            bin_dir=settings.pg_bin_dir,
+            port=settings.pg_port,
+        )
+    try:
+        conninfo = lease.conninfo if lease else conninfo_of(settings.database_url or "")
+        return Postgres(conninfo, lease, tuple(asyncio.run(_migrated(conninfo))))
+    except BaseException:
+        if lease is not None:
+            lease.close()
+        raise
+
+
+def start_in_background(settings: Settings) -> Future[Postgres]:
+    """Begin `start` in a thread that ends with the process, and return its future."""
+    future: Future[Postgres] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(start(settings))
+        except BaseException as error:  # noqa: BLE001  # it rises where the result is taken
+            future.set_exception(error)
+
+    Thread(target=work, name="postgres-start", daemon=True).start()
+    return future
+
+
+def conninfo_of(database_url: str) -> str:
+    """Return how to connect to DATABASE_URL, with a limit on how long that may take.
+
+    Raises:
+        ValidationFailed: it cannot be read. The message never quotes it, as it holds a password.
+    """
+    try:
+        given = conninfo_to_dict(database_url)
+    except psycopg.ProgrammingError:
+        raise ValidationFailed(
+            "DATABASE_URL is no connection URL of Postgres.",
+            hint="Such as postgresql://user:password@host:5432/database.",
+        ) from None
+    return make_conninfo(database_url, connect_timeout=given.get("connect_timeout", CONNECT_TIMEOUT_S))
+
+
+async def _migrated(conninfo: str) -> list[Migration]:
+    try:
+        return await migrate(conninfo)
+    except psycopg.OperationalError as error:
+        raise StoreUnavailable(f"The database cannot be reached: {_first_line(error)}") from error
+    except psycopg.Error as error:
+        raise StoreUnavailable(
+            f"The database cannot be migrated: {_first_line(error)}",
+            hint="The login must own its database, or the schema public in it.",
+        ) from error
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
