@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import psycopg
 
-from memex.errors import LimitExceeded, OperationNotFound, ValidationFailed, VersionNotFound
+from memex.errors import LimitExceeded, OperationNotFound, ValidationFailed, VersionConflict, VersionNotFound
 from memex.store import operations
 from memex.store.access import Access
 from memex.store.analyzer import Analyzer
 from memex.store.database import Connection, Database, Rows, batch, row, rows
-from memex.store.edits import Delete, Edit, File, Head, Move, Patch, Place, Planned, Tree, Undo, Write
+from memex.store.edits import Delete, Edit, File, Head, Move, Patch, Place, Planned, Tree, Undo, Undone, Write
 from memex.store.index import FileIndex, StoredChunk, index, without
 from memex.store.operations import Answer, Call
 from memex.store.paths import parse
@@ -140,10 +140,11 @@ class Draft:
             OperationNotFound: a revision is gone.
         """
         async with self._database.transaction(self._access, snapshot=True) as connection:
+            undone = []
             for reference in references:
                 path, _, version = reference.rpartition("@")
-                place = self._place(path)
-                self._stage(await _undo(connection, place, int(version), reason))
+                undone.append(await _undone(connection, self._place(path), int(version)))
+        self._stage(Undo(tuple(undone), reason))
 
     async def read(self, path: str) -> str | None:
         """Return the text that the draft would leave at a path, None when no file would stand there."""
@@ -181,6 +182,8 @@ class Draft:
             async with self._database.transaction(self._access) as connection:
                 return await self._commit(connection, plan, call, answer)
         except psycopg.errors.UniqueViolation as violation:
+            if violation.diag.table_name == "revision":  # a tombstone that an undo reopens is behind no lock
+                raise VersionConflict("A file of this call was written at the same moment.") from violation
             if violation.diag.constraint_name != "operation_once":
                 raise
             # The same id was committed over other scopes at the same moment: no lock was shared.
@@ -272,9 +275,11 @@ def _named(edit: Edit) -> list[Place]:
         case Move():
             return [edit.place, edit.to]
         case Undo():
-            scope = edit.place.scope
-            paths = {edit.place.path, edit.head.path, *([edit.before.path] if edit.before else [])}
-            return [Place(scope, path) for path in sorted(paths)]
+            return [
+                Place(one.place.scope, path)
+                for one in edit.revisions
+                for path in {one.place.path, one.head.path, *([one.before.path] if one.before else [])}
+            ]
         case _:
             return [edit.place]
 
@@ -316,7 +321,7 @@ def _fingerprint(found: Rows) -> frozenset[Any]:
     return frozenset(tuple(record[column] for column in columns) for record in found)
 
 
-async def _undo(connection: Connection, place: Place, version: int, reason: str | None) -> Undo:
+async def _undone(connection: Connection, place: Place, version: int) -> Undone:
     chain = await rows(
         connection, "revision_chain", scope_id=place.scope.scope_id, path=place.path, version=version
     )
@@ -324,13 +329,12 @@ async def _undo(connection: Connection, place: Place, version: int, reason: str 
         raise OperationNotFound(f"The revision {place}@{version} is gone.")
     after = next(record for record in chain if (record["path"], record["version"]) == (place.path, version))
     before = [record for record in chain if record["rev"] < after["rev"]]
-    return Undo(
+    return Undone(
         place=place,
         head=_head(chain[-1]),
         after=_head(after),
         before=_head(before[-1]) if before else None,
         later_calls=tuple(record["tool_call_id"] for record in chain if record["rev"] > after["rev"]),
-        reason=reason,
     )
 
 

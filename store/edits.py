@@ -90,8 +90,8 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
-class Undo:
-    """Take back one revision of a file: the text, the path and whether it stood there at all.
+class Undone:
+    """A revision to take back: the text, the path and whether the file stood there at all.
 
     Attributes:
         place: where the revision put the file.
@@ -106,6 +106,13 @@ class Undo:
     after: Head
     before: Head | None
     later_calls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """Take back revisions of one call, all at once: files that changed places find their way home."""
+
+    revisions: tuple[Undone, ...]
     reason: str | None = None
 
 
@@ -252,41 +259,35 @@ class Tree:
         self._touch(file, "delete", edit.reason)
 
     def _undo(self, edit: Undo) -> None:
-        scope, head, after, before = edit.place.scope, edit.head, edit.after, edit.before
-        file = None if head.deleted else self._find(Place(scope, head.path))
-        if file is None:
-            file = File(scope, head.path, None, head)
-        elif file.head != head:
-            raise _stale(edit.place, head.version, file.head.version if file.head else 0)
-        is_newest = head.version == after.version and head.path == after.path
-        try:
-            if before is None or before.deleted:
-                _require(is_newest, edit)
-                self._remove(file)
-            elif after.deleted:
-                _require(is_newest, edit)
-                self._rename(file, self._free(Place(scope, before.path), edit))
-                file.content = before.content
-            else:
-                _require(not head.deleted, edit)
-                content = diff.undo(before.content, after.content, head.content, str(edit.place))
-                if before.path != after.path:
-                    _require(head.path == after.path, edit)
-                    self._rename(file, self._free(Place(scope, before.path), edit))
-                file.content = content
-        except VersionConflict as conflict:
-            raise VersionConflict(
-                conflict.message,
-                hint="Revert the later calls first, or change the file by hand.",
-                path=str(edit.place),
-                current_version=head.version,
-                later_calls=list(edit.later_calls),
-            ) from None
-        self._touch(file, "revert", edit.reason)
+        files = [self._lift(one) for one in edit.revisions]
+        for one, file in zip(edit.revisions, files, strict=True):
+            try:
+                path, file.content = _inverse(one)
+                if file.content is not None:
+                    place = Place(file.scope, path)
+                    check_content(file.content, place)
+                    _require(self._find(place) is None, one)
+                    file.path, self.standing[place.key] = path, file
+            except VersionConflict as conflict:
+                raise VersionConflict(
+                    conflict.message,
+                    hint="Revert the later calls first, or change the file by hand.",
+                    path=str(one.place),
+                    current_version=one.head.version,
+                    later_calls=list(one.later_calls),
+                ) from None
+            self._touch(file, "revert", edit.reason)
 
-    def _free(self, place: Place, edit: Undo) -> Place:
-        _require(self._find(place) is None, edit)
-        return place
+    def _lift(self, one: Undone) -> File:
+        """Take a file away from where it stands, so that its place is free for another."""
+        scope, head = one.place.scope, one.head
+        if head.deleted:
+            return File(scope, head.path, None, head)
+        file = self._find(Place(scope, head.path))
+        if file is None or file.head != head:
+            raise _stale(one.place, head.version, file.head.version if file and file.head else 0)
+        self.standing[scope.scope_id, file.path] = None
+        return file
 
     def _create(self, place: Place) -> File:
         file = File(place.scope, place.path, "", None)
@@ -313,7 +314,8 @@ class Tree:
         """Return what became of each file that an edit touched, in the order of their first edits."""
         highest = dict(self.highest)
         versions: dict[File, int] = {}
-        for file in self.touched:
+        # Of two files at one path, one is deleted: the one that stands there has the higher version.
+        for file in sorted(self.touched, key=lambda file: file.content is not None):
             stored = file.head.version if file.head else 0
             if file.is_changed:
                 key = file.scope.scope_id, file.path
@@ -370,9 +372,27 @@ def _change(file: File, versions: Mapping[File, int]) -> Change:
     )
 
 
-def _require(condition: bool, edit: Undo) -> None:
+def _inverse(one: Undone) -> tuple[str, str | None]:
+    """Return where the file stood before the revision and with what text; None when it did not stand."""
+    head, after, before = one.head, one.after, one.before
+    is_newest = head.version == after.version and head.path == after.path
+    if before is None or before.deleted:
+        _require(is_newest, one)
+        return head.path, None
+    if after.deleted:
+        _require(is_newest, one)
+        return before.path, before.content
+    _require(not head.deleted, one)
+    content = diff.undo(before.content, after.content, head.content, str(one.place))
+    if before.path == after.path:
+        return head.path, content
+    _require(head.path == after.path, one)
+    return before.path, content
+
+
+def _require(condition: bool, one: Undone) -> None:
     if not condition:
-        raise VersionConflict(f"{edit.place}: the file was changed again since.")
+        raise VersionConflict(f"{one.place}: the file was changed again since.")
 
 
 def _stale(place: Place, base_version: int, current: int, *, deleted: bool = False) -> VersionConflict:
