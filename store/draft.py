@@ -174,7 +174,7 @@ class Draft:
             VersionConflict, FileExists, FileNotFound, …: an edit does not fit; nothing was written.
         """
         async with self._database.transaction(self._access, snapshot=True) as connection:
-            [found] = await batch(connection, operations.committed(self._access, call))
+            [found] = await batch(connection, operations.committed(self._access, call.tool_call_id))
             if first := await operations.first_result(connection, self._access, call, found):
                 return Commit(first, is_repeat=True)
             plan = await self._plan(connection)
@@ -188,7 +188,7 @@ class Draft:
                 raise
             # The same id was committed over other scopes at the same moment: no lock was shared.
             async with self._database.transaction(self._access, snapshot=True) as connection:
-                [found] = await batch(connection, operations.committed(self._access, call))
+                [found] = await batch(connection, operations.committed(self._access, call.tool_call_id))
                 first = await operations.first_result(connection, self._access, call, found)
             if first is None:
                 raise
@@ -201,7 +201,7 @@ class Draft:
         locked, found, revs, heads = await batch(
             connection,
             ("scope_lock", {"scope_ids": scope_ids}),
-            operations.committed(self._access, call),
+            operations.committed(self._access, call.tool_call_id),
             ("scope_state", {"scope_ids": scope_ids}),
             ("head_check", _wanted(self._places())),
         )

@@ -132,6 +132,17 @@ class Memory:
             raise FileNotFound(f"{parsed}: there was never such a file.", path=str(parsed))
         return [_revision(record, scope) for record in found]
 
+    async def before(self, revision: Revision) -> Revision | None:
+        """Return what a file was before a revision, None when that made it."""
+        found = await row(
+            self._connection,
+            "revision_before",
+            scope_id=revision.scope.scope_id,
+            file_id=revision.file_id,
+            rev=revision.rev,
+        )
+        return _revision(found, revision.scope) if found else None
+
     async def links(self, path: str, *, direction: Direction = "both", depth: int = 1) -> Sequence[Link]:
         """Return the links from and to a file, up to `depth` hops away, at most 1,000; each file is left once.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from memex.errors import ToolCallConflict, ToolCallInProgress, VersionNotFound
+from memex.errors import OperationNotFound, ToolCallConflict, ToolCallInProgress, VersionNotFound
 from memex.store.access import Access
 from memex.store.database import Connection, Rows, Statement, row, rows
 from memex.store.diff import unified
@@ -115,13 +115,29 @@ async def add(
     await connection.execute(sql("operation_add"), parameters)
 
 
-def committed(access: Access, call: Call) -> Statement:
+def committed(access: Access, tool_call_id: str) -> Statement:
     """Return the statement that finds the call which spent this tool call id."""
     return "operation_committed", {
         "scope_id": access.log_scope_id,
         "user_id": access.user_id or "",
-        "tool_call_id": call.tool_call_id,
+        "tool_call_id": tool_call_id,
     }
+
+
+async def writes_of(connection: Connection, access: Access, tool_call_id: str) -> list[str]:
+    """Return the revisions that a call wrote, as `path@version`.
+
+    Raises:
+        OperationNotFound: no such call of this caller committed anything.
+    """
+    name, parameters = committed(access, tool_call_id)
+    found = await row(connection, name, **parameters)
+    if found is None or found["status"] != "committed":
+        raise OperationNotFound(
+            f"No call {tool_call_id!r} of this user wrote anything.", tool_call_id=tool_call_id
+        )
+    writes: list[str] = found["response"]["writes"]
+    return writes
 
 
 async def first_result(

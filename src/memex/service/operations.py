@@ -1,11 +1,9 @@
 """What a caller may know of the log: its own calls."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from memex.errors import OperationNotFound
 from memex.store.records import Operation
 
 
@@ -56,19 +54,4 @@ def rendered(operation: Operation) -> OperationResult:
         error_code=operation.error_code,
         started_at=operation.started_at.isoformat(),
         duration_ms=round(operation.duration_ms, 3),
-    )
-
-
-def committed_writes(operations: Sequence[Operation], tool_call_id: str) -> list[str]:
-    """Return what a call wrote.
-
-    Raises:
-        OperationNotFound: it committed nothing.
-    """
-    for operation in operations:
-        if operation.status == "committed":
-            writes: list[str] = operation.response["writes"]
-            return writes
-    raise OperationNotFound(
-        f"No call {tool_call_id!r} of this user wrote anything.", tool_call_id=tool_call_id
     )

@@ -77,7 +77,7 @@ class DiffArguments(Arguments):
         Field(
             ge=0,
             le=MAX_VERSION,
-            description="The older version, 0 for nothing; by default the one before to_version.",
+            description="The older version, 0 for nothing; by default what the file was before to_version.",
         ),
     ] = None
     to_version: Annotated[
@@ -179,10 +179,7 @@ async def _older(memory: Memory, arguments: DiffArguments, new: Revision) -> Rev
         return None
     if arguments.from_version is not None:
         return await memory.read(arguments.path, version=arguments.from_version)
-    before = await memory.history(new.virtual_path, limit=1, before=(new.rev, new.version))
-    if not before:
-        return None
-    return await memory.read(before[0].virtual_path, version=before[0].version)
+    return await memory.before(new)
 
 
 def _revision(revision: Revision) -> RevisionResult:

@@ -37,6 +37,7 @@ AnyTool = ReadTool[Any] | WriteTool[Any]
 
 TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*files.TOOLS, *revisions.TOOLS)}
 
+MAX_ATTEMPTS = 100
 DENIED = (Forbidden, PhysicalPathForbidden, ProjectNotFound)
 
 
@@ -111,8 +112,8 @@ class Service:
             caller, revisions.REVERT.name, {"tool_call_id": reverted, "reason": reason}, tool_call_id
         )
         async with self._logged(caller, call):
-            attempts = await self._attempts(caller, reverted)
-            writes = operations.committed_writes(attempts, reverted)
+            async with self.database.transaction(caller.access) as connection:
+                writes = await log.writes_of(connection, caller.access, reverted)
             arguments = {"tool_call_id": reverted, "writes": writes, "reason": reason}
             return await self._run(caller, revisions.REVERT, call, arguments)
 
@@ -130,13 +131,16 @@ class Service:
         )
 
     async def operation(self, caller: Caller, tool_call_id: str) -> Sequence[OperationResult]:
-        """Return every attempt at one of the caller's calls, the newest first.
+        """Return the attempts at one of the caller's calls, the newest 100 first.
 
         Raises:
             OperationNotFound: the caller made no such call.
         """
         check_tool_call_id(tool_call_id)
-        found = await self._attempts(caller, tool_call_id)
+        async with self.database.transaction(caller.access) as connection:
+            found = await log.list_calls(
+                connection, caller.access, limit=MAX_ATTEMPTS, before=None, tool_call_id=tool_call_id
+            )
         if not found:
             raise OperationNotFound(f"No call {tool_call_id!r} of this user.", tool_call_id=tool_call_id)
         return [operations.rendered(operation) for operation in found]
@@ -199,12 +203,6 @@ class Service:
             async with self.database.transaction(caller.access) as connection:
                 await log.add(connection, caller.access, call, status="repeated")
         return commit.result | {"tool_call_id": call.tool_call_id}
-
-    async def _attempts(self, caller: Caller, tool_call_id: str) -> list[Any]:
-        async with self.database.transaction(caller.access) as connection:
-            return await log.list_calls(
-                connection, caller.access, limit=100, before=None, tool_call_id=tool_call_id
-            )
 
     @asynccontextmanager
     async def _logged(self, caller: Caller, call: Call) -> AsyncIterator[None]:
