@@ -7,7 +7,7 @@ outside this file is named by `Analyzer.engine`.
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -116,6 +116,15 @@ class Analyzer:
             for match in _WORD.finditer(text)
             for token in self._words[match[0]]
         ]
+
+    def places(self, text: str, wanted: Container[str]) -> list[tuple[int, int, str]]:
+        """Return where the wanted lexemes stand in `text`: start, end, lexeme; in order."""
+        return sorted(
+            (match.start() + token.start, match.start() + token.end, token.lexeme)
+            for match in _WORD.finditer(text)
+            for token in self._words[match[0]]
+            if token.lexeme in wanted
+        )
 
     def _analyse(self, word: str) -> tuple[Token, ...]:
         """Return the tokens of one match of `_WORD`, with spans in the word."""

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memex.store.snippet import snippet
-
 from memex.errors import ValidationFailed
 from memex.store.access import Access, Scope
 from memex.store.analyzer import Analyzer
@@ -13,6 +11,7 @@ from memex.store.bm25 import Query, term_score, weigh
 from memex.store.database import Connection, batch
 from memex.store.paths import Prefix
 from memex.store.records import Hit, Match, Span
+from memex.store.snippet import snippet
 
 MAX_QUERY_CHARS = 10_000
 MAX_HITS = 100
@@ -185,7 +184,8 @@ async def _hits(
         detail = details[best.scope.scope_id, best.chunk_id]
         terms = {
             lexeme: term_score(weights[lexeme], tf, detail["length"], query.c2, query.c3)
-            for lexeme, tf in zip(detail["lexemes"], detail["tfs"], strict=True)
+            for lexeme, tf in zip(query.lexemes, detail["tfs"], strict=True)
+            if tf
         }
         ordered = dict(sorted(terms.items(), key=lambda term: (-term[1], term[0])))
         hits.append(

@@ -59,9 +59,7 @@ def _plain(markdown: str) -> str:
 
 def _densest(text: str, wanted: Collection[str], analyzer: Analyzer, width: int) -> tuple[int, int]:
     """Return from where to where the most distinct wanted lexemes stand within `width`; (0, 0) if none do."""
-    hits = sorted(
-        (token.start, token.end, token.lexeme) for token in analyzer.tokens(text) if token.lexeme in wanted
-    )
+    hits = analyzer.places(text, frozenset(wanted))
     best, found = (0, 0), 0
     seen: Counter[str] = Counter()
     left = 0

@@ -1,6 +1,6 @@
 """The statements of a commit: revisions, chunks, postings, links and counters, in one go."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,8 @@ from memex.store.edits import Planned
 from memex.store.index import FileIndex, NewChunk
 from memex.store.operations import Call
 from memex.store.sql import sql
+
+SEPARATOR = "\x1f"  # titles and tags hold no control character
 
 Written = Sequence[tuple[Planned, FileIndex]]
 
@@ -101,7 +103,7 @@ async def _write_revisions(
             "counterparts": [change.counterpart for change in changes],
             "reasons": [file.reason for file in files],
             "titles": [one.title for one in derived],
-            "tags": [_array(one.tags) for one in derived],
+            "tags": [SEPARATOR.join(one.tags) for one in derived],
             "size_chars": [len(change.new_content) for change in changes],
             "path_keys": [one.path_key for one in derived],
             "name_keys": [one.name_key for one in derived],
@@ -177,15 +179,9 @@ def _chunk_columns(added: Sequence[tuple[int, NewChunk]], first_chunk_id: int) -
         "file_ids": [file_id for file_id, _ in added],
         "starts": [chunk.start for _, chunk in added],
         "ends": [chunk.end for _, chunk in added],
-        "heading_paths": [_array(chunk.heading_path) for _, chunk in added],
+        "heading_paths": [SEPARATOR.join(chunk.heading_path) for _, chunk in added],
         "sha256s": [chunk.sha256 for _, chunk in added],
-        "lexemes": [_array(chunk.lexemes) for _, chunk in added],
-        "tfs": [f"{{{','.join(map(str, chunk.tfs))}}}" for _, chunk in added],
+        "lexemes": [" ".join(chunk.lexemes) for _, chunk in added],
+        "tfs": [" ".join(map(str, chunk.tfs)) for _, chunk in added],
         "lengths": [chunk.length for _, chunk in added],
     }
-
-
-def _array(items: Iterable[str]) -> str:
-    """Return strings as the literal of a text[]: arrays of unlike length cannot travel in one parameter."""
-    quoted = (item.replace("\\", "\\\\").replace('"', '\\"') for item in items)
-    return "{" + ",".join(f'"{item}"' for item in quoted) + "}"

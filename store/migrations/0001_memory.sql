@@ -207,43 +207,39 @@ return coalesce(nullif(current_setting('memex.readable', true), ''), '{}')::bigi
 create function writable_scopes() returns bigint[] language sql stable parallel safe
 return coalesce(nullif(current_setting('memex.writable', true), ''), '{}')::bigint[];
 
+-- One policy a command, so that a statement evaluates few conditions: the owner in maintenance sees all, an
+-- admin its tenant's rows, an agent its scopes' rows of its tenant.
 do $$
 declare
   name text;
+  is_owner text := $p$(select acting_as()) = 'owner'$p$;
+  is_admin text := $p$tenant_id = (select acting_tenant()) and (select acting_as()) = 'admin'$p$;
+  reads text := $p$tenant_id = (select acting_tenant())
+    and (scope_id = any ((select readable_scopes())::bigint[]) or (select acting_as()) = 'admin')$p$;
+  writes text := $p$tenant_id = (select acting_tenant())
+    and (scope_id = any ((select writable_scopes())::bigint[]) or (select acting_as()) = 'admin')$p$;
 begin
   foreach name in array array[
     'tenant', 'api_key', 'scope', 'project_member', 'revision', 'link', 'chunk', 'posting', 'scope_stat',
     'operation', 'prompt', 'schema_migration'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
-    execute format($p$create policy owner_maintains on %I using ((select acting_as()) = 'owner')$p$, name);
-  end loop;
-
-  foreach name in array array[
-    'tenant', 'scope', 'project_member', 'revision', 'link', 'chunk', 'posting', 'scope_stat', 'operation',
-    'prompt'] loop
-    execute format($p$
-      create policy admin_of_tenant on %I
-        using ((select acting_as()) = 'admin' and tenant_id = (select acting_tenant()))$p$, name);
   end loop;
 
   foreach name in array array['scope', 'revision', 'link', 'chunk', 'posting', 'scope_stat', 'operation'] loop
-    execute format($p$
-      create policy agent_reads on %I for select
-        using ((select acting_as()) = 'agent' and tenant_id = (select acting_tenant())
-               and scope_id = any ((select readable_scopes())::bigint[]))$p$, name);
-    execute format($p$
-      create policy agent_writes on %I
-        using ((select acting_as()) = 'agent' and tenant_id = (select acting_tenant())
-               and scope_id = any ((select writable_scopes())::bigint[]))$p$, name);
+    execute format('create policy reads on %I for select using (%s or %s)', name, reads, is_owner);
+    execute format('create policy inserts on %I for insert with check (%s or %s)', name, writes, is_owner);
+    execute format('create policy updates on %I for update using (%s or %s)', name, writes, is_owner);
+    execute format('create policy deletes on %I for delete using (%s or %s)', name, writes, is_owner);
   end loop;
 
-  execute $p$
-    create policy agent_reads on prompt for select
-      using ((select acting_as()) = 'agent' and tenant_id = (select acting_tenant()))$p$;
-  execute $p$
-    create policy agent_adds on prompt for insert
-      with check ((select acting_as()) = 'agent' and tenant_id = (select acting_tenant()))$p$;
+  foreach name in array array['tenant', 'project_member'] loop
+    execute format('create policy administers on %I using (%s or %s)', name, is_admin, is_owner);
+  end loop;
+  foreach name in array array['api_key', 'schema_migration'] loop
+    execute format('create policy maintains on %I using (%s)', name, is_owner);
+  end loop;
+  execute format('create policy keeps on prompt using (tenant_id = (select acting_tenant()) or %s)', is_owner);
 end
 $$;
 

@@ -1,12 +1,8 @@
--- What a hit shows of each chunk: its text, its file's head, and how often the lexemes of the query stand in it.
+-- What a hit shows of each chunk: its text, its file's head, and how often each lexeme of the query stands in it.
 select chunk.chunk_id, chunk.heading_path, chunk.length, head.version, head.title,
        substring(head.content from chunk.start_char + 1 for chunk.end_char - chunk.start_char) as text,
-       array(select term.lexeme
-               from unnest(chunk.lexemes) as term (lexeme)
-              where term.lexeme = any (%(lexemes)s::text[])) as lexemes,
-       array(select term.tf
-               from unnest(chunk.lexemes, chunk.tfs) as term (lexeme, tf)
-              where term.lexeme = any (%(lexemes)s::text[])) as tfs
+       array(select coalesce(chunk.tfs[array_position(chunk.lexemes, wanted)], 0)
+               from unnest(%(lexemes)s::text[]) as wanted) as tfs
   from chunk
   join revision head
     on head.scope_id = chunk.scope_id

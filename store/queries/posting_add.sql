@@ -1,38 +1,42 @@
 -- Append the entries of the chunks from `first_chunk_id` on, 256 to a row: the last row of a lexeme is filled
--- up, then rows are opened under the first chunk that they hold.
-with entry as (
+-- up, then rows are opened under the first chunk that they hold. The scope's lock is held, so the place (ctid)
+-- of a last row stays true until it is updated, which saves finding it by its key a second time.
+with entry as materialized (
   select term.lexeme, chunk.chunk_id,
-         (chunk.chunk_id::bigint << 32) | (chunk.length::bigint << 16) | term.tf as entry,
-         row_number() over (partition by term.lexeme order by chunk.chunk_id) as position
+         (chunk.chunk_id::bigint << 32) | (chunk.length::bigint << 16) | term.tf as entry
     from chunk
    cross join lateral unnest(chunk.lexemes, chunk.tfs) as term (lexeme, tf)
    where chunk.scope_id = %(scope_id)s
      and chunk.chunk_id >= %(first_chunk_id)s
 ),
-last as (
-  select lexeme.lexeme, posting.segment, posting.n
-    from (select distinct lexeme from entry) as lexeme
-   cross join lateral (
-          select segment, n
-            from posting
-           where posting.scope_id = %(scope_id)s
-             and posting.lexeme = lexeme.lexeme
-           order by segment desc
-           limit 1) as posting
-),
-paged as (
-  select entry.lexeme, entry.chunk_id, entry.entry, last.segment,
-         (coalesce(last.n, 0) + entry.position - 1) / 256 as page
+added as materialized (
+  select lexeme, array_agg(entry order by entry) as entries, count(*)::integer as n
     from entry
-    left join last on last.lexeme = entry.lexeme
+   group by lexeme
+),
+placed as materialized (
+  select added.lexeme, added.entries, added.n, last.ctid as place, least(256 - coalesce(last.n, 256), added.n) as fits
+    from added
+    left join lateral (
+         select posting.ctid, posting.n
+           from posting
+          where posting.scope_id = %(scope_id)s
+            and posting.lexeme = added.lexeme
+          order by posting.segment desc
+          limit 1) as last on true
+),
+filled as (
+  update posting
+     set entries = posting.entries || placed.entries[1:placed.fits],
+         n = posting.n + placed.fits
+    from placed
+   where posting.ctid = placed.place
+     and posting.scope_id = %(scope_id)s
+     and placed.fits > 0
 )
 insert into posting (scope_id, tenant_id, lexeme, segment, n, entries)
-select %(scope_id)s::bigint, %(tenant_id)s::bigint, lexeme,
-       case when page = 0 and segment is not null then segment else min(chunk_id) end,
-       count(*), array_agg(entry order by entry)
-  from paged
- group by lexeme, page, segment
- order by lexeme, page
-    on conflict (scope_id, lexeme, segment) do update
-   set entries = posting.entries || excluded.entries,
-       n = posting.n + excluded.n;
+select %(scope_id)s::bigint, %(tenant_id)s::bigint, lexeme, (entries[first] >> 32)::integer,
+       least(256, placed.n - first + 1), entries[first:first + 255]
+  from placed
+ cross join lateral generate_series(placed.fits + 1, placed.n, 256) as first
+ order by lexeme, first;
