@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from memex.cli import serve
+from memex.cli import doctor, files, keys, log, migrate, projects, revisions, serve
 
-SERVICE = "The service"
+FILES, VERSIONS, LOG, SERVICE = "Files", "Versions", "Log", "Service"
 
 app = typer.Typer(
     name="memex",
@@ -16,7 +16,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("list", rich_help_panel=FILES)(files.list_files)
+app.command(rich_help_panel=FILES)(files.read)
+app.command(rich_help_panel=FILES)(files.write)
+app.command(rich_help_panel=FILES)(files.find)
+app.command(rich_help_panel=VERSIONS)(revisions.history)
+app.command(rich_help_panel=VERSIONS)(revisions.diff)
+app.command(rich_help_panel=VERSIONS)(revisions.restore)
+app.command(rich_help_panel=LOG)(log.log)
+app.command(rich_help_panel=LOG)(log.revert)
 app.command(rich_help_panel=SERVICE)(serve.serve)
+app.add_typer(keys.app, name="keys", rich_help_panel=SERVICE)
+app.add_typer(projects.app, name="projects", rich_help_panel=SERVICE)
+app.command(rich_help_panel=SERVICE)(migrate.migrate)
+app.command(rich_help_panel=SERVICE)(doctor.doctor)
 
 
 def _print_version(wanted: bool) -> None:

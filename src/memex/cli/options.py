@@ -1,5 +1,6 @@
 """The options that many commands share."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -7,10 +8,38 @@ import typer
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON document; an error goes to stderr, as JSON too.")
 ]
-Tenant = Annotated[str, typer.Option(help="Whose data: the tenant.", show_default=True)]
-User = Annotated[str, typer.Option(help="Whose user/… it is.")]
-Project = Annotated[str | None, typer.Option(help="The project that the work is about.")]
-ToolCallId = Annotated[
-    str | None,
-    typer.Option(help="Logs the call under this id; a write is then done once, however often sent."),
+PathArgument = Annotated[
+    str, typer.Argument(help="Such as user/notes.md, shared/guide.md, projects/apollo/plan.md.")
 ]
+Limit = Annotated[int, typer.Option(help="How many at most.")]
+Cursor = Annotated[str | None, typer.Option(help="Go on after the last answer: its next_cursor.")]
+Reason = Annotated[str | None, typer.Option(help="Why, kept with the version.")]
+BaseVersion = Annotated[
+    int | None, typer.Option(help="The version that was read: fails when it is no longer the newest.")
+]
+
+_ACTING = "Acting for"
+
+
+@dataclass(frozen=True, slots=True)
+class TenantOptions:
+    """For which tenant a command works."""
+
+    tenant: Annotated[str, typer.Option(help="The tenant.", rich_help_panel=_ACTING)] = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class UserOptions:
+    """For whom a command acts, and under which id it is logged."""
+
+    tenant: Annotated[str, typer.Option(help="The tenant.", rich_help_panel=_ACTING)] = "default"
+    user: Annotated[str, typer.Option(help="Whose user/… it is.", rich_help_panel=_ACTING)] = "me"
+    project: Annotated[
+        str | None, typer.Option(help="The project that the work is about.", rich_help_panel=_ACTING)
+    ] = None
+    tool_call_id: Annotated[
+        str | None,
+        typer.Option(
+            help="The id to log the call under. A write is done once under an id.", rich_help_panel=_ACTING
+        ),
+    ] = None

@@ -75,10 +75,12 @@ class Screen:
         self._show(styled, soft_wrap=True)
 
     def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> None:
-        """Print rows under the names of their columns; in a pipe nothing is folded or cut."""
-        cells = [[printable(str(cell)).replace("\n", " ") for cell in row] for row in rows]
+        """Print rows under the names of their columns; in a pipe nothing is folded or cut.
+
+        A cell is a `Part`, or anything that is shown as its `str`.
+        """
         if not self.is_terminal:
-            self._plain_table(columns, cells)
+            self._plain_table(columns, [[_cell(cell)[0] for cell in row] for row in rows])
             return
         from rich.table import Table
         from rich.text import Text
@@ -92,8 +94,8 @@ class Screen:
                 no_wrap=column.cut,
                 overflow="ellipsis" if column.cut else "fold",
             )
-        for row in cells:
-            table.add_row(*map(Text, row))
+        for row in rows:
+            table.add_row(*(Text(*_cell(cell)) for cell in row))
         self._show(table)
 
     def markdown(self, text: str) -> None:
@@ -107,6 +109,11 @@ class Screen:
         for line in printable(text).split("\n")[:-1]:
             style = "bold" if line.startswith(("--- ", "+++ ")) else _DIFF_STYLES.get(line[:1], "")
             self.line((line, style))
+
+    def more(self, cursor: str | None) -> None:
+        """Say on stderr how to see what comes next, if there is more."""
+        if cursor is not None:
+            Screen(sys.stderr).line((f"There is more: --cursor {cursor}", "dim"))
 
     def raw(self, text: str) -> None:
         """Print a text byte by byte as it is, and nothing else."""
@@ -164,7 +171,7 @@ def reporting(*, as_json: bool) -> Iterator[None]:
         screen = Screen(sys.stderr)
         if as_json:
             document = {"code": error.code, "message": error.message, "hint": error.hint}
-            screen.raw(to_json(error.details | document) + "\n")
+            screen.raw(to_json(document | error.details) + "\n")
         else:
             screen.line(("error ", "red"), (error.code, "bold red"), f": {error.message}")
             if error.hint:
@@ -177,6 +184,11 @@ _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
 
 def _text(part: Part) -> str:
     return part[0] if isinstance(part, tuple) else part
+
+
+def _cell(cell: Any) -> tuple[str, str]:
+    text, style = cell if isinstance(cell, tuple) else (str(cell), "")
+    return printable(text).replace("\n", " "), style
 
 
 def _picture(match: re.Match[str]) -> str:

@@ -1,0 +1,204 @@
+"""`memex doctor`: what is there, what is wrong, and what to do about it. Works without a database."""
+
+import asyncio
+import platform
+import shutil
+import stat
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+from memex.cli.options import Json
+from memex.cli.output import Screen, Shown, present
+from memex.errors import MemexError
+
+if TYPE_CHECKING:
+    from memex.settings import Settings
+
+LOW_DISK_BYTES = 1 << 30
+MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "problem": ("✗", "red")}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. The hint says what to do next."""
+
+    name: str
+    detail: str
+    state: Literal["ok", "note", "problem"] = "ok"
+    hint: str = ""
+
+
+def doctor(as_json: Json = False) -> None:
+    """Check this installation and its database; exits with 1 when something is wrong."""
+    findings = asyncio.run(_collect())
+    is_well = all(finding.state != "problem" for finding in findings)
+    document = {"ok": is_well, "checks": [asdict(finding) for finding in findings]}
+    present(Shown(document, lambda screen: _show(screen, findings)), as_json=as_json)
+    if not is_well:
+        raise typer.Exit(1)
+
+
+async def _collect() -> list[Finding]:
+    return [finding async for finding in _examine()]
+
+
+async def _examine() -> AsyncIterator[Finding]:
+    from importlib.metadata import version
+
+    from memex import logging
+    from memex.postgres import conninfo_of
+    from memex.settings import read_settings
+
+    yield Finding("memex", version("memex"))
+    yield Finding("python", f"{platform.python_version()} ({sys.executable})")
+    logging.configure("warning")
+    with ExitStack() as held:
+        try:
+            settings = read_settings()
+            if settings.database_url is None:
+                for finding in _examine_embedded(settings):
+                    yield finding
+                conninfo = _start_embedded(settings, held)
+            else:
+                conninfo = conninfo_of(settings.database_url)
+                yield Finding("database", f"DATABASE_URL: {_target(conninfo)}")
+            if conninfo is None:
+                yield Finding(
+                    "database", "not made yet", "note", "`memex serve` makes it, or any other command."
+                )
+                return
+            async for finding in _examine_database(conninfo, settings):
+                yield finding
+        except MemexError as error:
+            yield _problem("settings" if error.code == "VALIDATION_ERROR" else "database", error)
+
+
+def _examine_embedded(settings: "Settings") -> Iterator[Finding]:
+    from memex.store import embedded
+    from memex.store.embedded_binaries import find_binaries
+
+    data_dir = _data_dir(settings)
+    if data_dir.exists():
+        about = data_dir.stat()
+        mode = stat.S_IMODE(about.st_mode)
+        said = f"{data_dir} (owner {_user_name(about.st_uid)}, mode {mode:04o})"
+        if mode & 0o077:
+            yield Finding("data", said, "problem", f"Others can look into it: chmod 700 {data_dir}")
+        else:
+            yield Finding("data", said)
+    else:
+        yield Finding("data", f"{data_dir} (not made yet)", "note")
+    yield _disk(data_dir)
+    try:
+        yield Finding("programs", str(find_binaries(settings.pg_bin_dir)))
+        report = embedded.inspect(data_dir)
+    except MemexError as error:
+        yield _problem("programs", error)
+        return
+    if report.running and not report.supervisor_alive:
+        yield Finding(
+            "server", f"runs (pid {report.pid}) without its supervisor", "note", "This check mends it."
+        )
+    elif report.running:
+        yield Finding("server", f"runs (pid {report.pid}, as {report.os_user}), supervised")
+    elif report.version:
+        yield Finding("server", "stopped, as nobody uses it; started for this check")
+
+
+def _start_embedded(settings: "Settings", held: ExitStack) -> str | None:
+    """Return how to connect to the embedded server, started if need be; None where there is no data yet."""
+    from memex.store import embedded
+
+    if embedded.inspect(_data_dir(settings)).version is None:
+        return None
+    lease = embedded.start(_data_dir(settings), bin_dir=settings.pg_bin_dir, port=settings.pg_port)
+    return held.enter_context(lease).conninfo
+
+
+async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterator[Finding]:
+    from memex.store import checkup
+    from memex.store.database import Database
+
+    report = await checkup.examine(conninfo)
+    yield Finding("postgres", f"{report.server_version} at {_target(conninfo)}")
+    yield _schema(report.schema_version, report.newest_version)
+    if report.pgvector:
+        yield Finding("pgvector", report.pgvector)
+    else:
+        yield Finding("pgvector", "not available; search is by words alone, which needs none", "note")
+    yield _pool(settings.max_connections, report.max_connections)
+    database = await Database.open(conninfo, max_connections=1)
+    await database.close()
+    acts = "requests act by the roles memex_agent and memex_admin"
+    if not database.acts_by_role:
+        acts = "the login may not become other roles; forced row-level security binds it as the owner"
+    yield Finding("roles", acts)
+
+
+def _schema(version: int, newest: int) -> Finding:
+    if version == newest:
+        return Finding("schema", f"version {version}")
+    if version > newest:
+        return Finding(
+            "schema", f"version {version}; this Memex knows up to {newest}", "problem", "Upgrade this Memex."
+        )
+    said = f"version {version} of {newest}" if version else "not made yet"
+    return Finding("schema", said, "problem", "Run `memex migrate`.")
+
+
+def _pool(wanted: int, offered: int) -> Finding:
+    said = f"up to {wanted} connections a process, of {offered} that the server takes"
+    if wanted >= offered:
+        return Finding("pool", said, "problem", "Lower MEMEX_MAX_CONNECTIONS.")
+    return Finding("pool", said)
+
+
+def _disk(data_dir: Path) -> Finding:
+    place = next(folder for folder in (data_dir, *data_dir.parents) if folder.exists())
+    free_bytes = shutil.disk_usage(place).free
+    said = f"{free_bytes / (1 << 30):,.1f} GiB free"
+    if free_bytes < LOW_DISK_BYTES:
+        return Finding("disk", said, "problem", f"Free some space on the disk of {place}.")
+    return Finding("disk", said)
+
+
+def _data_dir(settings: "Settings") -> Path:
+    from memex.store import embedded
+
+    return (settings.data_dir or embedded.default_data_dir()).expanduser().resolve()
+
+
+def _target(conninfo: str) -> str:
+    """Return where a database is, without the password."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    given = conninfo_to_dict(conninfo)
+    host, port = given.get("host") or "the local socket", given.get("port") or 5432
+    return f"{host}:{port}/{given.get('dbname') or ''}, login {given.get('user') or 'default'}"
+
+
+def _user_name(uid: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _problem(name: str, error: MemexError) -> Finding:
+    return Finding(name, f"{error.code}: {error.message}", "problem", error.hint)
+
+
+def _show(screen: Screen, findings: list[Finding]) -> None:
+    for finding in findings:
+        mark, style = MARKS[finding.state]
+        screen.line((f"{mark} ", style), (f"{finding.name:10}", "bold"), finding.detail)
+        if finding.hint:
+            screen.line(" " * 12, ("→ ", style), finding.hint)

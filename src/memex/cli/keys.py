@@ -1,0 +1,108 @@
+"""`memex keys`: who may call the service."""
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from memex.cli.output import Column, Screen, Shown, moment
+from memex.cli.session import Session, for_tenant
+
+app = typer.Typer(no_args_is_help=True, help="Make, list and revoke keys.")
+
+
+@app.command()
+@for_tenant
+async def create(
+    session: Session,
+    role: Annotated[
+        Literal["agent", "admin"],
+        typer.Option(help="agent for tools and files, admin for everything of the tenant."),
+    ],
+    user: Annotated[
+        str | None, typer.Option(help="Bind the key to this user; else each call names its user.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
+) -> Shown:
+    """Make a key. Its secret is printed this once: only its digest is kept."""
+    from memex.store import tenants
+
+    secret, key = await tenants.create_key(
+        session.service.database, session.tenant, role, user_id=user, label=label
+    )
+    document = {"key": secret, "tenant": session.tenant, **_document(key)}
+    return Shown(document, lambda screen: _show_created(screen, document))
+
+
+@app.command("list")
+@for_tenant
+async def list_keys(session: Session) -> Shown:
+    """List the keys of a tenant, the revoked ones too; never their secrets."""
+    from memex.store import tenants
+
+    found = await tenants.list_keys(session.service.database, session.tenant)
+    keys = [_document(key) for key in found]
+    return Shown({"tenant": session.tenant, "keys": keys}, lambda screen: _show_keys(screen, keys))
+
+
+@app.command()
+@for_tenant
+async def revoke(
+    session: Session,
+    key: Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="As `keys list` shows it.")],
+) -> Shown:
+    """Revoke a key, at once and for ever."""
+    from memex.store import tenants
+
+    revoked = _document(await tenants.revoke_key(session.service.database, session.tenant, key))
+    return Shown(
+        {"tenant": session.tenant, **revoked},
+        lambda screen: screen.line(f"Key {key} is revoked since {moment(revoked['revoked_at'])}."),
+    )
+
+
+def _document(key: Any) -> dict[str, Any]:
+    return {
+        "id": key.key_id,
+        "role": key.role,
+        "user": key.user_id,
+        "label": key.label,
+        "created_at": key.created_at.isoformat(),
+        "revoked_at": key.revoked_at.isoformat() if key.revoked_at else None,
+    }
+
+
+def _show_created(screen: Screen, key: dict[str, Any]) -> None:
+    if not screen.is_terminal:
+        screen.line(key["key"])  # so that KEY=$(memex keys create …) is all that it takes
+        return
+    screen.line((key["key"], "yellow"))
+    bound = f" of user {key['user']}" if key["user"] else ""
+    screen.line(
+        (f"Key {key['id']}, {key['role']}{bound} in tenant {key['tenant']}. It is shown this once.", "dim")
+    )
+
+
+def _show_keys(screen: Screen, keys: list[dict[str, Any]]) -> None:
+    if not keys:
+        screen.line(("No keys.", "dim"))
+        return
+    columns = [
+        Column("id", "bold", align="right"),
+        Column("role"),
+        Column("user"),
+        Column("label"),
+        Column("created", "dim"),
+        Column("revoked", "red"),
+    ]
+    rows = [
+        (
+            key["id"],
+            key["role"],
+            key["user"] or "any",
+            key["label"] or "",
+            moment(key["created_at"]),
+            moment(key["revoked_at"]) if key["revoked_at"] else "",
+        )
+        for key in keys
+    ]
+    screen.table(columns, rows)

@@ -1,0 +1,32 @@
+"""`memex migrate`: the database, brought to this version's schema."""
+
+from memex.cli.options import Json
+from memex.cli.output import Screen, Shown, present, reporting
+
+
+def migrate(as_json: Json = False) -> None:
+    """Bring the database to this version's schema, and say what was applied."""
+    with reporting(as_json=as_json):
+        shown = _migrate()
+    present(shown, as_json=as_json)
+
+
+def _migrate() -> Shown:
+    from memex import logging, postgres
+    from memex.settings import read_settings
+    from memex.store.migrate import migrations
+
+    settings = read_settings()
+    logging.configure(settings.log_level)
+    ready = postgres.start(settings)
+    ready.close()
+    version = migrations()[-1].version
+    applied = [{"version": one.version, "name": one.name} for one in ready.applied]
+
+    def show(screen: Screen) -> None:
+        for one in ready.applied:
+            screen.line(("applied ", "green"), f"{one.version:04}_{one.name}")
+        done = "The schema is now" if applied else "Nothing to apply: the schema is"
+        screen.line(f"{done} at version {version}.")
+
+    return Shown({"version": version, "applied": applied}, show)

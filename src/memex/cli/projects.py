@@ -1,0 +1,115 @@
+"""`memex projects`: what users share, and who is a member."""
+
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.output import Column, Screen, Shown, moment
+from memex.cli.session import Session, for_tenant
+
+app = typer.Typer(no_args_is_help=True, help="Make, list and close projects, and say who is a member.")
+
+Slug = Annotated[str, typer.Argument(help="The project's name in paths: projects/SLUG/…")]
+Member = Annotated[str, typer.Argument(metavar="USER", help="The user's id.")]
+
+
+@app.command()
+@for_tenant
+async def create(session: Session, slug: Slug) -> Shown:
+    """Make a project, or open a closed one again with its files and without its members."""
+    from memex.store import tenants
+
+    created = await session.administer(
+        "project_open",
+        {"slug": slug},
+        lambda connection, access: tenants.open_project(connection, access, slug),
+    )
+    did = "is made" if created else "was there, and is open"
+    return Shown({"slug": slug, "created": created}, lambda screen: screen.line(f"Project {slug} {did}."))
+
+
+@app.command()
+@for_tenant
+async def close(session: Session, slug: Slug) -> Shown:
+    """Close a project: its members go, its files stay for the day it is made again."""
+    from memex.store import tenants
+
+    await session.administer(
+        "project_close",
+        {"slug": slug},
+        lambda connection, access: tenants.close_project(connection, access, slug),
+    )
+    return Shown(
+        {"slug": slug, "closed": True},
+        lambda screen: screen.line(f"Project {slug} is closed; its files stay."),
+    )
+
+
+@app.command("list")
+@for_tenant
+async def list_projects(session: Session) -> Shown:
+    """List the open projects with their members."""
+    from memex.store import tenants
+
+    found = await session.administer("project_list", {}, tenants.list_projects)
+    projects = [
+        {
+            "slug": project.slug,
+            "files": project.files,
+            "members": list(project.members),
+            "created_at": project.created_at.isoformat(),
+        }
+        for project in found
+    ]
+    return Shown({"projects": projects}, lambda screen: _show_projects(screen, projects))
+
+
+@app.command()
+@for_tenant
+async def add(session: Session, slug: Slug, user: Member) -> Shown:
+    """Make a user a member of a project."""
+    from memex.store import tenants
+
+    changed = await session.administer(
+        "project_member_add",
+        {"slug": slug, "user": user},
+        lambda connection, access: tenants.add_member(connection, access, slug, user),
+    )
+    return Shown(
+        {"slug": slug, "user": user, "member": True, "changed": changed},
+        lambda screen: screen.line(f"{user} is {'now' if changed else 'already'} a member of {slug}."),
+    )
+
+
+@app.command()
+@for_tenant
+async def remove(session: Session, slug: Slug, user: Member) -> Shown:
+    """End a user's membership of a project."""
+    from memex.store import tenants
+
+    changed = await session.administer(
+        "project_member_remove",
+        {"slug": slug, "user": user},
+        lambda connection, access: tenants.remove_member(connection, access, slug, user),
+    )
+    return Shown(
+        {"slug": slug, "user": user, "member": False, "changed": changed},
+        lambda screen: screen.line(f"{user} is {'no longer' if changed else 'not'} a member of {slug}."),
+    )
+
+
+def _show_projects(screen: Screen, projects: list[dict[str, Any]]) -> None:
+    if not projects:
+        screen.line(("No projects.", "dim"))
+        return
+    columns = [
+        Column("project", "bold"),
+        Column("files", align="right"),
+        Column("made", "dim"),
+        Column("members"),
+    ]
+    rows = [
+        (project["slug"], project["files"], moment(project["created_at"]), ", ".join(project["members"]))
+        for project in projects
+    ]
+    screen.table(columns, rows)

@@ -1,0 +1,97 @@
+"""`memex history`, `diff`, `restore`: the versions of a file."""
+
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.options import BaseVersion, Cursor, Limit, PathArgument, Reason
+from memex.cli.output import Column, Screen, Shown, moment
+from memex.cli.session import Session, for_user
+
+
+@for_user
+async def history(session: Session, path: PathArgument, limit: Limit = 100, cursor: Cursor = None) -> Shown:
+    """List the versions of a file, the newest first."""
+    found = await session.execute("memory_history", path=path, limit=limit, cursor=cursor)
+    return Shown(found, lambda screen: _show_history(screen, path, found))
+
+
+@for_user
+async def diff(
+    session: Session,
+    path: PathArgument,
+    from_version: Annotated[
+        int | None,
+        typer.Argument(
+            metavar="[FROM]", help="The older version, 0 for nothing; the one before TO by default."
+        ),
+    ] = None,
+    to_version: Annotated[
+        int | None, typer.Argument(metavar="[TO]", help="The newer version; the newest by default.")
+    ] = None,
+) -> Shown:
+    """Show what changed between two versions of a file."""
+    found = await session.execute("memory_diff", path=path, from_version=from_version, to_version=to_version)
+    return Shown(found, lambda screen: _show_diff(screen, found))
+
+
+@for_user
+async def restore(
+    session: Session,
+    path: PathArgument,
+    version: Annotated[int, typer.Argument(help="The version to put back.")],
+    reason: Reason = None,
+    base_version: BaseVersion = None,
+) -> Shown:
+    """Put an earlier version of a file back, as its next one; a deleted file stands again."""
+    placed = await session.execute(
+        "memory_restore", path=path, version=version, reason=reason, base_version=base_version
+    )
+    return Shown(
+        placed,
+        lambda screen: screen.line(
+            (placed["path"], "bold"), f" restored from version {version} as version {placed['version']}"
+        ),
+    )
+
+
+def _show_history(screen: Screen, path: str, found: dict[str, Any]) -> None:
+    columns = [
+        Column("version", "bold", align="right"),
+        Column("when", "dim"),
+        Column("what"),
+        Column("chars", align="right"),
+        Column("by"),
+        Column("tool call", "dim"),
+        Column("reason"),
+    ]
+    rows = [
+        (
+            revision["version"],
+            moment(revision["created_at"]),
+            _what(revision, path),
+            f"{revision['size_chars']:,}",
+            revision["actor"] or revision["channel"],
+            revision["tool_call_id"],
+            revision["reason"] or "",
+        )
+        for revision in found["revisions"]
+    ]
+    screen.table(columns, rows)
+    screen.more(found["next_cursor"])
+
+
+def _what(revision: dict[str, Any], path: str) -> str:
+    """Return what a revision did, with the path where it is another than the one asked for."""
+    if revision["counterpart"]:
+        return f"{revision['operation']} {revision['counterpart']}"
+    if revision["path"] != path:
+        return f"{revision['operation']} as {revision['path']}"
+    return str(revision["operation"])
+
+
+def _show_diff(screen: Screen, found: dict[str, Any]) -> None:
+    if found["diff"]:
+        screen.diff(found["diff"])
+    else:
+        screen.line((f"Versions {found['from_version']} and {found['to_version']} are equal.", "dim"))

@@ -1,0 +1,47 @@
+"""What can be said of a Postgres whatever state its schema is in, for `memex doctor`."""
+
+from dataclasses import dataclass
+
+import psycopg
+from psycopg.rows import dict_row
+
+from memex.errors import StoreUnavailable
+from memex.store.migrate import migrations
+from memex.store.sql import sql
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`schema_version` is 0 before the first migration, `newest_version` what this Memex needs."""
+
+    server_version: str
+    max_connections: int
+    pgvector: str | None
+    schema_version: int
+    newest_version: int
+
+
+async def examine(conninfo: str) -> Report:
+    """Return what a server says of itself; changes nothing.
+
+    Raises:
+        StoreUnavailable: it does not answer.
+    """
+    try:
+        async with await psycopg.AsyncConnection.connect(
+            conninfo, autocommit=True, row_factory=dict_row
+        ) as connection:
+            found = await (await connection.execute(sql("server_describe"))).fetchone()
+            assert found is not None  # noqa: S101  # a select without a table
+            version = 0
+            if found.pop("has_schema"):
+                async with connection.transaction():
+                    await connection.execute("set local memex.maintenance = 'on'")
+                    newest = await (await connection.execute(sql("schema_version"))).fetchone()
+                version = newest["version"] if newest else 0
+    except psycopg.Error as error:
+        raise StoreUnavailable(
+            f"The database does not answer: {next(iter(str(error).strip().splitlines()), '')}",
+            hint="Is it running, and are the host, port, login and password right?",
+        ) from error
+    return Report(**found, schema_version=version, newest_version=migrations()[-1].version)
