@@ -1,0 +1,5 @@
+"""`python -m memex`: the command `memex`."""
+
+from memex.cli.main import main
+
+main()

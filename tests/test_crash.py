@@ -1,0 +1,199 @@
+"""Kills under write load: what was acknowledged is there, what was not is whole or absent."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx2
+import psycopg
+import pytest
+
+from memex.store import embedded
+
+WRITERS = 4
+INCONSISTENCIES = {
+    "a file with two open revisions": """
+        select scope_id, file_id from revision where rev_end is null group by 1, 2 having count(*) > 1""",
+    "a head without chunks": """
+        select r.path from revision r where r.rev_end is null and not r.deleted and not exists (
+          select from chunk c where c.scope_id = r.scope_id and c.file_id = r.file_id)""",
+    "a chunk without a head": """
+        select c.chunk_id from chunk c where not exists (
+          select from revision r
+           where r.scope_id = c.scope_id and r.file_id = c.file_id and r.rev_end is null and not r.deleted)""",
+    "postings that are not the chunks'": """
+        (select c.scope_id, t.lexeme, (c.chunk_id::bigint << 32) | (c.length::bigint << 16) | t.tf
+           from chunk c, unnest(c.lexemes, c.tfs) as t (lexeme, tf)
+         except select scope_id, lexeme, unnest(entries) from posting)
+        union all
+        (select scope_id, lexeme, unnest(entries) from posting
+         except select c.scope_id, t.lexeme, (c.chunk_id::bigint << 32) | (c.length::bigint << 16) | t.tf
+           from chunk c, unnest(c.lexemes, c.tfs) as t (lexeme, tf))""",
+    "totals that are not the chunks'": """
+        select s.scope_id
+          from scope_stat s
+          left join (select scope_id, count(*) as n, sum(length) as total_length from chunk group by 1) as c
+            on c.scope_id = s.scope_id
+         where (s.n, s.total_length) is distinct from (coalesce(c.n, 0), coalesce(c.total_length, 0))""",
+    "a count of files that is not the heads'": """
+        select s.scope_id from scope_stat s
+         where s.files is distinct from (
+               select count(*)::integer from revision r
+                where r.scope_id = s.scope_id and r.rev_end is null and not r.deleted)""",
+    "a revision without its call in the log": """
+        select r.path from revision r where not exists (
+          select from operation o where o.tool_call_id = r.tool_call_id and o.status = 'committed'
+             and o.response -> 'writes' ? ('user/' || r.path || '@' || r.version))""",
+    "a committed call without its revisions": """
+        select o.tool_call_id from operation o, jsonb_array_elements_text(o.response -> 'writes') as written
+         where o.status = 'committed' and not exists (
+               select from revision r where 'user/' || r.path || '@' || r.version = written)""",
+    "a change number that no revision bears": """
+        select s.scope_id from scope s
+         where s.kind = 'user'
+           and s.rev is distinct from (
+               select coalesce(max(r.rev), 0) from revision r where r.scope_id = s.scope_id)""",
+}
+
+
+@dataclass
+class Served:
+    """A service in a process of its own."""
+
+    process: subprocess.Popen[str]
+    url: str
+    keys: dict[str, str]
+
+
+@dataclass
+class Load:
+    """Writers who remember what was acknowledged to them."""
+
+    url: str
+    key: str
+    acknowledged: dict[str, str] = field(default_factory=dict)
+    enough: threading.Event = field(default_factory=threading.Event)
+    stopped: threading.Event = field(default_factory=threading.Event)
+    target: int = 0
+
+    def write_until_stopped(self, writer: int, round_number: int) -> None:
+        """Write new files and append to one that all share, through broken connections, until `stopped`."""
+        headers = {"Authorization": f"Bearer {self.key}", "Memex-User": "alice"}
+        with httpx2.Client(base_url=self.url, headers=headers, timeout=30) as client:
+            for number in range(100_000):
+                name = f"{round_number}-{writer}-{number}"
+                line = f"line {name} of a log"
+                try:
+                    if number % 3 == 2:
+                        body = {"operation": "append", "text": line}
+                        answer = client.patch("/v1/file", params={"path": "user/log.md"}, json=body)
+                    else:
+                        text = f"# Note {name}\n\nSome words about {name}.\n"
+                        answer = client.put("/v1/file", params={"path": f"user/{name}.md"}, content=text)
+                except httpx2.TransportError:
+                    answer = None
+                if answer is not None and answer.status_code == 200:
+                    self.acknowledged[line if number % 3 == 2 else f"user/{name}.md"] = name
+                    if len(self.acknowledged) >= self.target:
+                        self.enough.set()
+                if self.stopped.is_set():
+                    return
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Served]:
+    """`memex serve` on a free port; killed at the end if it still runs."""
+    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "memex", "serve", "--json", "--port", "0", "--data-dir", str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+    )
+    try:
+        assert process.stdout is not None
+        ready = json.loads(process.stdout.readline())
+        yield Served(process, ready["url"], ready)
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+@contextmanager
+def loaded(load: Load, round_number: int) -> Iterator[None]:
+    """Writers at work until the end of the block."""
+    writers = [
+        threading.Thread(target=load.write_until_stopped, args=(writer, round_number))
+        for writer in range(WRITERS)
+    ]
+    for writer in writers:
+        writer.start()
+    try:
+        yield
+    finally:
+        load.stopped.set()
+        for writer in writers:
+            writer.join()
+
+
+def check(folder: Path, acknowledged: dict[str, str]) -> None:
+    """Nothing acknowledged is lost, and nothing is half."""
+    with embedded.start(folder) as lease:
+        conninfo = psycopg.conninfo.make_conninfo(lease.admin_conninfo, dbname="memex")
+        with psycopg.connect(conninfo) as connection:
+            for name, statement in INCONSISTENCIES.items():
+                assert connection.execute(statement).fetchall() == [], name
+            heads = dict(
+                connection.execute(
+                    "select 'user/' || path, content from revision where rev_end is null and not deleted"
+                ).fetchall()
+            )
+    lines = heads["user/log.md"].splitlines()
+    assert len(lines) == len(set(lines))
+    lost = [name for name in acknowledged if name not in heads and name not in lines]
+    assert lost == []
+
+
+@pytest.mark.parametrize("victim", ["service", "server"])
+def test_acknowledged_writes_survive_a_kill(server_folder: Path, victim: str) -> None:
+    """SIGKILL of the service, or of its Postgres, under load: acknowledged writes are there, none is half."""
+    folder = server_folder / f"crash-{victim}"
+    chance = random.Random(11)
+    acknowledged: dict[str, str] = {}
+    key = ""
+    for round_number in range(4):
+        with served(folder) as service:
+            key = service.keys.get("agent_key", key)
+            first = httpx2.put(
+                f"{service.url}/v1/file",
+                params={"path": "user/log.md"},
+                headers={"Authorization": f"Bearer {key}", "Memex-User": "alice", "If-None-Match": "*"},
+                content="# Log\n",
+            )
+            assert first.status_code == (200 if round_number == 0 else 409)
+            load = Load(service.url, key, acknowledged, target=len(acknowledged) + chance.randint(20, 80))
+            with loaded(load, round_number):
+                assert load.enough.wait(60)
+                if victim == "service":
+                    service.process.kill()
+                else:
+                    pid = embedded.inspect(folder).pid
+                    assert pid is not None
+                    os.kill(pid, signal.SIGKILL)
+                    # The supervisor starts it again, and the service goes on by itself.
+                    load.enough.clear()
+                    load.target = len(acknowledged) + 20
+                    assert load.enough.wait(60)
+    check(folder, acknowledged)
