@@ -101,10 +101,12 @@ def _with_role(holder: Principal, role: Role, hint: str) -> Principal:
 
 
 def _header(request: Request, name: str) -> str | None:
-    value = request.headers.get(name)
-    if value is None:
+    values = request.headers.getlist(name)
+    if not values:
         return None
+    if len(values) > 1:  # a proxy might have looked at the other one
+        raise ValidationFailed(f"The header {name} came {len(values)} times.", hint="Send it once.")
     try:
-        return value.encode("latin-1").decode("utf-8")
+        return values[0].encode("latin-1").decode("utf-8")
     except UnicodeDecodeError:
         raise ValidationFailed(f"The header {name} is not UTF-8.", hint="Send its value in UTF-8.") from None

@@ -13,6 +13,7 @@ from memex.errors import MemexError
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 1
+HINT = "Correct what the detail names, and send the request again."  # for an error that says no more
 
 # The nearest class of an error's ancestry decides.
 STATUS: dict[type[MemexError], int] = {
@@ -74,7 +75,7 @@ async def on_memex_error(request: Request, error: Exception) -> JSONResponse:
     status = status_of(error)
     if isinstance(error, errors.VersionConflict) and "if-match" in request.headers:
         status = 412
-    return problem(request, error.code, status, error.message, error.hint, **error.details)
+    return problem(request, error.code, status, error.message, error.hint or HINT, **error.details)
 
 
 async def on_invalid_request(request: Request, error: Exception) -> JSONResponse:

@@ -1,0 +1,228 @@
+"""One Memex over real HTTP for all tests of the surface; each test has tenants of its own on it."""
+
+import asyncio
+import socket
+import threading
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import httpx2
+import pytest
+import uvicorn
+from fastapi import FastAPI
+
+from memex import errors
+from memex.errors import MemexError
+from memex.http.app import create_app
+from memex.http.problems import MEDIA_TYPE
+from memex.service.service import Service
+from memex.store import tenants
+from memex.store.access import Role
+from memex.store.database import Database
+
+T = TypeVar("T")
+
+# What DESIGN says of codes and statuses, written down a second time.
+STATUSES: dict[int, set[str]] = {
+    400: {"INVALID_PATH", "UNKNOWN_MOUNT"},
+    401: {"UNAUTHENTICATED"},
+    403: {"FORBIDDEN", "READ_ONLY_MOUNT", "PHYSICAL_PATH_FORBIDDEN"},
+    404: {
+        "FILE_NOT_FOUND",
+        "VERSION_NOT_FOUND",
+        "PROJECT_NOT_FOUND",
+        "OPERATION_NOT_FOUND",
+        "UNKNOWN_TOOL",
+        "UNKNOWN_ROUTE",
+    },
+    405: {"METHOD_NOT_ALLOWED"},
+    409: {"VERSION_CONFLICT", "FILE_EXISTS", "TOOL_CALL_CONFLICT", "TOOL_CALL_IN_PROGRESS"},
+    412: {"VERSION_CONFLICT"},
+    413: {"FILE_TOO_LARGE"},
+    422: {"VALIDATION_ERROR", "PATCH_NOT_FOUND", "PATCH_AMBIGUOUS", "LIMIT_EXCEEDED"},
+    503: {"STORE_UNAVAILABLE", "SCHEMA_TOO_NEW"},
+}
+
+
+@dataclass
+class Served:
+    """A Memex that answers on a port of this machine; its service lives in the loop of another thread."""
+
+    url: str
+    app: FastAPI
+    ready: threading.Event = field(default_factory=threading.Event)
+    loop: asyncio.AbstractEventLoop | None = None
+    service: Service | None = None
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the server's loop and return its result."""
+        assert self.loop is not None
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=60)
+
+
+def check_problem(response: httpx2.Response) -> None:
+    """Fail unless an error response is a problem body as promised."""
+    if response.status_code < 400:
+        return
+    assert response.headers["content-type"] == MEDIA_TYPE, response.text
+    problem = response.json()
+    assert problem["code"] in STATUSES.get(response.status_code, set()), problem
+    assert problem["status"] == response.status_code
+    assert problem["type"] == f"urn:memex:error:{problem['code']}"
+    assert problem["title"]
+    assert problem["detail"]
+    assert problem["hint"], problem
+    assert problem["request_id"] == response.headers["x-request-id"]
+    assert response.headers["cache-control"] == "no-store"
+    assert ("retry-after" in response.headers) == (
+        response.status_code == 503 or problem["code"] == "TOOL_CALL_IN_PROGRESS"
+    )
+
+
+def _check(response: httpx2.Response) -> None:
+    response.read()
+    check_problem(response)
+
+
+@contextmanager
+def _serving(conninfo: str, *, wrap: Callable[[Service], Any] = lambda service: service) -> Iterator[Served]:
+    # The protocol is named because asyncio sets TCP_NODELAY only on a socket that knows to be TCP's.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(256)
+
+    @asynccontextmanager
+    async def open_service() -> AsyncIterator[Service]:
+        database = await Database.open(conninfo, max_connections=10)
+        try:
+            served.service = wrap(Service(database, max_files=10_000))
+            served.loop = asyncio.get_running_loop()
+            served.ready.set()
+            assert served.service is not None
+            yield served.service
+        finally:
+            await database.close()
+
+    served = Served(f"http://127.0.0.1:{listener.getsockname()[1]}", create_app(open_service))
+    config = uvicorn.Config(served.app, log_config=None, access_log=False)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True)
+    thread.start()
+    assert served.ready.wait(30), "the service did not start"
+    try:
+        yield served
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        listener.close()
+    assert not thread.is_alive(), "the service did not end"
+
+
+@pytest.fixture(scope="session")
+def serving() -> Callable[..., Any]:
+    """A context manager that serves the database of a conninfo for a while."""
+    return _serving
+
+
+@pytest.fixture(scope="session")
+def http_conninfo(embedded_server: Any) -> Iterator[str]:
+    """The database of the shared Memex."""
+    name = f"memex_http_{uuid.uuid4().hex[:12]}"
+    yield embedded_server.create(name)
+    embedded_server.drop(name)
+
+
+@pytest.fixture(scope="session")
+def served(http_conninfo: str) -> Iterator[Served]:
+    """The shared Memex."""
+    with _serving(http_conninfo) as served:
+        yield served
+
+
+KeyOf = Callable[..., str]
+ClientOf = Callable[..., httpx2.Client]
+
+
+@pytest.fixture
+def key_of(served: Served) -> KeyOf:
+    """Makes keys: `key_of("agent", bound_to="alice", tenant="acme")`. Tenants are the test's own."""
+    mark = uuid.uuid4().hex[:12]
+
+    def make(
+        role: Role = "agent", *, bound_to: str | None = None, tenant: str = "home", revoked: bool = False
+    ) -> str:
+        assert served.service is not None
+        database, name = served.service.database, f"{tenant}-{mark}"
+        secret, key = served.run(tenants.create_key(database, name, role, user_id=bound_to))
+        if revoked:
+            served.run(tenants.revoke_key(database, name, key.key_id))
+        return secret
+
+    return make
+
+
+@pytest.fixture
+def client_of(served: Served, key_of: KeyOf) -> Iterator[ClientOf]:
+    """Makes clients that fail on an error which is no good problem body.
+
+    `client_of("agent", bound_to="alice")`, `client_of("admin", user="alice", tenant="acme")`.
+    """
+    with ExitStack() as stack:
+
+        def make(
+            role: Role = "agent",
+            *,
+            bound_to: str | None = None,
+            tenant: str = "home",
+            user: str | None = None,
+            project: str | None = None,
+            keyless: bool = False,
+        ) -> httpx2.Client:
+            headers = {}
+            if not keyless:
+                headers["Authorization"] = f"Bearer {key_of(role, bound_to=bound_to, tenant=tenant)}".encode()
+            for name, value in {"Memex-User": user, "Memex-Project": project}.items():
+                if value is not None:
+                    headers[name] = value.encode()
+            client = httpx2.Client(
+                base_url=served.url, headers=headers, event_hooks={"response": [_check]}, timeout=30
+            )
+            return stack.enter_context(client)
+
+        yield make
+
+
+@pytest.fixture
+def alice(client_of: ClientOf) -> httpx2.Client:
+    """A client whose key is bound to alice."""
+    return client_of("agent", bound_to="alice")
+
+
+@pytest.fixture
+def bob(client_of: ClientOf) -> httpx2.Client:
+    """A client whose key is bound to bob, of alice's tenant."""
+    return client_of("agent", bound_to="bob")
+
+
+@pytest.fixture
+def root(client_of: ClientOf) -> httpx2.Client:
+    """A client with an admin's key of alice's tenant, that names no user."""
+    return client_of("admin")
+
+
+def known_codes() -> set[str]:
+    """Return every code that an error class has."""
+    kinds = [MemexError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    return {kind.code for kind in kinds}
+
+
+def test_the_table_of_statuses_names_only_known_codes() -> None:
+    """Guards this file against a typing error."""
+    named = set().union(*STATUSES.values()) - {"UNKNOWN_ROUTE", "METHOD_NOT_ALLOWED"}
+
+    assert named <= known_codes(), errors.__name__
