@@ -1,0 +1,114 @@
+"""The documents say only what runs, and name everything that there is."""
+
+import os
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from memex.errors import MemexError
+from memex.http.problems import status_of
+from memex.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DEADLINE_S = 120.0
+
+
+def kinds(kind: type[MemexError]) -> Iterator[type[MemexError]]:
+    """An error class and all below it."""
+    yield kind
+    for below in kind.__subclasses__():
+        yield from kinds(below)
+
+
+def test_every_setting_stands_in_the_readme() -> None:
+    """The table of settings is that of the settings class: names, defaults, descriptions."""
+    rows = dict(re.findall(r"^\| `([A-Z_]+)` \| (.*) \|$", README, flags=re.MULTILINE))
+    expected = {}
+    for field in Settings.model_fields.values():
+        default = "" if field.default is None else f"`{field.default}` "
+        expected[str(field.validation_alias)] = f"{default}| {field.description}"
+
+    assert rows == expected
+
+
+def test_every_error_code_stands_in_the_docs() -> None:
+    """The table of error codes is that of the error tree, with the statuses that HTTP gives."""
+    table = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    documented = {
+        code: int(status) for status, code in re.findall(r"^\| (\d{3}) \| `(\w+)` \|", table, re.MULTILINE)
+    }
+    raised = {kind.code: status_of(kind("x")) for kind in reversed(list(kinds(MemexError)))}
+
+    assert documented == raised | {"UNKNOWN_ROUTE": 404, "METHOD_NOT_ALLOWED": 405}
+
+
+def test_every_link_in_the_documents_leads_somewhere() -> None:
+    """A relative link names a file that is there."""
+    for document in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        prose = re.sub(r"`[^`]*`", "", document.read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\(([^)#:]+)\)", prose):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_the_readme_runs(server_folder: Path) -> None:
+    """`make serve` answers, and every command block of the README does what it says, in its order."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    data_dir = server_folder / "readme"
+    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    environment |= {"MEMEX_DATA_DIR": str(data_dir), "MEMEX_PORT": str(port)}
+    log = server_folder / "readme-serve.log"
+    with log.open("w") as output:
+        served = subprocess.Popen(
+            ["make", "--silent", "serve"], cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT
+        )
+    try:
+        key = _first_key(log, served)
+        blocks = re.findall(r"^```sh\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+        assert len(blocks) == 5
+        answers = []
+        for block in blocks:
+            script = "set -e\n" + block.replace("127.0.0.1:8630", f"127.0.0.1:{port}")
+            ran = subprocess.run(
+                ["sh"],
+                input=script,
+                cwd=ROOT,
+                env=environment | {"MEMEX_KEY": key},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert ran.returncode == 0, ran.stderr
+            answers.append(ran.stdout)
+    finally:
+        served.terminate()
+        served.wait(DEADLINE_S)
+
+    written, found, resources, commands, admin = answers
+    assert '"version":1' in written
+    assert '"path":"user/profile.md"' in found
+    assert "Likes oolong tea.\nNot after noon.\n" in resources
+    assert "VERSION_CONFLICT" in resources
+    assert "user/notes/tea.md" in commands
+    assert "apollo" in admin
+    assert served.returncode in (0, -15, 2)
+
+
+def _first_key(log: Path, served: "subprocess.Popen[bytes]") -> str:
+    deadline = time.monotonic() + DEADLINE_S
+    while time.monotonic() < deadline and served.poll() is None:
+        text = log.read_text()
+        address = re.search(r"http://127\.0\.0\.1:\d+", text)
+        if (key := re.search(r"mx_[\w-]{43}", text)) and address:
+            assert httpx2.get(f"{address[0]}/health/ready").status_code == 200
+            return key[0]
+        time.sleep(0.05)
+    pytest.fail(f"make serve did not come up:\n{log.read_text()}")
