@@ -309,6 +309,7 @@ def _stored_chunks(found: Rows) -> dict[tuple[int, int], list[StoredChunk]]:
             record["chunk_id"],
             record["start_char"],
             record["end_char"],
+            tuple(record["heading_path"]),
             bytes(record["sha256"]),
             record["length"],
         )

@@ -1,6 +1,7 @@
 """What is derived from a file's text for search, lists and links, and how it differs from what is stored."""
 
 import hashlib
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ class StoredChunk:
     chunk_id: int
     start: int
     end: int
+    heading_path: tuple[str, ...]
     sha256: bytes
     length: int
 
@@ -61,6 +63,7 @@ class FileIndex:
 
     title: str
     tags: tuple[str, ...]
+    tag_keys: tuple[str, ...]
     path_key: str
     name_key: str
     removed: tuple[StoredChunk, ...]
@@ -81,14 +84,15 @@ def index(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Anal
     document = markdown.parse(content)
     description = markdown.describe(path, document)
     path_key, name_key = links.path_keys(path)
-    by_digest: dict[bytes, list[StoredChunk]] = {}
+    # Two heading paths may give one indexed text, which names a heading that is the title only once.
+    unchanged: dict[tuple[bytes, tuple[str, ...]], list[StoredChunk]] = {}
     for known in reversed(stored):
-        by_digest.setdefault(known.sha256, []).append(known)
+        unchanged.setdefault((known.sha256, known.heading_path), []).append(known)
     shifted: list[tuple[int, int, int]] = []
     added: list[NewChunk] = []
     for chunk in chunks.split(path, content, description, document):
         digest = hashlib.sha256(chunk.indexed_text.encode()).digest()
-        if same := by_digest.get(digest):
+        if same := unchanged.get((digest, chunk.heading_path)):
             known = same.pop()
             if (known.start, known.end) != (chunk.start, chunk.end):
                 shifted.append((known.chunk_id, chunk.start, chunk.end))
@@ -97,19 +101,25 @@ def index(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Anal
     return FileIndex(
         title=description.title,
         tags=description.tags,
+        tag_keys=tuple(map(tag_key, description.tags)),
         path_key=path_key,
         name_key=name_key,
-        removed=tuple(known for same in by_digest.values() for known in same),
+        removed=tuple(known for same in unchanged.values() for known in same),
         shifted=tuple(shifted),
         added=tuple(added),
         links=tuple(_link_rows(links.parse(content, path))),
     )
 
 
+def tag_key(tag: str) -> str:
+    """Return the form in which tags are compared: NFC without case, folded here so that every server agrees."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", tag).casefold())
+
+
 def without(path: str, stored: Sequence[StoredChunk]) -> FileIndex:
     """Return the index of a deleted file: nothing, where `stored` was."""
     path_key, name_key = links.path_keys(path)
-    return FileIndex("", (), path_key, name_key, tuple(stored), (), (), ())
+    return FileIndex("", (), (), path_key, name_key, tuple(stored), (), (), ())
 
 
 def _analysed(chunk: Chunk, digest: bytes, analyzer: Analyzer) -> NewChunk:

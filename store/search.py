@@ -9,6 +9,7 @@ from memex.store.access import Access, Scope
 from memex.store.analyzer import Analyzer
 from memex.store.bm25 import Query, term_score, weigh
 from memex.store.database import Connection, batch
+from memex.store.index import tag_key
 from memex.store.paths import Prefix
 from memex.store.records import Hit, Match, Span
 from memex.store.snippet import snippet
@@ -121,7 +122,7 @@ async def _best_files(
     if tags or (prefix and prefix.relative):
         name = "chunk_score_filtered"
         parameters["prefix"] = prefix.relative if prefix else ""
-        parameters["tags"] = sorted({tag.lower() for tag in tags})
+        parameters["tags"] = sorted(map(tag_key, tags))
     fetched = limit * OVERSAMPLING
     while True:
         parameters["limit"] = fetched

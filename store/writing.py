@@ -104,6 +104,7 @@ async def _write_revisions(
             "reasons": [file.reason for file in files],
             "titles": [one.title for one in derived],
             "tags": [SEPARATOR.join(one.tags) for one in derived],
+            "tag_keys": [SEPARATOR.join(one.tag_keys) for one in derived],
             "size_chars": [len(change.new_content) for change in changes],
             "path_keys": [one.path_key for one in derived],
             "name_keys": [one.name_key for one in derived],

@@ -68,6 +68,7 @@ create table revision (
   -- Derived from path and content, for lists and link resolution.
   title         text not null,
   tags          text[] not null,
+  tag_keys      text[] collate "C" not null,            -- the tags without case
   size_chars    integer not null,
   path_key      text collate "C" not null,
   name_key      text collate "C" not null,

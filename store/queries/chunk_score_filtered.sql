@@ -22,7 +22,7 @@ select scored.chunk_id, scored.score, chunk.file_id, chunk.start_char, chunk.end
    and head.rev_end is null
  where scored.score > 0
    and head.path >= %(prefix)s
-   and head.path < %(prefix)s || chr(1114111)
-   and array(select lower(tag) from unnest(head.tags) as tag) @> %(tags)s::text[]
+   and head.path < %(prefix)s || repeat(chr(1114111), 512)
+   and head.tag_keys @> %(tags)s::text[]
  order by scored.score desc
  fetch first (%(limit)s::bigint) rows with ties;
