@@ -1,6 +1,5 @@
 """`memex doctor`: what is there, what is wrong, and what to do about it. Works without a database."""
 
-import asyncio
 import platform
 import shutil
 import stat
@@ -36,6 +35,8 @@ class Finding:
 
 def doctor(as_json: Json = False) -> None:
     """Check this installation and its database; exits with 1 when something is wrong."""
+    import asyncio
+
     findings = asyncio.run(_collect())
     is_well = all(finding.state != "problem" for finding in findings)
     document = {"ok": is_well, "checks": [asdict(finding) for finding in findings]}

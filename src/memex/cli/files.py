@@ -184,7 +184,7 @@ def _show_hits(screen: Screen, found: dict[str, Any]) -> None:
             ("  " + heading if heading else "", "cyan"),
             (f"  {hit['score'] / SCALE:.2f}", "dim"),
         )
-        screen.line("  ", *_highlighted(hit["snippet"], set(hit["match"]["terms"]), analyzer))
+        screen.paragraph(*_highlighted(hit["snippet"], set(hit["match"]["terms"]), analyzer))
 
 
 def _highlighted(snippet: str, terms: set[str], analyzer: Any) -> list[Part]:

@@ -20,6 +20,7 @@ from memex.errors import MemexError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.text import Text
 
 # Of the control characters only the line's end and the tab are let through. The last range are the marks that
 # show text in another order than it is stored in.
@@ -64,26 +65,30 @@ class Screen:
 
     def line(self, *parts: Part) -> None:
         """Print one line, or several when a part has line ends; a long one is left to the terminal to fold."""
-        if not self.is_terminal:
-            print("".join(printable(_text(part)) for part in parts), file=self._stream)
-            return
-        from rich.text import Text
+        if self.is_terminal:
+            self._show(_styled(parts), soft_wrap=True)
+        else:
+            print("".join(_harmless(part)[0] for part in parts), file=self._stream)
 
-        styled = Text()
-        for part in parts:
-            styled.append(printable(_text(part)), style=part[1] if isinstance(part, tuple) else None)
-        self._show(styled, soft_wrap=True)
+    def paragraph(self, *parts: Part) -> None:
+        """Print a text set in by two columns; a terminal breaks it between words."""
+        if self.is_terminal:
+            from rich.padding import Padding
+
+            self._show(Padding(_styled(parts), (0, 0, 0, 2)))
+        else:
+            self.line("  ", *parts)
 
     def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> None:
         """Print rows under the names of their columns; in a pipe nothing is folded or cut.
 
         A cell is a `Part`, or anything that is shown as its `str`.
         """
+        cells = [[_on_one_line(cell) for cell in row] for row in rows]
         if not self.is_terminal:
-            self._plain_table(columns, [[_cell(cell)[0] for cell in row] for row in rows])
+            self._plain_table(columns, [[text for text, _ in row] for row in cells])
             return
         from rich.table import Table
-        from rich.text import Text
 
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for column in columns:
@@ -94,8 +99,8 @@ class Screen:
                 no_wrap=column.cut,
                 overflow="ellipsis" if column.cut else "fold",
             )
-        for row in rows:
-            table.add_row(*(Text(*_cell(cell)) for cell in row))
+        for row in cells:
+            table.add_row(*(_styled([cell]) for cell in row))
         self._show(table)
 
     def markdown(self, text: str) -> None:
@@ -182,13 +187,23 @@ def reporting(*, as_json: bool) -> Iterator[None]:
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
 
 
-def _text(part: Part) -> str:
-    return part[0] if isinstance(part, tuple) else part
+def _styled(parts: Sequence[Part]) -> "Text":
+    from rich.text import Text
+
+    styled = Text()
+    for part in parts:
+        styled.append(*_harmless(part))
+    return styled
 
 
-def _cell(cell: Any) -> tuple[str, str]:
-    text, style = cell if isinstance(cell, tuple) else (str(cell), "")
-    return printable(text).replace("\n", " "), style
+def _harmless(part: Part) -> tuple[str, str]:
+    text, style = part if isinstance(part, tuple) else (part, "")
+    return printable(text), style
+
+
+def _on_one_line(cell: Any) -> tuple[str, str]:
+    text, style = _harmless(cell if isinstance(cell, tuple) else str(cell))
+    return text.replace("\n", " "), style
 
 
 def _picture(match: re.Match[str]) -> str:

@@ -1,6 +1,5 @@
 """`memex serve`: the service over HTTP."""
 
-import asyncio
 import shlex
 import shutil
 import signal
@@ -60,6 +59,8 @@ class Ready:
 
 
 def _serve(options: dict[str, Any], *, as_json: bool) -> None:
+    import asyncio
+
     from memex import logging
     from memex.settings import read_settings
 

@@ -1,7 +1,7 @@
 """A service in this process for the time of one command, and commands that run in one."""
 
-import asyncio
 import inspect
+import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from functools import wraps
@@ -77,6 +77,10 @@ def _command(
 
     @wraps(command)
     def run(**given: Any) -> None:
+        import asyncio
+
+        # With the default handler asyncio waits for the end of a blocking read before it heeds Ctrl-C.
+        signal.signal(signal.SIGINT, _interrupt)
         as_json = given.pop("as_json")
         options = kind(**{parameter.name: given.pop(parameter.name) for parameter in shared})
         with reporting(as_json=as_json):
@@ -102,3 +106,7 @@ async def _in_session(
 
     async with running_service(settings, started=started) as service:
         return await command(Session(service, **asdict(options)), **given)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
