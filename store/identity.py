@@ -39,7 +39,7 @@ def new_secret() -> str:
 
 def key_digest(secret: str) -> bytes:
     """Return what is stored of a key. A random 256-bit secret needs no salt and no slow hash."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
 async def authenticate(database: Database, secret: str) -> Principal:

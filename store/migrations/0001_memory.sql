@@ -230,9 +230,18 @@ begin
   foreach name in array array['scope', 'revision', 'link', 'chunk', 'posting', 'scope_stat', 'operation'] loop
     execute format('create policy reads on %I for select using (%s or %s)', name, reads, is_owner);
     execute format('create policy inserts on %I for insert with check (%s or %s)', name, writes, is_owner);
+  end loop;
+  -- Revisions stay and the log only grows: but for the owner's retention and erasure nothing takes them away.
+  foreach name in array array['scope', 'revision', 'link', 'chunk', 'posting', 'scope_stat'] loop
     execute format('create policy updates on %I for update using (%s or %s)', name, writes, is_owner);
+  end loop;
+  foreach name in array array['link', 'chunk', 'posting'] loop
     execute format('create policy deletes on %I for delete using (%s or %s)', name, writes, is_owner);
   end loop;
+  foreach name in array array['scope', 'revision', 'scope_stat', 'operation'] loop
+    execute format('create policy erases on %I for delete using (%s)', name, is_owner);
+  end loop;
+  execute format('create policy erases_from on operation for update using (%s)', is_owner);
 
   foreach name in array array['tenant', 'project_member'] loop
     execute format('create policy administers on %I using (%s or %s)', name, is_admin, is_owner);
