@@ -37,6 +37,7 @@ def create_app(open_service: OpenService) -> FastAPI:
         version=version("memex"),
         description=DESCRIPTION,
         lifespan=lifespan,
+        redirect_slashes=False,  # a redirect is no problem body, and repeats the Host that the client sent
         responses={
             status: {
                 "model": problems.Problem,

@@ -4,19 +4,17 @@ import secrets
 import time
 import traceback
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import structlog
-from starlette.requests import Request
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memex.http.problems import problem
 
 MAX_BODY_BYTES = 16 << 20  # a file of 1 MiB, each character escaped in JSON, and the rest of the request
 MAX_REQUEST_ID_CHARS = 200
-
-
-class BodyTooLarge(Exception):
-    """More bytes came than any request may have."""
 
 
 class Door:
@@ -39,14 +37,17 @@ class Door:
         request_id = _request_id(request.headers.get("x-request-id"))
         request.state.request_id = request_id
         status = 0
-        read = 0
+        expected_bytes = _content_length(request)
+        read_bytes = 0
 
         async def limited_receive() -> Message:
-            nonlocal read
+            nonlocal read_bytes
+            if expected_bytes > MAX_BODY_BYTES:
+                raise HTTPException(413)
             message = await receive()
-            read += len(message.get("body", b""))
-            if read > MAX_BODY_BYTES:
-                raise BodyTooLarge
+            read_bytes += len(message.get("body", b""))
+            if read_bytes > MAX_BODY_BYTES:
+                raise HTTPException(413)
             return message
 
         async def named_send(message: Message) -> None:
@@ -58,16 +59,19 @@ class Door:
 
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
-                await self._app(scope, limited_receive, named_send)
-            except BodyTooLarge:
-                refused = problem(
-                    request,
-                    "FILE_TOO_LARGE",
-                    413,
-                    f"The request has more than {MAX_BODY_BYTES:,} bytes.",
-                    "A file may have 1 MiB; split the text over several linked files.",
-                )
-                await refused(scope, receive, named_send)
+                if _is_utf8(scope):
+                    await self._app(scope, limited_receive, named_send)
+                else:
+                    refused = problem(
+                        request,
+                        "VALIDATION_ERROR",
+                        422,
+                        "The URL is not UTF-8.",
+                        "Percent-encode the UTF-8 bytes of its text.",
+                    )
+                    await refused(scope, receive, named_send)
+            except ClientDisconnect:
+                self._log.info("client_gone")
             except Exception as error:  # noqa: BLE001  # here a request ends
                 self._log.error("request_failed", error=type(error).__name__, where=_frames(error))
                 if status == 0:
@@ -94,6 +98,21 @@ def _request_id(given: str | None) -> str:
     if given and is_sane and len(given) <= MAX_REQUEST_ID_CHARS:
         return given
     return f"req_{secrets.token_hex(8)}"
+
+
+def _content_length(request: Request) -> int:
+    given = request.headers.get("content-length", "")
+    return int(given) if given.isdigit() else 0
+
+
+def _is_utf8(scope: Scope) -> bool:
+    """Tell whether the URL is; frameworks read another byte as U+FFFD, so that two names become one."""
+    try:
+        unquote_to_bytes(scope.get("raw_path") or b"").decode()
+        unquote_to_bytes(scope["query_string"]).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _frames(error: BaseException) -> list[dict[str, Any]]:

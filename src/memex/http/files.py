@@ -68,7 +68,7 @@ async def read_file(
     arguments = {"path": path, "heading": heading, "version": version}
     read = await service.execute(caller, "memory_read", arguments, tool_call_id=tool_call_id)
     headers = {"ETag": _etag(read), "Vary": "Accept, Authorization, Memex-User"}
-    if if_none_match is not None and headers["ETag"] in [tag.strip() for tag in if_none_match.split(",")]:
+    if if_none_match is not None and _names(if_none_match, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     if "text/markdown" in request.headers.get("accept", ""):
         return Response(read["content"], media_type=MARKDOWN, headers=headers)
@@ -110,7 +110,7 @@ async def write_file(
 class PatchBody(BaseModel):
     """What memory_patch takes beside the path and the version."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     operation: Literal["append", "insert", "replace"]
     text: str
@@ -155,7 +155,7 @@ async def delete_file(
 class MoveBody(BaseModel):
     """Where a file goes."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     to: str
     reason: str | None = None
@@ -178,7 +178,7 @@ async def move_file(
 class RestoreBody(BaseModel):
     """Which version to put back."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     version: int
     reason: str | None = None
@@ -269,6 +269,11 @@ async def _text(request: Request) -> str:
 
 def _etag(result: dict[str, Any]) -> str:
     return f'"{result["version"]}"'
+
+
+def _names(if_none_match: str, etag: str) -> bool:
+    tags = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
+    return etag in tags or "*" in tags
 
 
 def _precondition(if_match: str | None) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class Attempts(BaseModel):
 class RevertBody(BaseModel):
     """Why a call is undone."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     reason: str | None = None
 

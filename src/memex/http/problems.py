@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
@@ -81,10 +82,12 @@ async def on_memex_error(request: Request, error: Exception) -> JSONResponse:
 async def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
     """Translate what FastAPI refused before any of our code ran."""
     assert isinstance(error, RequestValidationError)  # noqa: S101  # registered for this class
-    found = "; ".join(
-        f"{'.'.join(str(part) for part in one['loc'])[:200]}: {one['msg']}" for one in error.errors()[:5]
-    )
-    return problem(request, "VALIDATION_ERROR", 422, f"{found}.", "See /docs for what this route takes.")
+    faults = error.errors()[:5]
+    found = "; ".join(f"{'.'.join(str(part) for part in one['loc'])[:200]}: {one['msg']}" for one in faults)
+    hint = "See /docs for what this route takes."
+    if faults[0]["loc"] == ("body",) and "json" not in request.headers.get("content-type", ""):
+        hint = f"A JSON body needs Content-Type: application/json. {hint}"
+    return problem(request, "VALIDATION_ERROR", 422, f"{found}.", hint)
 
 
 async def on_http_error(request: Request, error: Exception) -> JSONResponse:
@@ -100,11 +103,26 @@ async def on_http_error(request: Request, error: Exception) -> JSONResponse:
             f"This route takes no {request.method}.",
             "See /docs for its methods.",
         )
-        found.headers["Allow"] = (error.headers or {}).get("Allow", "")
+        found.headers["Allow"] = ", ".join(_methods(request))
         return found
+    if error.status_code == 413:
+        return problem(
+            request,
+            "FILE_TOO_LARGE",
+            413,
+            "The request is too large.",
+            "A file may have 1 MiB; split the text over several linked files.",
+        )
     return problem(
         request, "VALIDATION_ERROR", 422, "The request could not be read.", "Send well-formed JSON in UTF-8."
     )
+
+
+def _methods(request: Request) -> list[str]:
+    """Return what the path takes over all of its routes; the framework names those of the first alone."""
+    path = request.scope["route"].path
+    routes = iter_route_contexts(request.app.routes)
+    return sorted({method for route in routes if route.path == path for method in route.methods or ()})
 
 
 def _printable(value: Any) -> Any:

@@ -3,7 +3,7 @@
 import hashlib
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from memex.errors import ValidationFailed
 from memex.service import references
@@ -16,6 +16,7 @@ from memex.service.tool import (
     StorableText,
     WriteTool,
     from_cursor,
+    storable,
     to_cursor,
 )
 from memex.store.draft import Draft
@@ -28,8 +29,8 @@ from memex.store.search import MAX_HITS
 
 Path = Annotated[str, Field(description="Virtual path, such as user/profile.md or projects/apollo/plan.md.")]
 Reason = Annotated[
-    StorableText | None,
-    Field(max_length=MAX_REASON_CHARS, description="Why, kept with the revision for people."),
+    Annotated[str, Field(max_length=MAX_REASON_CHARS), AfterValidator(storable)] | None,
+    Field(description="Why, kept with the revision for people."),
 ]
 BaseVersion = Annotated[
     int | None,

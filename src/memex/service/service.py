@@ -19,7 +19,7 @@ from memex.errors import (
 )
 from memex.service import files, operations, revisions
 from memex.service.operations import OperationResult, OperationsResult
-from memex.service.tool import ReadTool, WriteTool, from_cursor, to_cursor
+from memex.service.tool import ReadTool, WriteTool, check_json, from_cursor, to_cursor
 from memex.store import catalogue, identity
 from memex.store import operations as log
 from memex.store.access import Access
@@ -90,8 +90,10 @@ class Service:
             tool_call_id: the caller's, by which a write is done once; generated when absent.
 
         Raises:
+            ValidationFailed: the arguments are no JSON, or too deep a one to be logged.
             MemexError: logged as a failed or denied attempt.
         """
+        check_json(arguments)
         call = _call(caller, tool, arguments, tool_call_id)
         async with self._logged(caller, call):
             if tool not in TOOLS:
@@ -225,7 +227,7 @@ def _call(caller: Caller, tool: str, arguments: dict[str, Any], tool_call_id: st
         tool_call_id=f"call_{secrets.token_hex(12)}"
         if tool_call_id is None
         else check_tool_call_id(tool_call_id),
-        tool=tool[:100],
+        tool=tool[:100].replace("\0", "\N{REPLACEMENT CHARACTER}"),
         arguments=arguments,
         principal=caller.logged,
         now=datetime.now(UTC),

@@ -3,7 +3,8 @@
 import base64
 import binascii
 import json
-from collections.abc import Awaitable, Callable
+import math
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -18,6 +19,7 @@ from memex.store.records import Change
 MAX_PROBLEMS = 5
 MAX_CURSOR_NUMBER = 2**31 - 1
 MAX_VERSION = 2**31 - 1
+MAX_NESTING = 16
 
 
 class Arguments(BaseModel):
@@ -46,13 +48,18 @@ class Result(Part):
         return self.model_dump(mode="json", exclude={"tool_call_id"})
 
 
-def _storable(text: str) -> str:
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+def _is_storable(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def storable(text: str) -> str:
+    """Return a text that Postgres can hold, unchanged; a pydantic validator."""
+    if not _is_storable(text):
         raise ValueError("holds a NUL character or a lone surrogate")
     return text
 
 
-StorableText = Annotated[str, AfterValidator(_storable)]
+StorableText = Annotated[str, AfterValidator(storable)]
 
 A = TypeVar("A", bound=Arguments)
 
@@ -105,6 +112,22 @@ class WriteTool(Tool[A]):
     answer: Callable[[A, tuple[Change, ...]], Answer]
 
 
+def check_json(arguments: dict[str, Any]) -> None:
+    """Refuse arguments that could not be logged, not even as a failed call's.
+
+    Raises:
+        ValidationFailed: they hold NaN or an infinity, or are nested deeper than 16 levels.
+    """
+    values: list[Any] = [arguments]
+    for _ in range(MAX_NESTING + 1):
+        if any(isinstance(value, float) and not math.isfinite(value) for value in values):
+            raise ValidationFailed("The arguments hold a number that is not finite: JSON has none.")
+        values = [inner for value in values for inner in _inside(value)]
+        if not values:
+            return
+    raise ValidationFailed(f"The arguments are nested deeper than {MAX_NESTING} levels.")
+
+
 def to_cursor(*position: str | int) -> str:
     """Return an opaque cursor that `from_cursor` reads again."""
     return base64.urlsafe_b64encode(json.dumps(position).encode()).decode().rstrip("=")
@@ -120,19 +143,32 @@ def from_cursor(cursor: str, *kinds: type) -> list[Any]:
         position: Any = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (binascii.Error, ValueError, RecursionError):
         position = None
-    is_ours = isinstance(position, list) and [type(part) for part in position] == list(kinds)
-    if not is_ours or any(isinstance(part, int) and abs(part) > MAX_CURSOR_NUMBER for part in position):
+    is_ours = isinstance(position, list) and len(position) == len(kinds)
+    if not is_ours or not all(_is_place(part, kind) for part, kind in zip(position, kinds, strict=True)):
         raise ValidationFailed(
             "The cursor is malformed.", hint="Send next_cursor of the last answer as it came, or no cursor."
         )
     return list(position)
 
 
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _is_place(part: Any, kind: type) -> bool:
+    if isinstance(part, str):
+        return kind is str and _is_storable(part)
+    return type(part) is int and kind is int and abs(part) <= MAX_CURSOR_NUMBER
+
+
 def _problems(error: ValidationError) -> str:
     found = []
     for problem in error.errors(include_url=False, include_context=False, include_input=False)[:MAX_PROBLEMS]:
         where = ".".join(str(part) for part in problem["loc"])[:100]
-        found.append(f"{where}: {problem['msg']}" if where else problem["msg"])
+        what = problem["msg"].removeprefix("Value error, ")
+        found.append(f"{where}: {what}" if where else what)
     return "; ".join(found)
 
 
