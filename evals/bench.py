@@ -72,7 +72,7 @@ class Text:
             words.add("".join(self._random.choices(syllables, k=self._random.randint(2, 5))))
         self._words = sorted(words)
         self._random.shuffle(self._words)
-        self._weights = [1 / (rank + 60) for rank in range(VOCABULARY)]
+        self._weights = [1 / (rank + 12) for rank in range(VOCABULARY)]
         self._stop_words = STOP_WORDS.split()
 
     def words(self, count: int) -> list[str]:
@@ -262,7 +262,7 @@ def _first_answer(folder: Path, key: str | None) -> tuple[float, str]:
     command = [
         sys.executable,
         "-m",
-        "memex.cli.main",
+        "memex",
         "serve",
         "--json",
         "--port",

@@ -14,6 +14,8 @@ from memex.store.paths import Prefix, parse, parse_prefix
 from memex.store.records import Link, Listed, Revision
 from memex.store.search import Found
 
+NEWEST = 2**62  # above every rev
+
 
 class Memory:
     """The memory of one caller, read within one transaction.
@@ -124,8 +126,8 @@ class Memory:
             "revision_history",
             scope_id=scope.scope_id,
             path=parsed.relative,
-            before=before[0] if before else None,
-            before_version=before[1] if before else None,
+            before=before[0] if before else NEWEST,
+            before_version=before[1] if before else 0,
             limit=limit,
         )
         if not found and before is None:

@@ -22,6 +22,8 @@ from memex.store.sql import sql
 
 WRITTEN_TEXT_CHARS = 1_000  # a longer text that no revision holds is logged as its digest
 MAX_LOGGED_ARGUMENTS = 50
+MAX_ATTEMPTS = 100
+NEWEST = 2**62  # above every operation id
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +132,18 @@ async def writes_of(connection: Connection, access: Access, tool_call_id: str) -
     Raises:
         OperationNotFound: no such call of this caller committed anything.
     """
-    name, parameters = committed(access, tool_call_id)
-    found = await row(connection, name, **parameters)
-    if found is None or found["status"] != "committed":
+    found = await row(
+        connection,
+        "operation_writes",
+        scope_ids=access.logs,
+        user_id=access.user_id or "",
+        tool_call_id=tool_call_id,
+    )
+    if found is None:
         raise OperationNotFound(
             f"No call {tool_call_id!r} of this user wrote anything.", tool_call_id=tool_call_id
         )
-    writes: list[str] = found["response"]["writes"]
+    writes: list[str] = found["writes"]
     return writes
 
 
@@ -200,17 +207,29 @@ def _summarised(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 async def list_calls(
-    connection: Connection, access: Access, *, limit: int, before: int | None, tool_call_id: str | None = None
+    connection: Connection, access: Access, *, limit: int, before: int | None = None
 ) -> list[Operation]:
-    """Return the caller's operations, newest first; only those with an id below `before`, or of one call."""
+    """Return the caller's operations, newest first; only those with an id below `before`."""
     found = await rows(
         connection,
         "operation_list",
         scope_ids=access.logs,
         user_id=access.user_id or "",
-        before=before,
-        tool_call_id=tool_call_id,
+        before=NEWEST if before is None else before,
         limit=limit,
+    )
+    return [Operation(**record) for record in found]
+
+
+async def read_call(connection: Connection, access: Access, tool_call_id: str) -> list[Operation]:
+    """Return the newest attempts at one of the caller's calls, at most 100, newest first."""
+    found = await rows(
+        connection,
+        "operation_read",
+        scope_ids=access.logs,
+        user_id=access.user_id or "",
+        tool_call_id=tool_call_id,
+        limit=MAX_ATTEMPTS,
     )
     return [Operation(**record) for record in found]
 

@@ -77,6 +77,8 @@ async def create_key(
     """
     if user_id is not None:
         check_id(user_id, "user id")
+    if label is not None:
+        check_id(label, "label")
     tenant_id = await ensure_tenant(database, tenant)
     async with database.maintenance() as connection:
         return await _add_key(connection, tenant_id, role, user_id, label)
@@ -97,6 +99,7 @@ async def first_keys(database: Database, tenant: str) -> FirstKeys | None:
 
 async def list_keys(database: Database, tenant: str) -> Sequence[Key]:
     """Return the keys of a tenant, the revoked ones too; none for a tenant that does not exist."""
+    check_id(tenant, "tenant")
     async with database.maintenance() as connection:
         found = await row(connection, "tenant_find", name=tenant)
         if found is None:
@@ -110,6 +113,7 @@ async def revoke_key(database: Database, tenant: str, key_id: int) -> Key:
     Raises:
         ValidationFailed: the tenant has no such key.
     """
+    check_id(tenant, "tenant")
     async with database.maintenance() as connection:
         found = await row(connection, "tenant_find", name=tenant)
         revoked = found and await row(connection, "key_revoke", tenant_id=found["tenant_id"], key_id=key_id)

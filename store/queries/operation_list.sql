@@ -1,10 +1,16 @@
--- The caller's operations, the newest first.
-select operation_id, tool_call_id, user_id, attempt, kind, status, principal, request, response, state, engine,
-       error_code, started_at, duration_ms, parent_id, ordinal
-  from operation
- where scope_id = any (%(scope_ids)s::bigint[])
-   and user_id = %(user_id)s
-   and (%(before)s::bigint is null or operation_id < %(before)s)
-   and (%(tool_call_id)s::text is null or tool_call_id = %(tool_call_id)s)
- order by operation_id desc
+-- A user's operations in these logs, the newest first.
+select operation.operation_id, operation.tool_call_id, operation.user_id, operation.attempt, operation.kind,
+       operation.status, operation.principal, operation.request, operation.response, operation.state,
+       operation.engine, operation.error_code, operation.started_at, operation.duration_ms, operation.parent_id,
+       operation.ordinal
+  from unnest(%(scope_ids)s::bigint[]) as log (scope_id)
+ cross join lateral (
+        select *
+          from operation
+         where operation.scope_id = log.scope_id
+           and operation.user_id = %(user_id)s
+           and operation.operation_id < %(before)s
+         order by operation.operation_id desc
+         limit %(limit)s) as operation
+ order by operation.operation_id desc
  limit %(limit)s;

@@ -1,5 +1,7 @@
--- The number of a scope's last change at or before a time; 0 when there was none.
-select coalesce(max(rev), 0) as rev
+-- The number of a scope's last change at or before a time. No row when there was none.
+select rev
   from revision
  where scope_id = %(scope_id)s
-   and created_at <= %(time)s;
+   and created_at <= %(time)s
+ order by rev desc
+ limit 1;

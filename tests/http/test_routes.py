@@ -281,9 +281,6 @@ def test_the_table_has_a_row_for_every_route() -> None:
             route,
             tried,
             id=f"{route}-{n}",
-            marks=[pytest.mark.xfail(strict=True, reason="the store looks in the admin's log alone")]
-            if route == "POST /v1/admin/operations/{tool_call_id:path}/revert"
-            else [],
         )
         for route, tries in ROUTES.items()
         for n, tried in enumerate(tries)

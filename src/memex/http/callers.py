@@ -6,7 +6,7 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from memex.errors import Forbidden, Unauthenticated, ValidationFailed
+from memex.errors import Unauthenticated, ValidationFailed
 from memex.service.service import Caller, Service
 from memex.store.access import Role
 from memex.store.identity import Context, Principal
@@ -32,14 +32,7 @@ async def principal(
     return await service.authenticate(credentials.credentials)
 
 
-async def agent(holder: Annotated[Principal, Depends(principal)]) -> Principal:
-    """Return the holder of an agent's key; raises Forbidden for another."""
-    return _with_role(holder, "agent", "Use /v1/admin/… with this key, or an agent's key here.")
-
-
-async def admin(holder: Annotated[Principal, Depends(principal)]) -> Principal:
-    """Return the holder of an admin's key; raises Forbidden for another."""
-    return _with_role(holder, "admin", "This needs an admin key: `memex keys create --role admin`.")
+Holder = Annotated[Principal, Depends(principal)]
 
 
 class RequestContext(BaseModel):
@@ -63,27 +56,37 @@ def context_of_headers(request: Request) -> RequestContext:
     )
 
 
-async def resolve(service: Service, holder: Principal, context: RequestContext) -> Caller:
-    """Return the caller of a key in a context; raises as `identity.resolve`."""
-    return await service.caller(holder, Context(context.user_id, context.actor, context.project))
+async def resolve(
+    service: Service, holder: Principal, context: RequestContext, *, role: Role, action: str
+) -> Caller:
+    """Return the caller of a key in a context; raises as `Service.caller`, which logs it under `action`."""
+    return await service.caller(
+        holder,
+        Context(context.user_id, context.actor, context.project),
+        role=role,
+        action=action,
+        tool_call_id=context.tool_call_id,
+    )
 
 
 async def agent_by_headers(
+    request: Request,
     service: TheService,
-    holder: Annotated[Principal, Depends(agent)],
+    holder: Holder,
     context: Annotated[RequestContext, Depends(context_of_headers)],
 ) -> Caller:
     """Return the agent who calls a route whose context is in the headers."""
-    return await resolve(service, holder, context)
+    return await resolve(service, holder, context, role="agent", action=_route(request))
 
 
 async def admin_by_headers(
+    request: Request,
     service: TheService,
-    holder: Annotated[Principal, Depends(admin)],
+    holder: Holder,
     context: Annotated[RequestContext, Depends(context_of_headers)],
 ) -> Caller:
     """Return the admin who calls a route whose context is in the headers."""
-    return await resolve(service, holder, context)
+    return await resolve(service, holder, context, role="admin", action=_route(request))
 
 
 def tool_call_id_of(context: Annotated[RequestContext, Depends(context_of_headers)]) -> str | None:
@@ -94,10 +97,8 @@ def tool_call_id_of(context: Annotated[RequestContext, Depends(context_of_header
 HeaderToolCallId = Annotated[str | None, Depends(tool_call_id_of)]
 
 
-def _with_role(holder: Principal, role: Role, hint: str) -> Principal:
-    if holder.role != role:
-        raise Forbidden(f"This route is for {role} keys.", hint=hint)
-    return holder
+def _route(request: Request) -> str:
+    return f"{request.method} {request.scope['route'].path}"
 
 
 def _header(request: Request, name: str) -> str | None:

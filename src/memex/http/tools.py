@@ -2,12 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Depends, Query
+from fastapi import APIRouter, Body, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from memex.http.callers import RequestContext, TheService, admin, agent, resolve
-from memex.service.service import TOOLS
-from memex.store.identity import Principal
+from memex.http.callers import Holder, RequestContext, TheService, resolve
+from memex.service.service import TOOLS, check_role
 
 router = APIRouter(prefix="/v1/tools", tags=["tools"])
 admin_router = APIRouter(prefix="/v1/admin/tools", tags=["admin"])
@@ -66,10 +65,11 @@ class ToolList(BaseModel):
 
 @router.get("", summary="List the tools")
 async def list_tools(
-    _: Annotated[Principal, Depends(agent)],
+    holder: Holder,
     format: Annotated[Literal["json-schema"], Query(description="How they are described.")] = "json-schema",  # noqa: A002  # the query's name
 ) -> ToolList:
     """Return every tool with the schemas of its arguments and result."""
+    check_role(holder, "agent")
     described = [
         ToolDescription(
             name=tool.name,
@@ -88,10 +88,10 @@ async def execute(
     tool: str,
     call: Annotated[ToolCall, Body(openapi_examples=EXAMPLES)],
     service: TheService,
-    holder: Annotated[Principal, Depends(agent)],
+    holder: Holder,
 ) -> dict[str, Any]:
     """Run a tool for the user whom the context, or the key itself, names."""
-    caller = await resolve(service, holder, call.context)
+    caller = await resolve(service, holder, call.context, role="agent", action=tool)
     return await service.execute(caller, tool, call.arguments, tool_call_id=call.context.tool_call_id)
 
 
@@ -100,8 +100,8 @@ async def execute_as_admin(
     tool: str,
     call: Annotated[ToolCall, Body(openapi_examples=EXAMPLES)],
     service: TheService,
-    holder: Annotated[Principal, Depends(admin)],
+    holder: Holder,
 ) -> dict[str, Any]:
     """Run a tool over everything of the tenant: shared/, any project, and user/ of the user that is named."""
-    caller = await resolve(service, holder, call.context)
+    caller = await resolve(service, holder, call.context, role="admin", action=tool)
     return await service.execute(caller, tool, call.arguments, tool_call_id=call.context.tool_call_id)

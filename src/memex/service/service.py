@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from memex.errors import (
     OperationNotFound,
     PhysicalPathForbidden,
     ProjectNotFound,
+    Refused,
     UnknownTool,
 )
 from memex.service import files, operations, revisions
@@ -22,7 +23,7 @@ from memex.service.operations import OperationResult, OperationsResult
 from memex.service.tool import ReadTool, WriteTool, check_json, from_cursor, to_cursor
 from memex.store import catalogue, identity
 from memex.store import operations as log
-from memex.store.access import Access
+from memex.store.access import Access, Role
 from memex.store.analyzer import Analyzer
 from memex.store.database import Connection, Database
 from memex.store.draft import Draft
@@ -38,6 +39,10 @@ AnyTool = ReadTool[Any] | WriteTool[Any]
 TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*files.TOOLS, *revisions.TOOLS)}
 
 MAX_ATTEMPTS = 100
+ROLE_HINTS: dict[Role, str] = {
+    "agent": "Use the routes below /v1/admin/ with this key, or an agent's key here.",
+    "admin": "Use an admin's key: `memex keys create --role admin` makes one.",
+}
 DENIED = (Forbidden, PhysicalPathForbidden, ProjectNotFound)
 
 
@@ -74,9 +79,34 @@ class Service:
         """Return who holds a key; raises Unauthenticated."""
         return await identity.authenticate(self.database, secret)
 
-    async def caller(self, principal: Principal, context: Context) -> Caller:
-        """Return who makes a call; raises as `identity.resolve`."""
-        return Caller(principal, await identity.resolve(self.database, principal, context))
+    async def caller(
+        self,
+        principal: Principal,
+        context: Context,
+        *,
+        role: Role | None = None,
+        action: str = "call",
+        tool_call_id: str | None = None,
+    ) -> Caller:
+        """Return who makes a call.
+
+        Args:
+            principal: who holds the key.
+            context: for whom the call acts.
+            role: that the call is for; None for any.
+            action: the tool or route that is called, by which a refusal is logged.
+            tool_call_id: the caller's, likewise.
+
+        Raises:
+            Forbidden, ValidationFailed, ProjectNotFound: as `identity.resolve`; logged with the user whom the
+                key and the context name beyond doubt, and when they name none in the process's log alone.
+        """
+        try:
+            check_role(principal, role or principal.role)
+            return Caller(principal, await identity.resolve(self.database, principal, context))
+        except Refused as refusal:
+            await self._log_refusal(principal, context, action, tool_call_id, refusal)
+            raise
 
     async def execute(
         self, caller: Caller, tool: str, arguments: dict[str, Any], *, tool_call_id: str | None = None
@@ -140,9 +170,7 @@ class Service:
         """
         check_tool_call_id(tool_call_id)
         async with self.database.transaction(caller.access) as connection:
-            found = await log.list_calls(
-                connection, caller.access, limit=MAX_ATTEMPTS, before=None, tool_call_id=tool_call_id
-            )
+            found = await log.read_call(connection, caller.access, tool_call_id)
         if not found:
             raise OperationNotFound(f"No call {tool_call_id!r} of this user.", tool_call_id=tool_call_id)
         return [operations.rendered(operation) for operation in found]
@@ -169,10 +197,7 @@ class Service:
         """
         call = _call(caller, action, arguments, None)
         async with self._logged(caller, call):
-            if caller.principal.role != "admin":
-                raise Forbidden(
-                    "This needs an admin key.", hint="Make one with `memex keys create --role admin`."
-                )
+            check_role(caller.principal, "admin")
             async with self.database.transaction(caller.access) as connection:
                 done = await work(connection, caller.access)
                 await log.add(connection, caller.access, call, status="committed")
@@ -206,6 +231,27 @@ class Service:
                 await log.add(connection, caller.access, call, status="repeated")
         return commit.result | {"tool_call_id": call.tool_call_id}
 
+    async def _log_refusal(
+        self,
+        principal: Principal,
+        context: Context,
+        action: str,
+        tool_call_id: str | None,
+        refusal: Refused,
+    ) -> None:
+        user_id = principal.bound_user or context.user_id
+        try:
+            access = await identity.resolve(
+                self.database, principal, Context(user_id, channel=context.channel)
+            )
+            caller = Caller(principal, access)
+            arguments = {"user": context.user_id, "project": context.project}
+            with suppress(type(refusal)):
+                async with self._logged(caller, _call(caller, action, arguments, tool_call_id)):
+                    raise refusal
+        except MemexError:
+            self._log.warning("call_refused", key_id=principal.key_id, code=refusal.code)
+
     @asynccontextmanager
     async def _logged(self, caller: Caller, call: Call) -> AsyncIterator[None]:
         """Log the call as failed or denied, in a transaction of its own, when it raises."""
@@ -220,6 +266,14 @@ class Service:
             except MemexError as unlogged:
                 self._log.warning("operation_not_logged", tool_call_id=call.tool_call_id, code=unlogged.code)
             raise
+
+
+def check_role(principal: Principal, role: Role) -> None:
+    """Refuse a key of another role; raises Forbidden."""
+    if principal.role != role:
+        raise Forbidden(
+            f"This is for {role} keys, and the key is an {principal.role}'s.", hint=ROLE_HINTS[role]
+        )
 
 
 def _call(caller: Caller, tool: str, arguments: dict[str, Any], tool_call_id: str | None) -> Call:
