@@ -39,6 +39,14 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """What the store has of the files that edits name: their heads, and chunks by scope and file."""
+
+    heads: Rows
+    chunks: dict[tuple[int, int], list[StoredChunk]]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """The edits played over the store as it was: what a commit writes if nothing has moved since."""
 
@@ -156,7 +164,8 @@ class Draft:
     async def preview(self) -> tuple[Change, ...]:
         """Return what a commit would do now, without doing it."""
         async with self._database.transaction(self._access, snapshot=True) as connection:
-            return (await self._plan(connection)).changes
+            stored = await self._load(connection)
+        return (await self._plan(stored)).changes
 
     async def commit(self, call: Call, answer: Callable[[tuple[Change, ...]], Answer]) -> Commit:
         """Write every staged edit and log the call, in one transaction.
@@ -175,9 +184,11 @@ class Draft:
         """
         async with self._database.transaction(self._access, snapshot=True) as connection:
             [found] = await batch(connection, operations.committed(self._access, call.tool_call_id))
-            if first := await operations.first_result(connection, self._access, call, found):
+            first = await operations.first_result(connection, self._access, call, found)
+            if first is not None:
                 return Commit(first, is_repeat=True)
-            plan = await self._plan(connection)
+            stored = await self._load(connection)
+        plan = await self._plan(stored)  # no connection is held while a large file is analysed
         try:
             async with self._database.transaction(self._access) as connection:
                 return await self._commit(connection, plan, call, answer)
@@ -205,10 +216,11 @@ class Draft:
             ("scope_state", {"scope_ids": scope_ids}),
             ("head_check", _wanted(self._places())),
         )
-        if first := await operations.first_result(connection, self._access, call, found):
+        first = await operations.first_result(connection, self._access, call, found)
+        if first is not None:
             return Commit(first, is_repeat=True)
         if plan.seen != _fingerprint(heads):
-            plan = await self._plan(connection)
+            plan = await self._plan(await self._load(connection))
         counters = {record["scope_id"]: Counters(**record) for record in locked}
         self._check_limits(plan, counters)
         made = answer(plan.changes)
@@ -225,14 +237,15 @@ class Draft:
             )
         return Commit(made.result, plan.changes)
 
-    async def _plan(self, connection: Connection) -> Plan:
+    async def _load(self, connection: Connection) -> Stored:
         wanted = _wanted(self._places())
         heads, chunks = await batch(connection, ("head_load", wanted), ("chunk_load", wanted))
-        stored = _stored_chunks(chunks)
-        planned = _tree(heads).play(self._edits).planned()
-        return Plan(
-            _fingerprint(heads), tuple([(one, await self._derive(one.file, stored)) for one in planned])
-        )
+        return Stored(heads, _stored_chunks(chunks))
+
+    async def _plan(self, stored: Stored) -> Plan:
+        planned = _tree(stored.heads).play(self._edits).planned()
+        files = tuple([(one, await self._derive(one.file, stored.chunks)) for one in planned])
+        return Plan(_fingerprint(stored.heads), files)
 
     async def _derive(self, file: File, stored: dict[tuple[int, int], list[StoredChunk]]) -> FileIndex:
         known = stored.get((file.scope.scope_id, file.head.file_id), []) if file.head else []

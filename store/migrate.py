@@ -47,26 +47,22 @@ async def migrate(conninfo: str) -> list[Migration]:
 
     Raises:
         SchemaTooNew: a newer Memex migrated this database.
-        StoreUnavailable: the server is older than Postgres 15, or a migration that ran was edited since.
+        StoreUnavailable: no connection, a server older than Postgres 15, a login that may not make tables, or a
+            migration that ran was edited since.
     """
-    async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
-        _check_server(connection)
-        async with connection.transaction():
-            await connection.execute("select pg_advisory_xact_lock(%s)", [LOCK_KEY])
-            await connection.execute("set local memex.maintenance = 'on'")
-            await connection.execute(
-                "create table if not exists schema_migration ("
-                " version integer primary key, name text not null, sha256 bytea not null,"
-                " applied_at timestamptz not null default clock_timestamp())"
-            )
-            missing = _missing(migrations(), await _applied(connection))
-            for migration in missing:
-                await connection.execute(migration.sql.encode())
-                await connection.execute(
-                    "insert into schema_migration (version, name, sha256) values (%s, %s, %s)",
-                    [migration.version, migration.name, migration.sha256],
-                )
-        await _ensure_roles(connection)
+    try:
+        async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
+            _check_server(connection)
+            async with connection.transaction():
+                missing = await _apply_missing(connection)
+            await _ensure_roles(connection)
+    except psycopg.OperationalError as error:
+        raise StoreUnavailable(f"The database cannot be reached: {str(error).strip()}") from error
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreUnavailable(
+            f"The login may not change the schema: {error.diag.message_primary}.",
+            hint="Let it own its database: `alter database … owner to …`.",
+        ) from error
     return missing
 
 
@@ -84,6 +80,25 @@ async def check(connection: psycopg.AsyncConnection[object]) -> None:
         raise StoreUnavailable(
             f"The database lacks {len(missing)} of this version's migrations.", hint="Run `memex migrate`."
         )
+
+
+async def _apply_missing(connection: psycopg.AsyncConnection[object]) -> list[Migration]:
+    await connection.execute("select pg_advisory_xact_lock(%s)", [LOCK_KEY])
+    await connection.execute("set local memex.maintenance = 'on'")
+    missing = _missing(migrations(), await _applied(connection))
+    if missing:
+        await connection.execute(
+            "create table if not exists schema_migration ("
+            " version integer primary key, name text not null, sha256 bytea not null,"
+            " applied_at timestamptz not null default clock_timestamp())"
+        )
+    for migration in missing:
+        await connection.execute(migration.sql.encode())
+        await connection.execute(
+            "insert into schema_migration (version, name, sha256) values (%s, %s, %s)",
+            [migration.version, migration.name, migration.sha256],
+        )
+    return missing
 
 
 async def _applied(connection: psycopg.AsyncConnection[object]) -> dict[int, bytes]:
