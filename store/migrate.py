@@ -47,22 +47,13 @@ async def migrate(conninfo: str) -> list[Migration]:
 
     Raises:
         SchemaTooNew: a newer Memex migrated this database.
-        StoreUnavailable: no connection, a server older than Postgres 15, a login that may not make tables, or a
-            migration that ran was edited since.
+        StoreUnavailable: the server is older than Postgres 15, or a migration that ran was edited since.
     """
-    try:
-        async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
-            _check_server(connection)
-            async with connection.transaction():
-                missing = await _apply_missing(connection)
-            await _ensure_roles(connection)
-    except psycopg.OperationalError as error:
-        raise StoreUnavailable(f"The database cannot be reached: {str(error).strip()}") from error
-    except psycopg.errors.InsufficientPrivilege as error:
-        raise StoreUnavailable(
-            f"The login may not change the schema: {error.diag.message_primary}.",
-            hint="Let it own its database: `alter database … owner to …`.",
-        ) from error
+    async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
+        _check_server(connection)
+        async with connection.transaction():
+            missing = await _apply_missing(connection)
+        await _ensure_roles(connection)
     return missing
 
 

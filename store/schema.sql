@@ -1,0 +1,347 @@
+-- The whole schema as it stands after all migrations, to be read: migrations make it, and a test builds a
+-- database from each and compares them. The roles and what they may do are in roles.sql.
+--
+-- Every table carries tenant_id; where it holds files or their traces its key begins with scope_id, so that a
+-- database can be split by scope. Text keys compare byte for byte (collate "C").
+
+-- Which migrations ran, and with what text.
+create table schema_migration (
+  version     integer primary key,
+  name        text not null,
+  sha256      bytea not null,
+  applied_at  timestamptz not null default clock_timestamp()
+);
+
+create table tenant (
+  tenant_id   bigint generated always as identity primary key,
+  name        text collate "C" not null unique check (char_length(name) between 1 and 200),
+  created_at  timestamptz not null default clock_timestamp()
+);
+
+create table api_key (
+  tenant_id   bigint not null references tenant,
+  key_id      bigint generated always as identity primary key,
+  key_sha256  bytea not null unique check (octet_length(key_sha256) = 32),
+  role        text not null check (role in ('agent', 'admin')),
+  user_id     text collate "C",                       -- bound to this user; null: names the user with each call
+  label       text,
+  created_at  timestamptz not null default clock_timestamp(),
+  revoked_at  timestamptz
+);
+create index api_key_tenant on api_key (tenant_id, key_id);
+
+-- Where files live: one user's, the tenant's shared ones, a project's; `admin` holds only the admins' log.
+create table scope (
+  scope_id    bigint generated always as identity primary key,
+  tenant_id   bigint not null references tenant,
+  kind        text not null check (kind in ('user', 'shared', 'project', 'admin')),
+  key         text collate "C" not null,              -- the user id, the project's slug, or ''
+  rev         bigint not null default 0,              -- counts the committed changes
+  last_at     timestamptz not null default '-infinity', -- created_at of the newest revision
+  language    text not null default 'english',
+  analyzer    smallint not null default 1,            -- the version that made the index
+  created_at  timestamptz not null default clock_timestamp(),
+  closed_at   timestamptz,                            -- a closed project: nobody can name it, nothing is lost
+  unique (tenant_id, kind, key)
+);
+
+create table project_member (
+  tenant_id   bigint not null,
+  scope_id    bigint not null references scope,
+  user_id     text collate "C" not null,
+  added_at    timestamptz not null default clock_timestamp(),
+  primary key (scope_id, user_id)
+);
+create index project_member_user on project_member (tenant_id, user_id);
+
+-- A full snapshot per write. A file is its open revision (rev_end is null): there is no second copy.
+create table revision (
+  scope_id      bigint not null,
+  tenant_id     bigint not null,
+  file_id       bigint not null,
+  version       integer not null check (version >= 1),  -- of the path: path@version names one text for ever
+  rev           bigint not null,                        -- the scope's change that opened it
+  rev_end       bigint check (rev_end > rev),           -- the change that closed it
+  path          text collate "C" not null,              -- relative to the scope's mount
+  content       text not null,
+  sha256        bytea not null check (octet_length(sha256) = 32),
+  operation     text not null
+                check (operation in ('create', 'write', 'patch', 'move', 'delete', 'restore', 'revert')),
+  deleted       boolean not null default false check (not deleted or content = ''),
+  counterpart   text,                                   -- the other end of a move, such as user/old.md@3
+  reason        text,
+  actor         text,
+  channel       text not null check (channel in ('user', 'agent', 'import', 'dream', 'admin')),
+  tool_call_id  text collate "C" not null,
+  created_at    timestamptz not null,
+  -- Derived from path and content, for lists and link resolution.
+  title         text not null,
+  tags          text[] not null,
+  tag_keys      text[] collate "C" not null,            -- the tags without case
+  size_chars    integer not null,
+  path_key      text collate "C" not null,
+  name_key      text collate "C" not null,
+  primary key (scope_id, path, version)
+);
+create unique index revision_file_rev on revision (scope_id, file_id, rev desc) include (rev_end, deleted);
+create unique index revision_open on revision (scope_id, file_id) where rev_end is null;
+create unique index revision_head on revision (scope_id, path) where rev_end is null and not deleted;
+create index revision_path_key on revision (scope_id, path_key) where rev_end is null and not deleted;
+create index revision_name_key on revision (scope_id, name_key) where rev_end is null and not deleted;
+create index revision_rev on revision (scope_id, rev);
+
+-- Forward links of the heads; by target_key the backlinks. A link whose target may be either side of a bar
+-- has a row for each side, in the order in which they are tried.
+create table link (
+  scope_id        bigint not null,
+  tenant_id       bigint not null,
+  source_file_id  bigint not null,
+  ordinal         integer not null,
+  side            smallint not null,
+  target_key      text collate "C" not null,
+  raw             text not null,
+  anchor          text,
+  primary key (scope_id, source_file_id, ordinal, side)
+);
+create index link_target on link (scope_id, target_key);
+
+-- The unit of search. lexemes and tfs run in parallel; length is the sum of tfs.
+create table chunk (
+  scope_id      bigint not null,
+  tenant_id     bigint not null,
+  chunk_id      integer not null,                       -- only grows within a scope
+  file_id       bigint not null,
+  start_char    integer not null,
+  end_char      integer not null,
+  heading_path  text[] not null,
+  sha256        bytea not null,                         -- of the indexed text: unchanged text keeps its postings
+  lexemes       text[] collate "C" not null,
+  tfs           smallint[] not null,
+  length        integer not null,
+  pending       smallint not null default 0,            -- 0: in the postings; 1: to be added; -1: to be removed
+  primary key (scope_id, chunk_id)
+);
+create index chunk_file on chunk (scope_id, file_id, start_char);
+
+-- The packed inverted index: up to 256 entries a row, chunk_id << 32 | length << 16 | tf, ascending.
+create table posting (
+  scope_id   bigint not null,
+  tenant_id  bigint not null,
+  lexeme     text collate "C" not null,
+  segment    integer not null,                          -- the first chunk_id that the row was opened with
+  n          integer not null check (n between 1 and 256),
+  entries    bigint[] not null,
+  primary key (scope_id, lexeme, segment)
+) with (fillfactor = 80);
+-- Plain: 256 entries are just over the size at which Postgres would move them out of the row.
+alter table posting alter column entries set storage plain;
+
+-- One row a scope: the totals of BM25, the counters, and the lock that every writer of the scope takes.
+create table scope_stat (
+  scope_id       bigint primary key,
+  tenant_id      bigint not null,
+  n              integer not null default 0,            -- chunks
+  total_length   bigint not null default 0,             -- lexemes in them
+  files          integer not null default 0,
+  next_file_id   bigint not null default 1,
+  next_chunk_id  integer not null default 1
+) with (fillfactor = 50);
+
+-- Every tool call, inner tool call and model request. Texts that a revision holds are references.
+create table operation (
+  scope_id        bigint not null,                      -- the caller's user scope; for admins the admin scope
+  tenant_id       bigint not null,
+  operation_id    bigint generated always as identity,
+  tool_call_id    text collate "C" not null,
+  user_id         text collate "C" not null default '',
+  attempt         integer not null default 1,
+  parent_id       bigint,                               -- an inner call's tool call
+  ordinal         integer not null default 0,
+  kind            text not null,                        -- the tool, or model_request
+  status          text not null check (status in
+                  ('running', 'committed', 'answered', 'repeated', 'dry_run', 'failed', 'denied')),
+  principal       jsonb not null,
+  request         jsonb not null,
+  request_sha256  bytea not null,
+  response        jsonb,
+  result_sha256   bytea,
+  state           jsonb,                                -- mount -> rev that the call saw
+  engine          text not null,
+  config          jsonb,
+  now             timestamptz not null,
+  prompt_sha256   bytea,
+  model           text,
+  usage           jsonb,
+  error_code      text,
+  lease_until     timestamptz,                          -- while running
+  started_at      timestamptz not null,
+  duration_ms     double precision not null,
+  primary key (scope_id, operation_id)
+);
+-- A tool call id is spent by its first commit, and held while it runs.
+create unique index operation_once on operation (scope_id, user_id, tool_call_id)
+  where parent_id is null and status in ('running', 'committed');
+create index operation_call on operation (scope_id, tool_call_id, operation_id);
+create index operation_inner on operation (scope_id, parent_id, ordinal) where parent_id is not null;
+
+create table prompt (
+  tenant_id  bigint not null references tenant,
+  sha256     bytea not null,
+  text       text not null,
+  primary key (tenant_id, sha256)
+);
+
+
+-- Row-level security. What a transaction may see is in its local settings:
+--   memex.tenant      the tenant's id
+--   memex.readable    the scopes that an agent may read, as an array literal
+--   memex.writable    those it may write
+--   memex.maintenance 'on' opens everything to the owner: migrations, keys, erasure, backup
+-- The role says as what it acts. Where the login may not create roles it stays the owner, whom FORCE binds,
+-- and memex.acting says it.
+
+create function acting_as() returns text language sql stable parallel safe
+return case current_user
+         when 'memex_agent' then 'agent'
+         when 'memex_admin' then 'admin'
+         else case when current_setting('memex.maintenance', true) = 'on' then 'owner'
+                   else coalesce(current_setting('memex.acting', true), '') end
+       end;
+
+create function acting_tenant() returns bigint language sql stable parallel safe
+return nullif(current_setting('memex.tenant', true), '')::bigint;
+
+create function readable_scopes() returns bigint[] language sql stable parallel safe
+return coalesce(nullif(current_setting('memex.readable', true), ''), '{}')::bigint[];
+
+create function writable_scopes() returns bigint[] language sql stable parallel safe
+return coalesce(nullif(current_setting('memex.writable', true), ''), '{}')::bigint[];
+
+-- One policy a command, so that a statement evaluates few conditions: the owner in maintenance sees all, an
+-- admin its tenant's rows, an agent its scopes' rows of its tenant.
+do $$
+declare
+  name text;
+  is_owner text := $p$(select acting_as()) = 'owner'$p$;
+  is_admin text := $p$tenant_id = (select acting_tenant()) and (select acting_as()) = 'admin'$p$;
+  reads text := $p$tenant_id = (select acting_tenant())
+    and (scope_id = any ((select readable_scopes())::bigint[]) or (select acting_as()) = 'admin')$p$;
+  writes text := $p$tenant_id = (select acting_tenant())
+    and (scope_id = any ((select writable_scopes())::bigint[]) or (select acting_as()) = 'admin')$p$;
+begin
+  foreach name in array array[
+    'tenant', 'api_key', 'scope', 'project_member', 'revision', 'link', 'chunk', 'posting', 'scope_stat',
+    'operation', 'prompt', 'schema_migration'] loop
+    execute format('alter table %I enable row level security', name);
+    execute format('alter table %I force row level security', name);
+  end loop;
+
+  foreach name in array array['scope', 'revision', 'link', 'chunk', 'posting', 'scope_stat', 'operation'] loop
+    execute format('create policy reads on %I for select using (%s or %s)', name, reads, is_owner);
+    execute format('create policy inserts on %I for insert with check (%s or %s)', name, writes, is_owner);
+  end loop;
+  -- Revisions stay and the log only grows: but for the owner's retention and erasure nothing takes them away.
+  foreach name in array array['scope', 'revision', 'link', 'chunk', 'posting', 'scope_stat'] loop
+    execute format('create policy updates on %I for update using (%s or %s)', name, writes, is_owner);
+  end loop;
+  foreach name in array array['link', 'chunk', 'posting'] loop
+    execute format('create policy deletes on %I for delete using (%s or %s)', name, writes, is_owner);
+  end loop;
+  foreach name in array array['scope', 'revision', 'scope_stat', 'operation'] loop
+    execute format('create policy erases on %I for delete using (%s)', name, is_owner);
+  end loop;
+  execute format('create policy erases_from on operation for update using (%s)', is_owner);
+
+  foreach name in array array['tenant', 'project_member'] loop
+    execute format('create policy administers on %I using (%s or %s)', name, is_admin, is_owner);
+  end loop;
+  foreach name in array array['api_key', 'schema_migration'] loop
+    execute format('create policy maintains on %I using (%s)', name, is_owner);
+  end loop;
+  execute format('create policy keeps on prompt using (tenant_id = (select acting_tenant()) or %s)', is_owner);
+end
+$$;
+
+
+-- What runs before identity is known, as the owner, returning no more than it must. Each opens row-level
+-- security for its own statements; a caller that is not the owner cannot, whatever it sets.
+
+-- The key with this digest. No row when it is unknown or revoked.
+create function authenticate(sha256 bytea)
+returns table (key_id bigint, tenant_id bigint, role text, user_id text)
+language plpgsql volatile security definer
+set search_path = public, pg_temp
+as $$
+begin
+  perform set_config('memex.maintenance', 'on', true);
+  return query
+    select k.key_id, k.tenant_id, k.role, k.user_id
+      from public.api_key k
+     where k.key_sha256 = authenticate.sha256
+       and k.revoked_at is null;
+  perform set_config('memex.maintenance', '', true);
+end
+$$;
+
+-- The scopes that a caller may read, and whether it may write them. An agent's: its user's, the shared ones,
+-- the projects its user is a member of. An admin's: a named user's, the shared ones, every open project.
+create function resolve_scopes(tenant bigint, caller_role text, caller_user text)
+returns table (scope_id bigint, kind text, key text, writable boolean)
+language plpgsql volatile security definer
+set search_path = public, pg_temp
+as $$
+begin
+  perform set_config('memex.maintenance', 'on', true);
+  return query
+    select s.scope_id, s.kind, s.key, s.kind = 'user' or caller_role = 'admin'
+      from public.scope s
+     where s.tenant_id = tenant
+       and (s.kind = 'user' and s.key = caller_user
+            or s.kind = 'shared' and s.key = ''
+            or s.kind = 'admin' and s.key = '' and caller_role = 'admin')
+    union all
+    select s.scope_id, s.kind, s.key, true
+      from public.project_member m
+      join public.scope s on s.scope_id = m.scope_id
+     where caller_role = 'agent'
+       and m.tenant_id = tenant
+       and m.user_id = caller_user
+       and s.closed_at is null
+    union all
+    select s.scope_id, s.kind, s.key, true
+      from public.scope s
+     where caller_role = 'admin'
+       and s.tenant_id = tenant
+       and s.kind = 'project'
+       and s.closed_at is null;
+  perform set_config('memex.maintenance', '', true);
+end
+$$;
+
+-- Make a scope that a first call needs, or leave it as it is. Projects are made by admins only.
+create function ensure_scope(tenant bigint, scope_kind text, scope_key text)
+returns void
+language plpgsql volatile security definer
+set search_path = public, pg_temp
+as $$
+declare
+  made bigint;
+begin
+  if scope_kind not in ('user', 'shared', 'admin') then
+    raise exception 'ensure_scope makes no % scope', scope_kind;
+  end if;
+  perform set_config('memex.maintenance', 'on', true);
+  insert into public.scope (tenant_id, kind, key)
+  values (tenant, scope_kind, scope_key)
+  on conflict (tenant_id, kind, key) do nothing
+  returning scope_id into made;
+  if made is not null then
+    insert into public.scope_stat (scope_id, tenant_id) values (made, tenant);
+  end if;
+  perform set_config('memex.maintenance', '', true);
+end
+$$;
+
+revoke all on function authenticate(bytea) from public;
+revoke all on function resolve_scopes(bigint, text, text) from public;
+revoke all on function ensure_scope(bigint, text, text) from public;

@@ -1,0 +1,185 @@
+"""Migrations: once, in order, whoever starts; and the schema that they make."""
+
+import asyncio
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from memex.errors import SchemaTooNew, StoreUnavailable
+from memex.store import embedded, migrate
+from memex.store.database import Database
+
+PROCESS = """
+import asyncio, sys
+from memex.store.migrate import migrate
+sys.stdin.readline()
+print(len(asyncio.run(migrate(sys.argv[1]))))
+"""
+
+# What makes up a schema, by name; the order of columns may differ between a table made and one altered.
+CATALOGUE = """
+select 'table', relname::text, to_jsonb(array[relkind::text, reloptions::text, relrowsecurity::text,
+       relforcerowsecurity::text, relacl::text, relpersistence::text])
+  from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'S')
+union all
+select 'column', relname || '.' || attname, to_jsonb(array[format_type(atttypid, atttypmod), attnotnull::text,
+       attidentity::text, attgenerated::text, attstorage::text, collname, attacl::text,
+       pg_get_expr(adbin, adrelid)])
+  from pg_attribute
+  join pg_class on pg_class.oid = attrelid and relkind = 'r'
+  left join pg_attrdef on adrelid = attrelid and adnum = attnum
+  left join pg_collation on pg_collation.oid = attcollation
+ where relnamespace = 'public'::regnamespace and attnum > 0 and not attisdropped
+union all
+select 'constraint', conrelid::regclass || '.' || conname, to_jsonb(pg_get_constraintdef(oid))
+  from pg_constraint where connamespace = 'public'::regnamespace
+union all
+select 'index', indexrelid::regclass::text, to_jsonb(pg_get_indexdef(indexrelid))
+  from pg_index join pg_class on pg_class.oid = indrelid and relnamespace = 'public'::regnamespace
+union all
+select 'policy', tablename || '.' || policyname,
+       to_jsonb(array[permissive, roles::text, cmd, qual, with_check])
+  from pg_policies
+union all
+select 'function', proname::text, to_jsonb(array[pg_get_functiondef(oid), proacl::text])
+  from pg_proc where pronamespace = 'public'::regnamespace
+union all
+select 'trigger', tgrelid::regclass || '.' || tgname, to_jsonb(pg_get_triggerdef(oid))
+  from pg_trigger where not tgisinternal
+ order by 1, 2
+"""
+
+
+@pytest.fixture
+def empty(server: Any) -> Iterator[str]:
+    """The application's conninfo for a database without a schema."""
+    name = f"memex_test_{uuid.uuid4().hex[:12]}"
+    yield server.create_empty(name)
+    server.drop(name)
+
+
+def run(conninfo: str, statement: str) -> list[tuple[Any, ...]]:
+    """Run a statement as the owner in maintenance, and return its rows."""
+    with psycopg.connect(conninfo) as connection:
+        connection.execute("set local memex.maintenance = 'on'")
+        cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+def test_many_processes_migrate_at_once(server_folder: Path) -> None:
+    """Ten, over two databases of a server that lacks the roles too: each migration runs once in each."""
+    with embedded.start(server_folder / "at-once") as lease:
+        owner = psycopg.conninfo.conninfo_to_dict(lease.conninfo)["user"]
+        databases = []
+        for name in ("one", "two"):
+            with psycopg.connect(lease.admin_conninfo, autocommit=True) as connection:
+                connection.execute(f"create database {name} owner {owner}".encode())
+            databases.append(make_conninfo(lease.conninfo, dbname=name))
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-c", PROCESS, databases[n % 2]],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for n in range(10)
+        ]
+        for process in started:
+            assert process.stdin
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        ended = [process.communicate(timeout=60) for process in started]
+
+        assert [process.returncode for process in started] == [0] * 10, ended
+        known = len(migrate.migrations())
+        for database in (0, 1):
+            assert sorted(int(out) for out, _ in ended[database::2]) == [0, 0, 0, 0, known]
+            assert run(databases[database], "select count(*) from schema_migration") == [(known,)]
+            assert asyncio.run(_acts_by_role(databases[database]))
+
+
+async def _acts_by_role(conninfo: str) -> bool:
+    database = await Database.open(conninfo)
+    await database.close()
+    return database.acts_by_role
+
+
+async def test_migrating_again_changes_nothing(conninfo: str) -> None:
+    """What ran is not run again, and needs no right to create."""
+    before = run(conninfo, CATALOGUE)
+
+    assert await migrate.migrate(conninfo) == []
+
+    assert run(conninfo, CATALOGUE) == before
+
+
+async def test_an_unmigrated_database_is_refused_with_the_command(empty: str) -> None:
+    """Opening it says what to run."""
+    with pytest.raises(StoreUnavailable) as refused:
+        await Database.open(empty)
+
+    assert "memex migrate" in refused.value.hint
+
+
+async def test_a_newer_schema_is_refused(conninfo: str) -> None:
+    """A newer Memex migrated this database: neither opened nor touched."""
+    run(conninfo, "insert into schema_migration (version, name, sha256) values (9999, 'later', 'x')")
+    before = run(conninfo, CATALOGUE)
+
+    with pytest.raises(SchemaTooNew):
+        await Database.open(conninfo)
+    with pytest.raises(SchemaTooNew):
+        await migrate.migrate(conninfo)
+
+    assert run(conninfo, CATALOGUE) == before
+
+
+async def test_an_edited_migration_is_refused(conninfo: str) -> None:
+    """One that ran here with another text: what this database holds is not known."""
+    run(conninfo, "update schema_migration set sha256 = sha256('another text')")
+
+    for refusing in (Database.open, migrate.migrate):
+        with pytest.raises(StoreUnavailable) as refused:
+            await refusing(conninfo)
+        assert "0001_memory" in refused.value.message
+
+
+async def test_migrations_run_all_or_none(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later one that fails takes the earlier ones back."""
+    first, *_ = known = migrate.migrations()
+    broken = replace(first, version=len(known) + 1, name="broken", sql="create table a (); select 1/0;")
+    with monkeypatch.context() as patched:
+        patched.setattr(migrate, "migrations", lambda: [*known, broken])
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            await migrate.migrate(empty)
+
+    assert run(empty, "select count(*) from pg_class where relnamespace = 'public'::regnamespace") == [(0,)]
+    assert await migrate.migrate(empty) == known
+
+
+def test_migrations_are_numbered_without_gaps() -> None:
+    """From 1, so that a number says how many ran before."""
+    assert [one.version for one in migrate.migrations()] == list(range(1, len(migrate.migrations()) + 1))
+
+
+async def test_the_schema_file_is_what_the_migrations_make(conninfo: str, empty: str) -> None:
+    """Tables, columns, constraints, indexes, policies, functions, storage, grants: one database from each."""
+    with psycopg.connect(empty) as connection:
+        for name in ("schema.sql", "roles.sql"):
+            connection.execute((files("memex.store") / name).read_bytes())
+
+    migrated = {tuple(row[:2]): row[2] for row in run(conninfo, CATALOGUE)}
+    read = {tuple(row[:2]): row[2] for row in run(empty, CATALOGUE)}
+
+    assert {kind for kind, _ in migrated} == {"table", "column", "constraint", "index", "policy", "function"}
+    assert read == migrated
