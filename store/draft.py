@@ -158,7 +158,9 @@ class Draft:
         """Return the text that the draft would leave at a path, None when no file would stand there."""
         place = self._place(path, to_write=False)
         async with self._database.transaction(self._access, snapshot=True) as connection:
-            heads = await rows(connection, "head_load", **_wanted([*self._places(), place]))
+            heads = await rows(
+                connection, "head_load", **_wanted([*self._places(), place]), with_content=True
+            )
         return _tree(heads).play(self._edits).read(place)
 
     async def preview(self) -> tuple[Change, ...]:
@@ -214,7 +216,7 @@ class Draft:
             ("scope_lock", {"scope_ids": scope_ids}),
             operations.committed(self._access, call.tool_call_id),
             ("scope_state", {"scope_ids": scope_ids}),
-            ("head_check", _wanted(self._places())),
+            ("head_load", _wanted(self._places()) | {"with_content": False}),
         )
         first = await operations.first_result(connection, self._access, call, found)
         if first is not None:
@@ -239,7 +241,9 @@ class Draft:
 
     async def _load(self, connection: Connection) -> Stored:
         wanted = _wanted(self._places())
-        heads, chunks = await batch(connection, ("head_load", wanted), ("chunk_load", wanted))
+        heads, chunks = await batch(
+            connection, ("head_load", wanted | {"with_content": True}), ("chunk_load", wanted)
+        )
         return Stored(heads, _stored_chunks(chunks))
 
     async def _plan(self, stored: Stored) -> Plan:
@@ -297,7 +301,7 @@ def _named(edit: Edit) -> list[Place]:
             return [edit.place]
 
 
-def _wanted(places: Sequence[Place]) -> dict[str, list[Any]]:
+def _wanted(places: Sequence[Place]) -> dict[str, Any]:
     return {
         "scope_ids": [place.scope.scope_id for place in places],
         "paths": [place.path for place in places],

@@ -1,9 +1,10 @@
--- The file that stands at each path now, if any, and the highest version ever stored there: a row a path.
+-- The file that stands at each path now, if any, and the highest version ever stored there: a row a path. Its text
+-- is left out where only the version matters.
 select wanted.scope_id,
        wanted.path,
        head.file_id,
        head.version,
-       head.content,
+       case when %(with_content)s then head.content end as content,
        coalesce((select max(stored.version)
                    from revision stored
                   where stored.scope_id = wanted.scope_id
