@@ -1,0 +1,152 @@
+"""The command as a user has it: a process of its own, over a data directory of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+import uuid
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memex.store import embedded
+
+PROGRAM = [sys.executable, "-c", "from memex.cli.main import main; main()"]
+PATIENCE_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A command that ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A `memex serve` that takes requests; `ready` is the line that it printed."""
+
+    process: "subprocess.Popen[str]"
+    ready: dict[str, Any]
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Run a tool for the user me with the agent's key of this start."""
+        body = {"context": {"userId": "me"}, "arguments": arguments}
+        answer: dict[str, Any] = self.request(
+            f"/v1/tools/{tool}/execute", key=self.ready["agent_key"], body=body
+        )
+        return answer
+
+    def request(self, path: str, *, key: str | None = None, body: Any = None) -> Any:
+        """Return the JSON answer to a request; raises urllib's HTTPError for a refusal."""
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.ready["url"] + path, data=data, headers=headers)  # noqa: S310  # http
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:  # noqa: S310  # http
+            return json.load(response)
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
+        """Ask it to end, and return its exit code and what it printed besides `ready`."""
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, out, err
+
+
+@dataclass(frozen=True, slots=True)
+class Memex:
+    """The command `memex` in an environment."""
+
+    environment: Mapping[str, str] = field(repr=False)
+
+    @property
+    def data_dir(self) -> Path:
+        """Where its embedded server keeps its data."""
+        return Path(self.environment["MEMEX_DATA_DIR"])
+
+    def run(self, *arguments: str, stdin: str | bytes | None = None) -> Done:
+        """Run a command to its end, in a pipe; without `stdin` it has none."""
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        done = subprocess.run(
+            [*PROGRAM, *arguments],
+            env=self.environment,
+            input=data if data is not None else b"",
+            capture_output=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def plain(self, *arguments: str, stdin: str | bytes | None = None) -> str:
+        """Return what a command prints that succeeds."""
+        done = self.run(*arguments, stdin=stdin)
+        assert done.code == 0, done.err
+        return done.out
+
+    def json(self, *arguments: str, stdin: str | bytes | None = None) -> Any:
+        """Return the one JSON document that a command prints with --json."""
+        return json.loads(self.plain(*arguments, "--json", stdin=stdin))
+
+    def both(self, *arguments: str) -> tuple[str, Any]:
+        """Return what a command that reads prints plain and with --json; both run at once."""
+        with ThreadPoolExecutor() as pool:
+            plain, document = pool.submit(self.plain, *arguments), pool.submit(self.json, *arguments)
+            return plain.result(), document.result()
+
+    def spawn(self, *arguments: str, **options: Any) -> "subprocess.Popen[str]":
+        """Start a command with pipes."""
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen([*PROGRAM, *arguments], env=self.environment, text=True, **pipes | options)
+
+    @contextmanager
+    def serve(self, *arguments: str) -> Iterator[Serving]:
+        """Run `memex serve --json` on a free port until the end of the block."""
+        process = self.spawn("serve", "--json", "--port", "0", *arguments)
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line, process.communicate()[1]
+            yield Serving(process, json.loads(line))
+        finally:
+            process.kill()
+            process.communicate()
+
+    def elsewhere(self, data_dir: Path, **environment: str) -> "Memex":
+        """Return the command over another data directory."""
+        return Memex({**self.environment, "MEMEX_DATA_DIR": str(data_dir), **environment})
+
+
+@pytest.fixture(scope="module")
+def memex(server_folder: Path) -> Memex:
+    """The command over a data directory that the tests of a module share, not made yet."""
+    ours = ("MEMEX_", "DATABASE_URL", "PG")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return Memex({**kept, "MEMEX_DATA_DIR": str(server_folder / f"cli-{uuid.uuid4().hex[:8]}"), "TZ": "UTC"})
+
+
+@pytest.fixture
+def fresh(memex: Memex, server_folder: Path) -> Memex:
+    """The command over a data directory of this test's own, not made yet."""
+    return memex.elsewhere(server_folder / f"cli-{uuid.uuid4().hex[:8]}")
+
+
+@pytest.fixture(scope="module")
+def server_up(memex: Memex) -> Iterator[None]:
+    """Keeps the module's embedded server running, so that each command only joins it."""
+    with embedded.start(memex.data_dir):
+        yield
+
+
+@pytest.fixture(scope="module")
+def serving(memex: Memex) -> Iterator[Serving]:
+    """A service over the module's data directory, from its first start."""
+    with memex.serve() as running:
+        yield running
