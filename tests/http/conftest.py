@@ -68,6 +68,8 @@ def check_problem(response: httpx2.Response) -> None:
     if response.status_code < 400:
         return
     assert response.headers["content-type"] == MEDIA_TYPE, response.text
+    if response.request.method == "HEAD":
+        return
     problem = response.json()
     assert problem["code"] in STATUSES.get(response.status_code, set()), problem
     assert problem["status"] == response.status_code
