@@ -1,0 +1,240 @@
+"""The tools over HTTP, as a trusted backend calls them."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from httpx2 import Client, Response
+
+ClientOf = Callable[..., Client]
+
+
+def run(client: Client, tool: str, /, *, context: dict[str, Any] | None = None, **arguments: Any) -> Response:
+    """Run a tool."""
+    call = {"context": context or {}, "arguments": arguments}
+    return client.post(f"/v1/tools/{tool}/execute", json=call)
+
+
+def test_the_tools_are_listed_with_schemas_that_hold_for_their_answers(alice: Client) -> None:
+    """Each tool says what it takes and returns, and whether it writes."""
+    listed = alice.get("/v1/tools").json()
+    written = run(alice, "memory_write", path="user/a.md", content="tea").json()
+
+    tools = {tool["name"]: tool for tool in listed["tools"]}
+    assert listed["format"] == "json-schema"
+    assert set(tools) == {
+        *("memory_find", "memory_read", "memory_list", "memory_links", "memory_history", "memory_diff"),
+        *("memory_write", "memory_patch", "memory_move", "memory_delete", "memory_restore"),
+    }
+    assert [name for name, tool in tools.items() if not tool["read_only"]] == [
+        *("memory_write", "memory_patch", "memory_move", "memory_delete", "memory_restore")
+    ]
+    assert set(tools["memory_write"]["output_schema"]["properties"]) == set(written)
+    assert tools["memory_write"]["input_schema"]["required"] == ["path", "content"]
+    assert all(
+        tool["description"] and not tool["input_schema"]["additionalProperties"] for tool in tools.values()
+    )
+
+
+def test_a_first_user_writes_finds_and_reads(alice: Client) -> None:
+    """What is written is found by its words at once, and read back as it was."""
+    content = "# Alice\n\nLikes oolong tea, see [[tea]].\n"
+
+    written = run(alice, "memory_write", path="user/alice.md", content=content, reason="she said so").json()
+    found = run(alice, "memory_find", query="What tea does she like?").json()
+    read = run(alice, "memory_read", path="user/alice.md").json()
+
+    assert written["version"] == 1
+    assert written["created"]
+    [hit] = found["hits"]
+    assert (hit["path"], hit["version"], hit["title"]) == ("user/alice.md", 1, "Alice")
+    assert "oolong" in hit["snippet"]
+    assert content[slice(*hit["span"].values())].startswith("# Alice")
+    assert hit["match"]["bm25_rank"] == 1
+    assert sum(hit["match"]["terms"].values()) == hit["score"]
+    assert read["content"] == content
+    assert read["sha256"] == written["sha256"]
+    assert read["links"] == [{"target": "[[tea]]", "heading": None, "exists": False}]
+
+
+def test_every_tool_runs(alice: Client) -> None:
+    """One life of a file, each tool once; every answer names its call."""
+    path = "user/plan.md"
+    answers = [
+        run(alice, "memory_write", path=path, content="# Plan\n\nLaunch in May.\n"),
+        run(alice, "memory_patch", path=path, operation="replace", match="May", text="June"),
+        run(alice, "memory_diff", path=path),
+        run(alice, "memory_move", path=path, to="user/plans/launch.md"),
+        run(alice, "memory_links", path="user/plans/launch.md"),
+        run(alice, "memory_delete", path="user/plans/launch.md", base_version=3),
+        run(alice, "memory_restore", path="user/plans/launch.md", version=3),
+        run(alice, "memory_history", path="user/plans/launch.md"),
+        run(alice, "memory_list", prefix="user/plans/"),
+    ]
+
+    bodies = [answer.json() for answer in answers]
+    assert all(answer.is_success for answer in answers), bodies
+    assert len({body["tool_call_id"] for body in bodies}) == len(bodies)
+    assert "-Launch in May.\n+Launch in June." in bodies[1]["diff"]
+    assert bodies[2]["diff"] == bodies[1]["diff"]
+    assert [revision["operation"] for revision in bodies[7]["revisions"]] == ["restore", "delete", "move"]
+    assert [file["path"] for file in bodies[8]["files"]] == ["user/plans/launch.md"]
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        {"userId": "carol", "toolCallId": "call-1", "actor": "bot", "project": "apollo"},
+        {"user_id": "carol", "tool_call_id": "call-1", "actor": "bot", "project": "apollo"},
+        {"userId": "carol", "tool_call_id": "call-1", "actor": "bot", "project": "apollo"},
+    ],
+    ids=["camelCase", "snake_case", "both"],
+)
+def test_a_context_is_read_in_both_spellings(
+    client_of: ClientOf, root: Client, context: dict[str, str]
+) -> None:
+    """The log shows for whom, by whom, in which call and project."""
+    root.put("/v1/admin/projects/apollo")
+    root.put("/v1/admin/projects/apollo/members/carol")
+
+    answered = run(client_of("agent"), "memory_write", path="user/a.md", content="tea", context=context)
+
+    assert answered.json()["tool_call_id"] == "call-1"
+    [attempt] = client_of("agent", user="carol").get("/v1/operations/call-1").json()["attempts"]
+    principal = attempt["principal"]
+    assert (principal["user"], principal["actor"], principal["project"]) == ("carol", "bot", "apollo")
+
+
+def test_null_is_absent_in_context_and_arguments(alice: Client) -> None:
+    """A client that serialises its empty fields is not refused."""
+    context = {"userId": None, "actor": None, "toolCallId": None, "project": None}
+
+    listed = run(alice, "memory_list", prefix=None, limit=None, cursor=None, context=context)
+
+    assert listed.json()["files"] == []
+
+
+def test_an_unbound_key_names_the_user_with_each_call(client_of: ClientOf) -> None:
+    """Without one the call is refused, and the hint says where it goes."""
+    refused = run(client_of("agent"), "memory_list")
+
+    assert refused.json()["code"] == "VALIDATION_ERROR"
+    assert "context.userId" in refused.json()["hint"]
+
+
+def test_unknown_arguments_and_tools_are_refused_with_what_there_is(alice: Client) -> None:
+    """The hint lists the tool's arguments; a tool that is missing is not found."""
+    unknown = run(alice, "memory_find", query="tea", top_k=3)
+    missing = run(alice, "memory_search", query="tea")
+
+    assert unknown.json()["code"] == "VALIDATION_ERROR"
+    assert "top_k" in unknown.json()["detail"]
+    assert unknown.json()["hint"] == "The arguments are: query, limit, project, prefix, tags."
+    assert (missing.status_code, missing.json()["code"]) == (404, "UNKNOWN_TOOL")
+
+
+def test_conflicts_carry_what_a_program_needs(alice: Client) -> None:
+    """Current version, reason and way out stand in the body."""
+    run(alice, "memory_write", path="user/a.md", content="one")
+    run(alice, "memory_write", path="user/a.md", content="two", base_version=1)
+
+    exists = run(alice, "memory_write", path="user/a.md", content="three")
+    stale = run(alice, "memory_write", path="user/a.md", content="three", base_version=1)
+    absent = run(alice, "memory_patch", path="user/a.md", operation="replace", match="one", text="x")
+
+    assert (exists.status_code, exists.json()["code"]) == (409, "FILE_EXISTS")
+    assert (stale.status_code, stale.json()["code"]) == (409, "VERSION_CONFLICT")
+    assert stale.json()["current_version"] == 2
+    assert (absent.status_code, absent.json()["code"]) == (422, "PATCH_NOT_FOUND")
+
+
+def test_a_retry_under_its_id_is_answered_as_at_first(alice: Client) -> None:
+    """The same call again writes nothing; another call under that id is refused."""
+    call = {"context": {"toolCallId": "once"}, "path": "user/a.md", "operation": "append", "text": "tea"}
+    run(alice, "memory_write", path="user/a.md", content="# Drinks\n")
+
+    first = run(alice, "memory_patch", **call)
+    again = run(alice, "memory_patch", **call)
+    other = run(alice, "memory_patch", **(call | {"text": "milk"}))
+
+    assert first.json() == again.json()
+    assert (other.status_code, other.json()["code"]) == (409, "TOOL_CALL_CONFLICT")
+    assert run(alice, "memory_read", path="user/a.md").json()["content"] == "# Drinks\ntea\n"
+
+
+def test_twenty_calls_at_once_under_one_id_write_once(alice: Client) -> None:
+    """20 equal answers, or the word to come again in a moment; one revision."""
+
+    def write(_: int) -> Response:
+        return run(alice, "memory_write", path="user/a.md", content="tea", context={"toolCallId": "once"})
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(write, range(20)))
+
+    done = [answer.json() for answer in answers if answer.is_success]
+    waiting = [answer for answer in answers if not answer.is_success]
+    assert {answer.json()["code"] for answer in waiting} <= {"TOOL_CALL_IN_PROGRESS"}
+    assert done
+    assert all(answer == done[0] for answer in done)
+    assert len(run(alice, "memory_history", path="user/a.md").json()["revisions"]) == 1
+
+
+def test_lines_appended_at_once_are_all_kept(alice: Client) -> None:
+    """A patch without a base version cannot conflict."""
+    run(alice, "memory_write", path="user/log.md", content="# Log\n")
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(
+            pool.map(
+                lambda n: run(
+                    alice, "memory_patch", path="user/log.md", operation="append", text=f"line {n}"
+                ),
+                range(32),
+            )
+        )
+
+    assert all(answer.is_success for answer in answers)
+    read = run(alice, "memory_read", path="user/log.md").json()
+    assert read["version"] == 33
+    assert sorted(read["content"].splitlines()[1:]) == sorted(f"line {n}" for n in range(32))
+
+
+def test_a_text_of_1_mib_fits_however_json_spells_it(alice: Client) -> None:
+    """The bound on a request leaves room for a whole file with every character escaped."""
+    content = "é" * (1 << 19)
+
+    written = alice.post(
+        "/v1/tools/memory_write/execute",
+        content=json.dumps({"arguments": {"path": "user/a.md", "content": content}}, ensure_ascii=True),
+        headers={"Content-Type": "application/json"},
+    )
+    too_much = run(alice, "memory_patch", path="user/a.md", operation="append", text="x")
+
+    assert written.is_success
+    assert (too_much.status_code, too_much.json()["code"]) == (413, "FILE_TOO_LARGE")
+
+
+def test_the_project_of_the_context_is_searched_alone(client_of: ClientOf, root: Client) -> None:
+    """Of several projects the named one; one that the user is not a member of does not exist."""
+    for slug in ("apollo", "gemini", "secret"):
+        root.put(f"/v1/admin/projects/{slug}")
+        if slug != "secret":
+            root.put(f"/v1/admin/projects/{slug}/members/carol")
+        call = {"path": f"projects/{slug}/tea.md", "content": "oolong"}
+        assert root.post("/v1/admin/tools/memory_write/execute", json={"arguments": call}).is_success
+    backend = client_of("agent")
+
+    everywhere = run(backend, "memory_find", query="oolong", context={"userId": "carol"})
+    in_one = run(backend, "memory_find", query="oolong", context={"userId": "carol", "project": "gemini"})
+    in_none = run(backend, "memory_find", query="oolong", context={"userId": "carol", "project": "secret"})
+    nowhere = run(backend, "memory_find", query="oolong", context={"userId": "carol", "project": "nothing"})
+
+    assert {hit["path"] for hit in everywhere.json()["hits"]} == {
+        "projects/apollo/tea.md",
+        "projects/gemini/tea.md",
+    }
+    assert [hit["path"] for hit in in_one.json()["hits"]] == ["projects/gemini/tea.md"]
+    assert in_none.json()["code"] == nowhere.json()["code"] == "PROJECT_NOT_FOUND"
+    assert in_none.json()["detail"].replace("secret", "nothing") == nowhere.json()["detail"]
