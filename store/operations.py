@@ -101,7 +101,7 @@ async def add(
         "tenant_id": access.tenant_id,
         "tool_call_id": call.tool_call_id,
         "user_id": access.user_id or "",
-        "kind": call.tool,
+        "kind": _storable(call.tool),
         "status": status,
         "principal": _json(call.principal),
         "request": _json(answer.request if answer else _summarised(call.arguments)),

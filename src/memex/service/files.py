@@ -24,7 +24,7 @@ from memex.store.edits import MAX_REASON_CHARS
 from memex.store.memory import Memory, check_span
 from memex.store.operations import Answer
 from memex.store.patch import section_span
-from memex.store.records import Change, Hit, Span
+from memex.store.records import Change, Hit, Link, Span
 from memex.store.search import MAX_HITS
 
 Path = Annotated[str, Field(description="Virtual path, such as user/profile.md or projects/apollo/plan.md.")]
@@ -192,7 +192,9 @@ async def read(memory: Memory, arguments: ReadArguments) -> Answer:
         updated_at=revision.created_at.isoformat(),
         links=[LinkTarget(target=link.target, heading=link.heading, exists=link.exists) for link in linked],
     ).body()
-    logged = result | {"content": references.of_revision(revision, span)}
+    # Title and links are text of the file too, and derived: path and version say them.
+    logged = {name: result[name] for name in ("path", "version", "span", "sha256")}
+    logged["content"] = references.of_revision(revision, span)
     return Answer(result, arguments.canonical(), logged)
 
 
@@ -272,8 +274,12 @@ class LinksResult(Result):
     links: list[LinkResult]
 
 
+def _target(link: Link) -> dict[str, str]:
+    return {"target": link.target} if link.exists else {}
+
+
 async def links(memory: Memory, arguments: LinksArguments) -> Answer:
-    """Answer memory_links."""
+    """Answer memory_links. The log keeps no heading, and no target where no file stands: they are text."""
     found = await memory.links(arguments.path, direction=arguments.direction, depth=arguments.depth)
     result = LinksResult(
         links=[
@@ -283,7 +289,8 @@ async def links(memory: Memory, arguments: LinksArguments) -> Answer:
             for link in found
         ]
     ).body()
-    return Answer(result, arguments.canonical(), result)
+    logged = {"links": [{"source": link.source, "hop": link.hop} | _target(link) for link in found]}
+    return Answer(result, arguments.canonical(), logged)
 
 
 class WriteArguments(Arguments):

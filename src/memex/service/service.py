@@ -281,7 +281,7 @@ def _call(caller: Caller, tool: str, arguments: dict[str, Any], tool_call_id: st
         tool_call_id=f"call_{secrets.token_hex(12)}"
         if tool_call_id is None
         else check_tool_call_id(tool_call_id),
-        tool=tool[:100].replace("\0", "\N{REPLACEMENT CHARACTER}"),
+        tool=tool[:100],
         arguments=arguments,
         principal=caller.logged,
         now=datetime.now(UTC),
