@@ -1,5 +1,6 @@
 """The service: permission, idempotency and the log around every operation of the store."""
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -15,6 +16,7 @@ from memex.errors import (
     OperationNotFound,
     PhysicalPathForbidden,
     ProjectNotFound,
+    StoreUnavailable,
     Refused,
     UnknownTool,
 )
@@ -43,6 +45,8 @@ ROLE_HINTS: dict[Role, str] = {
     "agent": "Use the routes below /v1/admin/ with this key, or an agent's key here.",
     "admin": "Use an admin's key: `memex keys create --role admin` makes one.",
 }
+READY_TIMEOUT_S = 2  # a request waits longer for a connection, but who probes must hear soon
+
 DENIED = (Forbidden, PhysicalPathForbidden, ProjectNotFound)
 
 
@@ -204,9 +208,12 @@ class Service:
         return done
 
     async def check_ready(self) -> None:
-        """Touch the database; raises StoreUnavailable when it does not answer."""
-        async with self.database.connection() as connection:
-            await connection.execute("select 1")
+        """Touch the database; raises StoreUnavailable when it does not answer within 2 s."""
+        try:
+            async with asyncio.timeout(READY_TIMEOUT_S), self.database.connection() as connection:
+                await connection.execute("select 1")
+        except TimeoutError:
+            raise StoreUnavailable(f"The database did not answer within {READY_TIMEOUT_S} s.") from None
 
     async def _run(
         self, caller: Caller, tool: AnyTool, call: Call, arguments: dict[str, Any]
