@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 
 from memex.errors import MemexError
@@ -32,7 +33,9 @@ def create_app(open_service: OpenService) -> FastAPI:
             app.state.service = service
             yield
 
-    app = FastAPI(
+    app = FastAPIOffline(  # /docs without anything from another host
+        redoc_url=None,
+        static_url="/docs/static",
         title="Memex",
         version=version("memex"),
         description=DESCRIPTION,
