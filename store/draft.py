@@ -6,6 +6,7 @@ of their ids, and only if a file has moved on meanwhile is the plan made again, 
 """
 
 import asyncio
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -27,6 +28,7 @@ from memex.store.writing import Counters, write
 MAX_FILES_PER_SCOPE = 10_000
 MAX_EDITS = 1_000
 OFF_LOOP_CHARS = 64 * 1024  # longer files are analysed in a thread
+ONE_AT_A_TIME = threading.Lock()  # 1 MiB of hostile Markdown can take 0.8 GB while it is parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +258,7 @@ class Draft:
         if file.content is None:
             return without(file.path, known)
         if len(file.content) > OFF_LOOP_CHARS:
-            return await asyncio.to_thread(index, file.path, file.content, known, self._analyzer)
+            return await asyncio.to_thread(_index_alone, file.path, file.content, known, self._analyzer)
         return index(file.path, file.content, known, self._analyzer)
 
     def _check_limits(self, plan: Plan, counters: dict[int, Counters]) -> None:
@@ -285,6 +287,11 @@ class Draft:
         if len(self._edits) >= MAX_EDITS:
             raise LimitExceeded(f"A draft holds at most {MAX_EDITS:,} edits.", limit=MAX_EDITS)
         self._edits.append(edit)
+
+
+def _index_alone(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Analyzer) -> FileIndex:
+    with ONE_AT_A_TIME:
+        return index(path, content, stored, analyzer)
 
 
 def _named(edit: Edit) -> list[Place]:

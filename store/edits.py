@@ -352,7 +352,7 @@ def _change(file: File, versions: Mapping[File, int]) -> Change:
     head, other = file.head, file.counterpart
     content = file.content or ""
     counterpart = None
-    if other is not None:
+    if other is not None and versions[other]:
         counterpart = f"{other.scope.virtual(other.path)}@{versions[other]}"
     elif head is not None and head.path != file.path:
         counterpart = f"{file.scope.virtual(head.path)}@{head.version}"

@@ -817,6 +817,26 @@ async def test_random_operations_leave_what_the_model_says(service: Service, apo
                 (int(name.split("@")[1]) for name in model.named if name.startswith(f"{path}@")), reverse=True
             )
 
+    for path in PATHS:
+        pages = await _pages(service, apollo, "memory_history", "revisions", path=path)
+        whole = await service.execute(apollo, "memory_history", {"path": path, "limit": 1000})
+        assert pages == whole["revisions"]
+    pages = await _pages(service, apollo, "memory_list", "files")
+    assert pages == (await service.execute(apollo, "memory_list", {}))["files"]
+
+
+async def _pages(
+    service: Service, caller: Caller, tool: str, items: str, **arguments: Any
+) -> list[dict[str, Any]]:
+    """Return what a tool lists, put together from pages of two."""
+    found, cursor = [], None
+    while True:
+        page = await service.execute(caller, tool, {"limit": 2, "cursor": cursor, **arguments})
+        found += page[items]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return found
+
 
 def _texts(revisions: Any) -> dict[str, str]:
     return {revision.virtual_path: revision.content for revision in revisions}

@@ -240,6 +240,15 @@ def test_both_ends_of_a_move_between_scopes_name_each_other() -> None:
     assert copy.counterpart == "user/a.md@4"
 
 
+def test_a_move_that_a_draft_takes_back_names_nothing() -> None:
+    """There and back between scopes: the file between was never stored, so nothing can name it."""
+    there, here = at("a.md", APOLLO), at("a.md")
+    planned = tree(one()).play([Move(here, there), Move(there, here)]).planned()
+
+    assert summary(planned) == [("user/a.md", 4, "move", None), ("user/a.md", 5, "move", "one\n")]
+    assert [p.change.counterpart for p in planned if p.change.changed] == [None, None]
+
+
 def test_read_sees_what_a_draft_would_leave() -> None:
     """Through staged edits to the store below them."""
     start = tree(one()).play([Move(at("a.md"), at("b.md")), Patch(at("b.md"), "append", "two")])

@@ -377,6 +377,13 @@ async def test_user_ids_never_meet(service: Service, caller_of: CallerOf) -> Non
         assert await found(service, caller, f"q{word}") == {}
 
 
+async def test_first_calls_at_once_make_one_scope(service: Service, caller_of: CallerOf) -> None:
+    """Twenty first calls of a user of a new tenant find, or make, the same place."""
+    callers = await asyncio.gather(*(caller_of("new", tenant="new") for _ in range(20)))
+
+    assert len({caller.access for caller in callers}) == 1
+
+
 @pytest.mark.parametrize("user", ["", "x" * 201, "a\nb", "a\0b", "\ud800", "a\u2028b"])
 async def test_an_id_that_cannot_be_one_is_refused(caller_of: CallerOf, user: str) -> None:
     """Ids are 1 to 200 printable characters."""

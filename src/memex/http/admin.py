@@ -84,7 +84,11 @@ async def list_projects(service: TheService, caller: Admin) -> ProjectsResult:
     return ProjectsResult(projects=projects)
 
 
-@router.put("/projects/{slug}", summary="Open a project")
+@router.put(
+    "/projects/{slug}",
+    summary="Open a project",
+    responses={201: {"model": OpenedResult, "description": "The project is new."}},
+)
 async def open_project(service: TheService, caller: Admin, slug: str, response: Response) -> OpenedResult:
     """Make a project, or open a closed one again with its files and without its members."""
     created = await service.administer(

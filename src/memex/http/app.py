@@ -2,7 +2,9 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from importlib.metadata import version
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -58,4 +60,16 @@ def create_app(open_service: OpenService) -> FastAPI:
         app.include_router(part.router)
     for router in (admin.router, tools.admin_router, operations.admin_router):
         app.include_router(router)
+    app.openapi = partial(_document, app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     return app
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document, in which a problem has its own media type alone."""
+    if app.openapi_schema is None:
+        for path in FastAPI.openapi(app)["paths"].values():
+            for operation in path.values():
+                for response in operation["responses"].values():
+                    if problems.MEDIA_TYPE in response.get("content", {}):
+                        response["content"].pop("application/json", None)
+    return FastAPI.openapi(app)

@@ -1,8 +1,8 @@
 """Who calls: the key from the header, the rest from the request's context. One dependency a kind of route."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
@@ -46,13 +46,23 @@ class RequestContext(BaseModel):
     project: str | None = None
 
 
-def context_of_headers(request: Request) -> RequestContext:
-    """Return the context that the headers Memex-User, -Actor, -Project and -Tool-Call-Id carry, in UTF-8."""
+def _context_header(description: str) -> Any:
+    return Header(description=f"{description} In UTF-8; sent at most once.")
+
+
+def context_of_headers(
+    request: Request,
+    memex_user: Annotated[str | None, _context_header("For whom the call is made.")] = None,
+    memex_actor: Annotated[str | None, _context_header("Who makes it, such as a program's name.")] = None,
+    memex_project: Annotated[str | None, _context_header("The project that is searched.")] = None,
+    memex_tool_call_id: Annotated[str | None, _context_header("A write is done once under it.")] = None,
+) -> RequestContext:
+    """Return the context that the headers carry."""
     return RequestContext(
-        userId=_header(request, "memex-user"),
-        actor=_header(request, "memex-actor"),
-        project=_header(request, "memex-project"),
-        toolCallId=_header(request, "memex-tool-call-id"),
+        userId=_text(request, "memex-user", memex_user),
+        actor=_text(request, "memex-actor", memex_actor),
+        project=_text(request, "memex-project", memex_project),
+        toolCallId=_text(request, "memex-tool-call-id", memex_tool_call_id),
     )
 
 
@@ -101,13 +111,12 @@ def _route(request: Request) -> str:
     return f"{request.method} {request.scope['route'].path}"
 
 
-def _header(request: Request, name: str) -> str | None:
-    values = request.headers.getlist(name)
-    if not values:
-        return None
-    if len(values) > 1:  # a proxy might have looked at the other one
-        raise ValidationFailed(f"The header {name} came {len(values)} times.", hint="Send it once.")
+def _text(request: Request, name: str, value: str | None) -> str | None:
+    """Return a header's value, which the framework reads as Latin-1, as the UTF-8 that it is."""
+    times = len(request.headers.getlist(name))
+    if times > 1:  # a proxy might have looked at the other one
+        raise ValidationFailed(f"The header {name} came {times} times.", hint="Send it once.")
     try:
-        return values[0].encode("latin-1").decode("utf-8")
+        return value.encode("latin-1").decode("utf-8") if value is not None else None
     except UnicodeDecodeError:
         raise ValidationFailed(f"The header {name} is not UTF-8.", hint="Send its value in UTF-8.") from None

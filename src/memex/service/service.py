@@ -16,8 +16,8 @@ from memex.errors import (
     OperationNotFound,
     PhysicalPathForbidden,
     ProjectNotFound,
-    StoreUnavailable,
     Refused,
+    StoreUnavailable,
     UnknownTool,
 )
 from memex.service import files, operations, revisions
