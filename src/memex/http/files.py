@@ -110,7 +110,13 @@ async def write_file(
 class PatchBody(BaseModel):
     """What memory_patch takes beside the path and the version."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={
+            "examples": [{"operation": "append", "text": "Works at Apollo.", "heading": "Work"}]
+        },
+    )
 
     operation: Literal["append", "insert", "replace"]
     text: str
@@ -155,7 +161,11 @@ async def delete_file(
 class MoveBody(BaseModel):
     """Where a file goes."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"to": "user/people/alice.md"}]},
+    )
 
     to: str
     reason: str | None = None
@@ -178,7 +188,11 @@ async def move_file(
 class RestoreBody(BaseModel):
     """Which version to put back."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"version": 1, "reason": "the newer text was wrong"}]},
+    )
 
     version: int
     reason: str | None = None

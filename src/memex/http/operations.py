@@ -27,7 +27,11 @@ class Attempts(BaseModel):
 class RevertBody(BaseModel):
     """Why a call is undone."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"reason": "it was a misunderstanding"}]},
+    )
 
     reason: str | None = None
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Query
+from fastapi import APIRouter, Body, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from memex.http.callers import Holder, RequestContext, TheService, resolve
@@ -10,6 +10,9 @@ from memex.service.service import TOOLS, check_role
 
 router = APIRouter(prefix="/v1/tools", tags=["tools"])
 admin_router = APIRouter(prefix="/v1/admin/tools", tags=["admin"])
+
+
+ToolName = Annotated[str, Path(description="Of the tool.", json_schema_extra={"enum": list(TOOLS)})]
 
 
 class ToolCall(BaseModel):
@@ -85,7 +88,7 @@ async def list_tools(
 
 @router.post("/{tool}/execute", summary="Run a tool")
 async def execute(
-    tool: str,
+    tool: ToolName,
     call: Annotated[ToolCall, Body(openapi_examples=EXAMPLES)],
     service: TheService,
     holder: Holder,
@@ -97,7 +100,7 @@ async def execute(
 
 @admin_router.post("/{tool}/execute", summary="Run a tool as an admin")
 async def execute_as_admin(
-    tool: str,
+    tool: ToolName,
     call: Annotated[ToolCall, Body(openapi_examples=EXAMPLES)],
     service: TheService,
     holder: Holder,

@@ -1,0 +1,131 @@
+"""What the OpenAPI document says, and that reality keeps to it."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import httpx2
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from memex.http.app import create_app
+from memex.http.problems import MEDIA_TYPE
+from memex.store import tenants
+
+DOCUMENT = create_app(nullcontext).openapi()  # type: ignore[arg-type]  # never started
+OPERATIONS = [
+    (method.upper(), path, operation)
+    for path, operations in DOCUMENT["paths"].items()
+    for method, operation in operations.items()
+]
+EXAMPLES = 500
+
+api = schemathesis.openapi.from_dict(DOCUMENT)
+api.config.phases.update(phases=["examples", "fuzzing"])
+
+
+@pytest.fixture(scope="module")
+def keys(served: Any) -> dict[str, str]:
+    """The keys of alice and of an admin; the file of the examples stands."""
+    secrets = {
+        role: served.run(tenants.create_key(served.service.database, "openapi", role, user_id="alice"))[0]
+        for role in ("agent", "admin")
+    }
+    headers = {"Authorization": f"Bearer {secrets['agent']}"}
+    url = f"{served.url}/v1/file?path=user/profile.md"
+    assert httpx2.put(url, content="# Alice\n", headers=headers).is_success
+    return secrets
+
+
+@api.parametrize()
+@settings(
+    max_examples=EXAMPLES // len(OPERATIONS) + 2,
+    derandomize=True,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_what_is_documented_is_what_happens(case: Any, served: Any, keys: dict[str, str]) -> None:
+    """Every generated request gets a documented status, media type and shape, and never a 500."""
+    role = "admin" if case.path.startswith("/v1/admin/") else "agent"
+    for name in ("Memex-User", "Memex-Project"):  # nearly all that are made up are refused: look behind that
+        case.headers.pop(name, None)
+
+    case.call_and_validate(
+        base_url=served.url,
+        headers={"Authorization": f"Bearer {keys[role]}"},
+        checks=(
+            not_a_server_error,
+            status_code_conformance,
+            content_type_conformance,
+            response_schema_conformance,
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "operation"), OPERATIONS, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_every_operation_documents_its_problems(method: str, path: str, operation: dict[str, Any]) -> None:
+    """A summary, a description, and each problem under its own media type alone."""
+    problems = {status: answer for status, answer in operation["responses"].items() if status >= "400"}
+
+    assert operation["summary"]
+    assert operation["description"]
+    assert {"401", "403", "404", "422", "503"} <= set(problems)
+    for answer in problems.values():
+        assert answer["content"] == {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+
+
+def test_every_body_has_an_example(served: Any) -> None:
+    """A reader of /docs can send each request as it stands there."""
+    bodies = {
+        f"{method} {path}": content
+        for method, path, operation in OPERATIONS
+        for content in operation.get("requestBody", {}).get("content", {}).values()
+    }
+
+    assert len(bodies) == 8
+    for name, content in bodies.items():
+        assert _examples(content), name
+
+
+def test_the_examples_of_tools_can_be_sent_as_they_stand(client_of: Callable[..., Any]) -> None:
+    """In the order in which they are documented."""
+    [content] = DOCUMENT["paths"]["/v1/tools/{tool}/execute"]["post"]["requestBody"]["content"].values()
+    backend = client_of("agent")
+
+    for tool, example in content["examples"].items():
+        answered = backend.post(f"/v1/tools/{tool}/execute", json=example["value"])
+        assert answered.is_success, answered.text
+
+
+def test_the_context_headers_are_documented() -> None:
+    """Wherever the context does not stand in the body."""
+    named = {parameter["name"].lower() for parameter in DOCUMENT["paths"]["/v1/files"]["get"]["parameters"]}
+
+    assert {"memex-user", "memex-actor", "memex-project", "memex-tool-call-id"} <= named
+
+
+def test_the_document_asks_for_a_key_where_the_service_does() -> None:
+    """Every operation but the two on health names the bearer scheme."""
+    open_to_all = {path for _, path, operation in OPERATIONS if not operation.get("security")}
+
+    assert open_to_all == {"/health/live", "/health/ready"}
+
+
+def _examples(content: dict[str, Any]) -> Any:
+    if found := content.get("examples") or content.get("example"):
+        return found
+    schema = content["schema"]
+    for choice in schema.get("anyOf", [schema]):
+        if "$ref" in choice:
+            return DOCUMENT["components"]["schemas"][choice["$ref"].rpartition("/")[2]].get("examples")
+    return schema.get("examples")
