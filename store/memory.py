@@ -86,8 +86,13 @@ class Memory:
             prefix: of a virtual path; "" is everything.
             limit: 1 to 1,000.
             after: the virtual path that the last list ended with.
+
+        Raises:
+            ProjectNotFound: the prefix names a project that is none of the user's.
         """
         within = parse_prefix(prefix)
+        if within.project is not None:
+            self._access.scope_at(f"projects/{within.project}")
         last = parse(after) if after is not None else None
         found: list[Listed] = []
         for scope in sorted(_matching(self._access.scopes, within), key=lambda scope: scope.mount):

@@ -104,7 +104,7 @@ async def add(
         "kind": _storable(call.tool),
         "status": status,
         "principal": _json(call.principal),
-        "request": _json(answer.request if answer else _summarised(call.arguments)),
+        "request": _json(_logged_request(call, status, answer)),
         "request_sha256": call.request_sha256,
         "response": None if answer is None else _json({"result": answer.response, "writes": list(writes)}),
         "result_sha256": None if answer is None else digest(answer.result),
@@ -199,6 +199,13 @@ async def _text(connection: Connection, access: Access, reference: str) -> str:
         raise VersionNotFound(f"{reference} is gone.", path=str(path))
     content: str = stored["content"]
     return content if match[3] is None else content[int(match[3]) : int(match[4])]
+
+
+def _logged_request(call: Call, status: Status, answer: Answer | None) -> dict[str, Any]:
+    """Return how the arguments are kept. A repeated call's are those of its first attempt, by their digest."""
+    if status == "repeated":
+        return {}
+    return answer.request if answer else _summarised(call.arguments)
 
 
 def _summarised(arguments: dict[str, Any]) -> dict[str, Any]:

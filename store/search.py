@@ -67,12 +67,22 @@ async def search(
         project: searched beside user/ and shared/ instead of all of the user's projects.
         prefix: only files below it; the statistics stay those of the scopes.
         tags: only files that bear all of them, without case.
+
+    Raises:
+        ValidationFailed: an empty or too long query, or a prefix in a project that is not searched.
+        ProjectNotFound: the project, or the prefix's, is none of the user's.
     """
     if not text.strip():
         raise ValidationFailed("The query is empty.", hint="Say in a few words what to look for.")
     if len(text) > MAX_QUERY_CHARS:
         raise ValidationFailed(f"The query has {len(text):,} characters, over {MAX_QUERY_CHARS:,}.")
     scopes = access.searched(project)
+    if prefix and prefix.project and not any(is_within(scope, prefix) for scope in scopes):
+        access.scope_at(f"projects/{prefix.project}")
+        raise ValidationFailed(
+            f"projects/{prefix.project}/ is not among the scopes of this search.",
+            hint="Name it as project: a search without one covers the user's first 20 projects.",
+        )
     words = {token.lexeme: text[token.start : token.end] for token in reversed(analyzer.tokens(text))}
     lexemes = analyzer.lexemes(text)
     totals, *counted = await batch(

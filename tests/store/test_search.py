@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import psycopg
 import pytest
 
-from memex.errors import Refused, ValidationFailed
+from memex.errors import ProjectNotFound, Refused, ValidationFailed
 from memex.service.service import Caller, Service
 from memex.store import bm25, chunks, links, markdown, tenants
 from memex.store.analyzer import Analyzer
@@ -211,11 +212,10 @@ async def documents_of(service: Service, caller: Caller, project: str | None = N
 async def check_finds(service: Service, caller: Caller, chance: random.Random, queries: int) -> None:
     """Compare random queries, with limits and filters, to the formula."""
     documents = await documents_of(service, caller)
+    in_project = [{"prefix": "projects/apollo/a"}] if "projects/apollo" in caller.access.by_mount else []
     for _ in range(queries):
         query = " ".join(chance.choices(WORDS, weights=WEIGHTS, k=chance.randint(1, 9)))
-        filters = chance.choice(
-            [{}, {}, {"prefix": "user/"}, {"prefix": "projects/apollo/a"}, {"tags": ["Alpha"]}]
-        )
+        filters = chance.choice([{}, {}, {"prefix": "user/"}, {"tags": ["Alpha"]}, *in_project])
         limit = chance.choice([1, 2, 5, 100])
         found = await find(service, caller, query, limit=limit, **filters)
         check_ranked(found, ranked(documents, query, **filters)[:limit])
@@ -626,3 +626,27 @@ async def test_hot_statements_are_answered_from_indexes(service: Service, alice:
             assert len(conditions) == 1, nodes
             assert "scope_id = $" in conditions[0]
             assert "lexeme = " in conditions[0]
+
+
+async def test_a_prefix_in_a_project_that_is_not_searched_is_refused(
+    service: Service, caller_of: CallerOf
+) -> None:
+    """A project that is none of the user's is not found; one beyond the first 20 must be named to be searched."""
+    root = await caller_of(None, role="admin")
+    for number in range(21):
+        slug = f"p{number:02}"
+        await service.administer(root, "open", {}, partial(tenants.open_project, slug=slug))
+        await service.administer(root, "add", {}, partial(tenants.add_member, slug=slug, user_id="alice"))
+    alice = await caller_of("alice")
+    last = {"path": "projects/p20/a.md", "content": "oolong"}
+    await service.execute(alice, "memory_write", last)
+
+    with pytest.raises(ProjectNotFound):
+        await service.execute(alice, "memory_find", {"query": "oolong", "prefix": "projects/foreign/"})
+    with pytest.raises(ProjectNotFound):
+        await service.execute(alice, "memory_list", {"prefix": "projects/foreign/"})
+    with pytest.raises(ValidationFailed, match="not among the scopes"):
+        await service.execute(alice, "memory_find", {"query": "oolong", "prefix": "projects/p20/"})
+    named = {"query": "oolong", "prefix": "projects/p20/", "project": "p20"}
+    found = await service.execute(alice, "memory_find", named)
+    assert [hit["path"] for hit in found["hits"]] == ["projects/p20/a.md"]
