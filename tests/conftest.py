@@ -116,7 +116,7 @@ CallerOf = Callable[..., Awaitable[Caller]]
 
 @pytest.fixture
 def caller_of(service: Service) -> CallerOf:
-    """Makes callers: `await caller_of("alice")`, `await caller_of("root", role="admin", tenant="acme")`."""
+    """What makes a caller: `await caller_of("alice")`, `await caller_of(None, role="admin", tenant="acme")`."""
 
     async def make(
         user_id: str | None, *, role: Role = "agent", tenant: str = "default", project: str | None = None
