@@ -56,6 +56,7 @@ def start(settings: Settings) -> Postgres:
 def start_in_background(settings: Settings) -> Future[Postgres]:
     """Begin `start` in a thread that ends with the process, and return its future."""
     future: Future[Postgres] = Future()
+    future.set_running_or_notify_cancel()  # who waits for it may give up, the thread goes on
 
     def work() -> None:
         try:

@@ -6,6 +6,7 @@ import pty
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -209,19 +210,21 @@ def test_ctrl_c_is_quiet(memex: Memex, tmp_path: Path) -> None:
     """A command that waits for its text ends with 130 and says nothing."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    process = memex.spawn("write", "user/never.md", str(pipe))
-    deadline = time.monotonic() + PATIENCE_S
-    while True:  # until the command has opened it to read
-        try:
-            writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-            break
-        except OSError:
+    with memex.spawn("write", "user/never.md", str(pipe)) as process:
+        deadline = time.monotonic() + PATIENCE_S
+        writer = None
+        while writer is None:  # until the command has opened it to read
             assert time.monotonic() < deadline
+            with suppress(OSError):
+                writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
             time.sleep(0.01)
-
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=PATIENCE_S)
-    os.close(writer)
+        while process.poll() is None:  # a signal just before the read begins is noticed after it: once more
+            assert time.monotonic() < deadline
+            process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(1)
+        os.close(writer)
+        out, err = process.communicate()
 
     assert (process.returncode, out, err) == (130, "", "")
 

@@ -95,6 +95,20 @@ def test_a_request_under_way_may_end(memex: Memex) -> None:
     assert code == 0
 
 
+def test_a_start_can_be_ended(memex: Memex) -> None:
+    """SIGTERM while the database does not answer: exit code 0 at once, and nothing said."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://memex@127.0.0.1:{silent.getsockname()[1]}/memex"
+        process = memex.elsewhere(memex.data_dir, DATABASE_URL=url).spawn("serve", "--port", "0")
+        silent.settimeout(PATIENCE_S)
+        connection, _ = silent.accept()
+        with connection:
+            process.terminate()
+            out, err = process.communicate(timeout=PATIENCE_S)
+
+    assert (process.returncode, out, err) == (0, "", "")
+
+
 def test_a_port_in_use_is_a_clear_error(memex: Memex) -> None:
     """Nothing is started for an address that cannot be had."""
     with socket.create_server(("127.0.0.1", 0)) as taken:

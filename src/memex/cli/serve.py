@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from memex.settings import Settings
 
 TENANT = "default"
+ENDING = (signal.SIGTERM, signal.SIGINT)
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # how to reach what listens everywhere
 
 
@@ -64,19 +66,25 @@ def _serve(options: dict[str, Any], *, as_json: bool) -> None:
     from memex import logging
     from memex.settings import read_settings
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in ENDING:
         signal.signal(number, lambda *_: sys.exit(0))
     settings = read_settings().model_copy(
         update={name: value for name, value in options.items() if value is not None}
     )
     logging.configure(settings.log_level)
-    with listen(settings.host, settings.port) as listener:
+    with listen(settings.host, settings.port) as listener, suppress(asyncio.CancelledError):
         asyncio.run(_run(settings, listener, as_json=as_json))
 
 
 async def _run(settings: "Settings", listener: socket.socket, *, as_json: bool) -> None:
+    import asyncio
+
     from memex import postgres
 
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101  # this is one
+    for number in ENDING:
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     started = postgres.start_in_background(settings)
     # Most of a start is the loading of these, and it goes on while the database starts.
     from memex.http.serving import serve
@@ -100,7 +108,7 @@ async def _run(settings: "Settings", listener: socket.socket, *, as_json: bool) 
                 _welcome(Screen(sys.stdout), ready)
                 sys.stdout.flush()
 
-        await serve(service, listener, announce)
+        await serve(service, listener, announce, ENDING)
 
 
 def listen(host: str, port: int) -> socket.socket:

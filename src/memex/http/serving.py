@@ -1,8 +1,10 @@
 """Runs the app under uvicorn, on a socket that is bound already, until a signal ends it."""
 
+import asyncio
+import signal
 import socket
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 
 import uvicorn
 
@@ -13,7 +15,7 @@ PATIENCE_S = 30  # for requests that still run when the end is asked for
 
 
 class Server(uvicorn.Server):
-    """A uvicorn that says when it takes requests."""
+    """A uvicorn that says when it takes requests, and leaves the signals to others."""
 
     def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -24,12 +26,16 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         self._on_ready()
 
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Do nothing: uvicorn would raise the signals again at its end, in the midst of ours."""
+        yield
 
-async def serve(service: Service, listener: socket.socket, on_ready: Callable[[], None]) -> None:
-    """Answer requests over a service until SIGTERM or SIGINT; requests that run then may end.
 
-    The signal is raised again at the end, for whoever handled it before.
-    """
+async def serve(
+    service: Service, listener: socket.socket, on_ready: Callable[[], None], ending: Iterable[signal.Signals]
+) -> None:
+    """Answer requests over a service until one of the `ending` signals; requests that run then may end."""
     config = uvicorn.Config(
         create_app(lambda: nullcontext(service)),
         log_config=None,
@@ -38,4 +44,7 @@ async def serve(service: Service, listener: socket.socket, on_ready: Callable[[]
         server_header=False,
         timeout_graceful_shutdown=PATIENCE_S,
     )
-    await Server(config, on_ready).serve(sockets=[listener])
+    server = Server(config, on_ready)
+    for number in ending:
+        asyncio.get_running_loop().add_signal_handler(number, server.handle_exit, number, None)
+    await server.serve(sockets=[listener])
