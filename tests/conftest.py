@@ -116,7 +116,7 @@ CallerOf = Callable[..., Awaitable[Caller]]
 
 @pytest.fixture
 def caller_of(service: Service) -> CallerOf:
-    """What makes a caller: `await caller_of("alice")`, `await caller_of(None, role="admin", tenant="acme")`."""
+    """What makes callers: an agent of a user, or with the role admin an admin, in any tenant or project."""
 
     async def make(
         user_id: str | None, *, role: Role = "agent", tenant: str = "default", project: str | None = None
