@@ -1,5 +1,6 @@
 """The command `memex`: its commands by their nouns. Heavy libraries wait until a command needs them."""
 
+import gc
 import sys
 from typing import Annotated
 
@@ -51,6 +52,7 @@ def memex(
 
 def main() -> None:
     """Run the command line."""
+    gc.disable()  # until all is loaded: it would go through what is loaded again and again, and find nothing
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

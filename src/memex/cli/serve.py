@@ -1,5 +1,6 @@
 """`memex serve`: the service over HTTP."""
 
+import gc
 import shlex
 import shutil
 import signal
@@ -91,6 +92,8 @@ async def _run(settings: "Settings", listener: socket.socket, *, as_json: bool) 
     from memex.store import embedded, tenants
     from memex.wiring import running_service
 
+    gc.freeze()
+    gc.enable()
     async with running_service(settings, started=started) as service:
         keys = await tenants.first_keys(service.database, TENANT)
         data_dir = (settings.data_dir or embedded.default_data_dir()).expanduser().resolve()

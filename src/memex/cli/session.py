@@ -1,5 +1,6 @@
 """A service in this process for the time of one command, and commands that run in one."""
 
+import gc
 import inspect
 import os
 import signal
@@ -106,5 +107,6 @@ async def _in_session(
     started = postgres.start_in_background(settings)
     from memex.wiring import running_service  # loads while the database starts
 
+    gc.enable()
     async with running_service(settings, started=started) as service:
         return await command(Session(service, **asdict(options)), **given)
