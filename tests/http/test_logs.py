@@ -1,10 +1,12 @@
 """What a serving process writes down: enough to follow a request, and nothing that is anybody's."""
 
 import json
+import os
 import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx2
@@ -12,35 +14,37 @@ import pytest
 
 SECRET = "quetzalcoatl"  # in every text, path, query, heading, reason and key that is sent
 
-# Serves as `memex serve` does, over a service in which following links is broken: its error quotes the request.
+# `memex serve` with one fault: following links breaks, and the error quotes the request.
 PROGRAM = """
-import asyncio, json, sys
-from memex import logging
-from memex.cli.serve import listen
-from memex.http.serving import serve
+from memex.cli.main import main
 from memex.service.service import Service
-from memex.store import tenants
-from memex.store.database import Database
 
+whole = Service.execute
 
-class Broken(Service):
-    async def execute(self, caller, tool, arguments, *, tool_call_id=None):
-        if tool == "memory_links":
-            raise RuntimeError(f"broken by {arguments}")
-        return await super().execute(caller, tool, arguments, tool_call_id=tool_call_id)
+async def execute(self, caller, tool, arguments, **options):
+    if tool == "memory_links":
+        raise RuntimeError(f"broken by {arguments}")
+    return await whole(self, caller, tool, arguments, **options)
 
-
-async def main():
-    database = await Database.open(sys.argv[1])
-    key, _ = await tenants.create_key(database, "home", "agent", user_id="alice")
-    listener = listen("127.0.0.1", 0)
-    ready = {"port": listener.getsockname()[1], "key": key}
-    await serve(Broken(database, max_files=10), listener, lambda: print(json.dumps(ready), flush=True))
-
-
-logging.configure("info")
-asyncio.run(main())
+Service.execute = execute
+main()
 """
+
+
+@contextmanager
+def _running(conninfo: str) -> Iterator["subprocess.Popen[str]"]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "serve", "--port", "0", "--json"],
+        env={**os.environ, "DATABASE_URL": conninfo},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.fixture
@@ -57,18 +61,11 @@ def test_logs_tell_of_every_request_and_of_no_memory(own_conninfo: str) -> None:
     execute = "/v1/tools/{tool}/execute"
     expected: dict[str, tuple[str | None, int]] = {}
 
-    with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, own_conninfo],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with _running(own_conninfo) as process:
         assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
-        bearer = {"Authorization": f"Bearer {ready['key']}"}
-        with httpx2.Client(
-            base_url=f"http://127.0.0.1:{ready['port']}", headers=bearer, timeout=30
-        ) as client:
+        caller = {"Authorization": f"Bearer {ready['agent_key']}", "Memex-User": SECRET}
+        with httpx2.Client(base_url=ready["url"], headers=caller, timeout=30) as client:
 
             def send(
                 method: str, url: str, route: str | None, status: int, **request: Any
@@ -86,10 +83,10 @@ def test_logs_tell_of_every_request_and_of_no_memory(own_conninfo: str) -> None:
             send("GET", "/v1/file", "/v1/file", 404, params={"path": f"user/no-{SECRET}.md"})
             send("GET", "/v1/file", "/v1/file", 422, params={"path": path, "version": SECRET})
             send("GET", "/v1/files", "/v1/files", 400, params={"prefix": SECRET})
-            find = {"arguments": {"query": SECRET}}
+            find = {"context": {"userId": SECRET}, "arguments": {"query": SECRET}}
             send("POST", "/v1/tools/memory_find/execute", execute, 200, json=find)
             send("POST", "/v1/tools/memory_find/execute", execute, 422, json={SECRET: SECRET})
-            send("POST", f"/v1/tools/{SECRET}/execute", execute, 404, json={})
+            send("POST", f"/v1/tools/{SECRET}/execute", execute, 404, json=find)
             send("GET", f"/{SECRET}", None, 404)
             send("GET", f"/v1/file?path={SECRET}%ff", None, 422)
             send("GET", "/v1/files", "/v1/files", 401, headers={"Authorization": f"Bearer mx_{SECRET}"})
@@ -103,7 +100,7 @@ def test_logs_tell_of_every_request_and_of_no_memory(own_conninfo: str) -> None:
     assert SECRET not in failed.text
     assert printed == ""
     assert SECRET not in logged
-    assert ready["key"] not in logged
+    assert ready["agent_key"] not in logged
     events = [json.loads(line) for line in logged.splitlines()]
     requests = {event["request_id"]: event for event in events if event["event"] == "request"}
     assert {key: (event["route"], event["status"]) for key, event in requests.items()} == expected

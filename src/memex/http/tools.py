@@ -1,5 +1,6 @@
 """The tools: what there is, and running one, for agents and for admins."""
 
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Path, Query
@@ -66,14 +67,9 @@ class ToolList(BaseModel):
     tools: list[ToolDescription]
 
 
-@router.get("", summary="List the tools")
-async def list_tools(
-    holder: Holder,
-    format: Annotated[Literal["json-schema"], Query(description="How they are described.")] = "json-schema",  # noqa: A002  # the query's name
-) -> ToolList:
-    """Return every tool with the schemas of its arguments and result."""
-    check_role(holder, "agent")
-    described = [
+@cache
+def _described() -> list[ToolDescription]:
+    return [
         ToolDescription(
             name=tool.name,
             description=tool.description,
@@ -83,7 +79,16 @@ async def list_tools(
         )
         for tool in TOOLS.values()
     ]
-    return ToolList(format=format, tools=described)
+
+
+@router.get("", summary="List the tools")
+async def list_tools(
+    holder: Holder,
+    format: Annotated[Literal["json-schema"], Query(description="How they are described.")] = "json-schema",  # noqa: A002  # the query's name
+) -> ToolList:
+    """Return every tool with the schemas of its arguments and result."""
+    check_role(holder, "agent")
+    return ToolList(format=format, tools=_described())
 
 
 @router.post("/{tool}/execute", summary="Run a tool")
