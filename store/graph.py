@@ -1,15 +1,20 @@
 """Links between files: forward links as they are stored, backlinks by their keys, resolved when asked."""
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from memex.store import links
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, rows
+from memex.store.draft import OFF_LOOP_CHARS, ONE_AT_A_TIME
+from memex.store.index import MAX_KEY_CHARS, MAX_RAW_CHARS
 from memex.store.records import Link
 
 MAX_LINKS = 1_000
+MAX_LOOKED_AT = links.MAX_LINKS  # in one hop; a file is always read whole
 
 Direction = Literal["out", "in", "both"]
 FileKey = tuple[int, int]  # scope_id, file_id
@@ -34,8 +39,19 @@ class LinkedFile:
         return self.scope.virtual(self.path)
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenLink:
+    """A link as it stands in a file, with the keys that it may mean, best first."""
+
+    source: LinkedFile
+    target_keys: Sequence[str]
+    raw: str
+    anchor: str | None
+
+
+NamedFile = tuple[LinkedFile, str, str]  # with the keys of its path and its name
+ResolvedLink = tuple[WrittenLink, LinkedFile | None]
 Found = dict[tuple[str, str, str | None], Link]
-Step = Callable[[Sequence[LinkedFile], int], Awaitable[list[tuple[Link, LinkedFile | None]]]]
 
 
 class LinkGraph:
@@ -48,66 +64,88 @@ class LinkGraph:
     async def walk(
         self, scope: Scope, file_id: int, path: str, *, direction: Direction, depth: int
     ) -> Sequence[Link]:
-        """Return the links up to `depth` hops from a file, at most 1,000, in each direction the nearest first."""
+        """Return the links up to `depth` hops from a file, the nearest first, at most 1,000.
+
+        Links of one source to one target and heading are one link. Of each hop, 10,000 links are looked at.
+        """
         origin = LinkedFile(scope, file_id, path)
         found: Found = {}
         if direction in ("out", "both"):
-            await self._follow(origin, depth, found, self._links_out)
+            found |= await self._follow(origin, depth, is_forward=True)
         if direction in ("in", "both"):
-            await self._follow(origin, depth, found, self._links_in)
-        return list(found.values())[:MAX_LINKS]
+            for ends, link in (await self._follow(origin, depth, is_forward=False)).items():
+                # In a cycle, a link that is far ahead can be near behind.
+                found[ends] = min(found.get(ends, link), link, key=_hop)
+        return sorted(found.values(), key=_hop)[:MAX_LINKS]
 
     async def links_in_text(self, scope: Scope, path: str, content: str) -> Sequence[Link]:
-        """Return the links of a text that stands, or stood, at a path, at most 1,000."""
-        parsed = links.parse(content, path)[:MAX_LINKS]
-        sides = [
-            {
-                "scope_id": scope.scope_id,
-                "source_file_id": 0,
-                "ordinal": ordinal,
-                "target_key": target,
-                "raw": link.raw,
-                "anchor": link.anchor,
-                "path": path,
-            }
-            for ordinal, link in enumerate(parsed)
-            for target in link.targets
+        """Return the links of a text that stood at a path, as `walk` would if it stood there now."""
+        source = LinkedFile(scope, 0, path)
+        parsed = await _parsed(content, path)
+        written = [
+            WrittenLink(source, target_keys, link.raw[:MAX_RAW_CHARS], link.anchor)
+            for link in parsed
+            if (target_keys := [target for target in link.targets if len(target) <= MAX_KEY_CHARS])
         ]
-        return [_link(source, link, target, 1) for source, link, target in await self._resolved(sides)]
+        found: Found = {}
+        await self._add(found, written, hop=1)
+        return list(found.values())[:MAX_LINKS]
 
-    async def _follow(self, origin: LinkedFile, depth: int, found: Found, step: Step) -> None:
-        frontier, left = [origin], {origin.key}
+    async def _follow(self, origin: LinkedFile, depth: int, *, is_forward: bool) -> Found:
+        """Return the links up to `depth` hops ahead, or behind, the nearest first; each file is left once."""
+        found: Found = {}
+        frontier, left = {origin.key: origin}, {origin.key}
         for hop in range(1, depth + 1):
-            reached: dict[FileKey, LinkedFile] = {}
-            for link, neighbour in await step(frontier, hop):
-                found.setdefault((link.source, link.target, link.heading), link)
-                if neighbour is not None and neighbour.key not in left:
-                    reached[neighbour.key] = neighbour
-            frontier = list(reached.values())
-            left.update(reached)
+            if is_forward:
+                added = await self._add(found, await self._links_out(frontier), hop)
+                neighbours = [target for _, target in added if target is not None]
+            else:
+                added = await self._add(found, await self._links_in(frontier), hop, to=frontier)
+                neighbours = [link.source for link, _ in added]
+            frontier = {file.key: file for file in neighbours if file.key not in left}
+            left.update(frontier)
             if not frontier or len(found) >= MAX_LINKS:
-                return
+                break
+        return found
 
-    async def _links_out(
-        self, sources: Sequence[LinkedFile], hop: int
-    ) -> list[tuple[Link, LinkedFile | None]]:
+    async def _add(
+        self,
+        found: Found,
+        written: Sequence[WrittenLink],
+        hop: int,
+        *,
+        to: Container[FileKey] | None = None,
+    ) -> list[ResolvedLink]:
+        """Add links until there are enough, of those that lead to `to` or by default anywhere; return them.
+
+        A link that was found before stays as it is. One that leads to no file is named by what was written.
+        """
+        added: list[ResolvedLink] = []
+        for start in range(0, len(written), MAX_LINKS):
+            if len(found) >= MAX_LINKS:
+                break
+            for link, target in await self._resolved(written[start : start + MAX_LINKS]):
+                if to is None or (target is not None and target.key in to):
+                    ends = link.source.virtual_path, target.virtual_path if target else link.raw, link.anchor
+                    found.setdefault(ends, Link(*ends, exists=target is not None, hop=hop))
+                    added.append((link, target))
+        return added
+
+    async def _links_out(self, sources: Mapping[FileKey, LinkedFile]) -> list[WrittenLink]:
+        """Return the links that stand in files."""
         records = await rows(
             self._connection,
             "link_out",
-            scope_ids=[source.scope.scope_id for source in sources],
-            file_ids=[source.file_id for source in sources],
-            limit=2 * MAX_LINKS,
+            scope_ids=[scope_id for scope_id, _ in sources],
+            file_ids=[file_id for _, file_id in sources],
+            limit=MAX_LOOKED_AT,
         )
-        return [
-            (_link(source, link, target, hop), target)
-            for source, link, target in await self._resolved(records)
-        ]
+        return [_written(record, sources[record["scope_id"], record["file_id"]]) for record in records]
 
-    async def _links_in(
-        self, targets: Sequence[LinkedFile], hop: int
-    ) -> list[tuple[Link, LinkedFile | None]]:
+    async def _links_in(self, targets: Mapping[FileKey, LinkedFile]) -> list[WrittenLink]:
+        """Return the links that may lead to files, by their keys."""
         keys = set()
-        for target in targets:
+        for target in targets.values():
             path_key, name_key = links.path_keys(target.path)
             keys |= {path_key, name_key, f"{links.key(target.scope.mount)}/{path_key}"}
         records = await rows(
@@ -115,40 +153,35 @@ class LinkGraph:
             "link_in",
             scope_ids=[scope.scope_id for scope in self._access.scopes],
             keys=sorted(keys),
-            limit=2 * MAX_LINKS,
+            limit=MAX_LOOKED_AT,
         )
-        wanted = {target.key for target in targets}
+        scopes = self._access.by_id
         return [
-            (_link(source, link, target, hop), source)
-            for source, link, target in await self._resolved(records)
-            if target is not None and target.key in wanted
+            _written(record, LinkedFile(scopes[record["scope_id"]], record["file_id"], record["path"]))
+            for record in records
         ]
 
-    async def _resolved(
-        self, records: Sequence[dict[str, Any]]
-    ) -> list[tuple[LinkedFile, dict[str, Any], LinkedFile | None]]:
-        """Join the sides of each link, and find the file that each link means."""
-        sides: dict[tuple[int, int, int], list[dict[str, Any]]] = {}
-        for record in records:
-            place = record["scope_id"], record["source_file_id"], record["ordinal"]
-            sides.setdefault(place, []).append(record)
-        candidates = await self._candidates({record["target_key"] for record in records})
-        resolved = []
-        for (scope_id, file_id, _), link in sides.items():
-            source = LinkedFile(self._access.by_id[scope_id], file_id, link[0]["path"])
-            targets = [record["target_key"] for record in link]
-            target = self._resolve(targets, source.scope, candidates)
-            resolved.append((source, link[0], target))
-        return resolved
+    async def _resolved(self, written: Sequence[WrittenLink]) -> list[ResolvedLink]:
+        """Find the file that each link means."""
+        candidates = await self._candidates({key for link in written for key in link.target_keys})
 
-    async def _candidates(self, keys: set[str]) -> dict[str, list[tuple[LinkedFile, str, str]]]:
-        """Return the files that each key can mean, with their keys."""
+        @cache  # many files may bear a name that many links bear too, such as index.md
+        def meant(own: Scope, key: str) -> LinkedFile | None:
+            return self._resolve(own, key, candidates.get(key, ()))
+
+        return [
+            (link, next(filter(None, (meant(link.source.scope, key) for key in link.target_keys)), None))
+            for link in written
+        ]
+
+    async def _candidates(self, keys: set[str]) -> dict[str, list[NamedFile]]:
+        """Return the files that each key can mean."""
+        if not keys:
+            return {}
         path_keys = set(keys)
         for scope in self._access.scopes:
             mount = f"{links.key(scope.mount)}/"
             path_keys |= {key.removeprefix(mount) for key in keys if key.startswith(mount)}
-        if not keys:
-            return {}
         found = await rows(
             self._connection,
             "file_by_key",
@@ -156,7 +189,7 @@ class LinkGraph:
             path_keys=sorted(path_keys),
             name_keys=sorted(keys),
         )
-        by_key: dict[str, list[tuple[LinkedFile, str, str]]] = {}
+        by_key: dict[str, list[NamedFile]] = {}
         for record in found:
             scope = self._access.by_id[record["scope_id"]]
             file = LinkedFile(scope, record["file_id"], record["path"])
@@ -165,28 +198,31 @@ class LinkGraph:
                 by_key.setdefault(key, []).append((file, path_key, name_key))
         return by_key
 
-    def _resolve(
-        self,
-        targets: Sequence[str],
-        own: Scope,
-        candidates: dict[str, list[tuple[LinkedFile, str, str]]],
-    ) -> LinkedFile | None:
+    def _resolve(self, own: Scope, key: str, named: Sequence[NamedFile]) -> LinkedFile | None:
         order = {scope.scope_id: place for place, scope in enumerate(self._access.scopes, start=1)}
         order[own.scope_id] = 0
         files = {
             links.Candidate(order[file.scope.scope_id], file.scope.mount, file.path, path_key, name_key): file
-            for target in targets
-            for file, path_key, name_key in candidates.get(target, ())
+            for file, path_key, name_key in named
         }
-        chosen = links.resolve(targets, list(files))
+        chosen = links.resolve([key], list(files))
         return files[chosen] if chosen is not None else None
 
 
-def _link(source: LinkedFile, link: dict[str, Any], target: LinkedFile | None, hop: int) -> Link:
-    return Link(
-        source=source.virtual_path,
-        target=target.virtual_path if target is not None else link["raw"],
-        heading=link["anchor"],
-        exists=target is not None,
-        hop=hop,
-    )
+async def _parsed(content: str, path: str) -> Sequence[links.ParsedLink]:
+    if len(content) <= OFF_LOOP_CHARS:
+        return links.parse(content, path)
+    return await asyncio.to_thread(_parse_alone, content, path)
+
+
+def _parse_alone(content: str, path: str) -> Sequence[links.ParsedLink]:
+    with ONE_AT_A_TIME:
+        return links.parse(content, path)
+
+
+def _written(record: dict[str, Any], source: LinkedFile) -> WrittenLink:
+    return WrittenLink(source, record["target_keys"], record["raw"], record["anchor"])
+
+
+def _hop(link: Link) -> int:
+    return link.hop

@@ -1,5 +1,7 @@
--- Every side of the links of which some side has one of these keys.
-select link.scope_id, link.source_file_id, link.ordinal, link.target_key, link.raw, link.anchor, head.path
+-- The links of which some side has one of these keys, in the order of the scopes and by the file in which they
+-- stand, each with all its sides.
+select link.scope_id, link.source_file_id as file_id, head.path, link.raw, link.anchor,
+       array_agg(link.target_key order by link.side) as target_keys
   from (select distinct scope_id, source_file_id, ordinal
           from link
          where scope_id = any (%(scope_ids)s::bigint[])
@@ -12,5 +14,6 @@ select link.scope_id, link.source_file_id, link.ordinal, link.target_key, link.r
     on head.scope_id = link.scope_id
    and head.file_id = link.source_file_id
    and head.rev_end is null
- order by link.scope_id, head.path, link.ordinal, link.side
+ group by link.scope_id, link.source_file_id, link.ordinal, link.raw, link.anchor, head.path
+ order by array_position(%(scope_ids)s::bigint[], link.scope_id), head.path, link.ordinal
  limit %(limit)s;
