@@ -1,6 +1,8 @@
 """The catalogue: what there is, in one bounded block of text. Made by code from a list of files. Pure."""
 
+import re
 from collections.abc import Sequence
+from datetime import UTC
 
 from memex.store.records import Listed
 
@@ -8,30 +10,43 @@ MAX_FILES = 10_000
 MIN_CHARS = 100
 MAX_TITLE_CHARS = 80
 MAX_TAGS = 5
+MAX_TAG_CHARS = 40
+
+# Control characters, line and paragraph separators, and what turns the direction of the text after it.
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def render(files: Sequence[Listed], *, max_chars: int) -> str:
-    """Return a line a file, by path: title, size, date, tags; at most `max_chars` characters, ending included.
+    """Return a line a file: path, title, size, day in UTC, tags; every line ends with a line break.
 
-    When they do not all fit, those changed last are kept and the last line counts the others.
+    When they do not all fit, those changed last are kept, in order, and the last line counts the others.
+
+    Args:
+        files: by path.
+        max_chars: of the whole, at least `MIN_CHARS`.
     """
-    lines = {file.path: f"- {_line(file)}\n" for file in files}
-    if sum(map(len, lines.values())) <= max_chars:
-        return "".join(lines.values())
+    lines = [f"- {_line(file)}\n" for file in files]
+    if sum(map(len, lines)) <= max_chars:
+        return "".join(lines)
     left = max_chars - len(_rest(len(files)))
     kept = set()
-    for file in sorted(files, key=lambda file: (-file.updated_at.timestamp(), file.path)):
-        if len(lines[file.path]) <= left:
-            kept.add(file.path)
-            left -= len(lines[file.path])
-    shown = "".join(line for path, line in lines.items() if path in kept)
-    return (shown + _rest(len(files) - len(kept)))[:max_chars]
+    for place in sorted(range(len(files)), key=lambda place: (-files[place].updated_at.timestamp(), place)):
+        left -= len(lines[place])
+        if left < 0:
+            break  # no older file goes in before a newer one
+        kept.add(place)
+    return "".join(lines[place] for place in sorted(kept)) + _rest(len(files) - len(kept))
 
 
 def _line(file: Listed) -> str:
-    title = " ".join(file.title.split())[:MAX_TITLE_CHARS]
-    tags = "".join(f" #{tag}" for tag in file.tags[:MAX_TAGS])
-    return f"{file.path} — {title} ({file.size_chars:,} chars, {file.updated_at:%Y-%m-%d}){tags}"
+    title = _clean(file.title, MAX_TITLE_CHARS)
+    tags = "".join(f" #{_clean(tag, MAX_TAG_CHARS)}" for tag in file.tags[:MAX_TAGS])
+    day = file.updated_at.astimezone(UTC).date()
+    return f"{file.path} — {title} ({file.size_chars:,} chars, {day}){tags}"
+
+
+def _clean(text: str, max_chars: int) -> str:
+    return " ".join(_UNPRINTABLE.sub(" ", text).split())[:max_chars]
 
 
 def _rest(count: int) -> str:
