@@ -18,6 +18,9 @@ Connection = AsyncConnection[DictRow]
 Rows = list[dict[str, Any]]
 Statement = tuple[str, dict[str, Any]]  # the name of a query and its parameters
 
+CONNECTION_WAIT_S = 10.0  # a request waits so long for a free connection
+RECONNECT_S = 5.0  # how long one attempt to come back goes on, at growing distances; then another begins
+
 BEGIN = b"begin"
 BEGIN_SNAPSHOT = b"begin isolation level repeatable read"
 
@@ -46,7 +49,8 @@ class Database:
             kwargs={"autocommit": True, "row_factory": dict_row, "application_name": "memex"},
             min_size=1,
             max_size=max_connections,
-            timeout=30,
+            timeout=CONNECTION_WAIT_S,
+            reconnect_timeout=RECONNECT_S,
             open=False,
         )
         try:
@@ -71,7 +75,7 @@ class Database:
         """A connection outside any transaction, acting as nobody: row-level security shows it no row.
 
         Raises:
-            StoreUnavailable: the database went away, or no connection became free in 30 s.
+            StoreUnavailable: the database went away, or no connection became free in 10 s.
         """
         try:
             async with self._pool.connection() as connection:

@@ -123,15 +123,19 @@ def parse_prefix(prefix: str) -> Prefix:
 def check_id(value: str, what: str) -> str:
     """Return `value`, the id of a user or actor, unchanged: 1 to 200 printable characters.
 
-    It is never normalised or folded; slashes, quotes, `%` and `..` are data like any other.
+    It is never normalised or folded; slashes, quotes, `%` and `..` are data like any other. Outer spaces are
+    refused, because a header loses them and would name another user.
 
     Raises:
-        ValidationFailed: it is empty, too long, or holds an unprintable character; names `what`.
+        ValidationFailed: it is empty, too long, holds an unprintable character, or begins or ends with a space;
+            names `what`.
     """
     if not 1 <= len(value) <= MAX_ID_CHARS:
         raise ValidationFailed(f"{what} must have 1 to {MAX_ID_CHARS} characters; this has {len(value)}.")
     if fault := _UNPRINTABLE.search(value):
         raise ValidationFailed(f"{what} must be printable; it holds {_code_point(fault[0])}.")
+    if value != value.strip():
+        raise ValidationFailed(f"{what} must not begin or end with a space.")
     return value
 
 

@@ -72,9 +72,15 @@ def embedded_server(server_folder: Path) -> Iterator[Server]:
 def stock_server(server_folder: Path) -> Iterator[Server]:
     """A server as distributions ship it, without pgvector: MEMEX_TEST_DATABASE_URL, or one from their binaries."""
     if url := os.environ.get("MEMEX_TEST_DATABASE_URL"):
-        server = _with_template("stock", url, url)
+        # The login that a service should have: no superuser, so that row-level security binds it.
+        login, password = f"memex_test_{uuid.uuid4().hex[:8]}", uuid.uuid4().hex
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"create role {login} login createrole password '{password}'")
+        server = _with_template("stock", url, make_conninfo(url, user=login, password=password))
         yield server
         server.drop(server.template)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"drop role {login}")
     elif STOCK_BINARIES:
         with embedded.start(server_folder / "stock", bin_dir=STOCK_BINARIES[0]) as lease:
             yield _with_template("stock", lease.admin_conninfo, lease.conninfo)

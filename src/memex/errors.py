@@ -90,6 +90,7 @@ class Forbidden(Refused):
     """The key is valid, and this is not for it."""
 
     code = "FORBIDDEN"
+    default_hint = "Use a key that may do this; an admin makes one with `memex keys create`."
 
 
 class ReadOnlyMount(Forbidden):
@@ -183,6 +184,7 @@ class ValidationFailed(Refused):
     """An argument that does not fit; the message says which and why."""
 
     code = "VALIDATION_ERROR"
+    default_hint = "Correct what the message names and send the request again."
 
 
 class PatchNotFound(ValidationFailed):
@@ -209,6 +211,7 @@ class LimitExceeded(ValidationFailed):
     """A limit on number or size was reached."""
 
     code = "LIMIT_EXCEEDED"
+    default_hint = "Ask for less at once, or delete what is no longer needed."
 
 
 class RateLimited(Refused):

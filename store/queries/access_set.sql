@@ -5,4 +5,5 @@ select set_config('role', %(database_role)s, true),
        set_config('memex.tenant', %(tenant_id)s::text, true),
        set_config('memex.readable', %(readable)s::bigint[]::text, true),
        set_config('memex.writable', %(writable)s::bigint[]::text, true),
+       set_config('timezone', 'UTC', true),
        set_config('plan_cache_mode', 'force_generic_plan', true);

@@ -21,6 +21,6 @@ with stood as (
 )
 select *, '' as content
   from stood
- where (rev, version) < (%(before)s::bigint, %(before_version)s::integer)
+ where (rev, version) < (%(before)s::bigint, %(before_version)s::bigint)
  order by rev desc, version desc
  limit %(limit)s;

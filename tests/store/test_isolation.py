@@ -348,8 +348,7 @@ IDS = [
         "alice",
         "Alice",
         "ALICE",
-        "alice ",
-        " alice",
+        "al ice",
         "alice.",
         "null",
         "NULL",
@@ -415,6 +414,8 @@ async def test_a_foreign_project_is_like_none(service: Service, world: Caller, c
         ("memory_read", {"path": "projects/{}/a.md"}),
         ("memory_read", {"path": "projects/{}/a.md", "version": 1}),
         ("memory_find", {"query": "secret", "project": "{}"}),
+        ("memory_find", {"query": "secret", "prefix": "projects/{}/"}),
+        ("memory_list", {"prefix": "projects/{}/"}),
         ("memory_write", {"path": "projects/{}/a.md", "content": "x"}),
         ("memory_write", {"path": "projects/{}/a.md", "content": "x", "overwrite": True}),
         ("memory_patch", {"path": "projects/{}/a.md", "operation": "append", "text": "x"}),
@@ -441,8 +442,6 @@ async def test_a_foreign_project_is_like_none(service: Service, world: Caller, c
     for slug in ("zeus", "nono"):
         with pytest.raises(ProjectNotFound):
             await caller_of("alice", project=slug)
-        assert (await service.execute(world, "memory_list", {"prefix": f"projects/{slug}/"}))["files"] == []
-        assert await found(service, world, "secret", prefix=f"projects/{slug}/") == {}
 
 
 async def test_a_closed_project_is_gone_and_keeps_its_files(
@@ -525,7 +524,7 @@ async def test_keys_open_what_they_were_made_for(service: Service, world: Caller
     for user in (None, "alice"):
         caller = await service.caller(principal, Context(user_id=user))
         assert caller.access.log_scope_id == world.access.log_scope_id
-    for user in ("bob", "Alice", "alice "):
+    for user in ("bob", "Alice", "alice."):
         with pytest.raises(Forbidden):
             await service.caller(principal, Context(user_id=user))
     with pytest.raises(ValidationFailed):

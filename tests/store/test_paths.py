@@ -297,7 +297,7 @@ def assert_invariants(path: VirtualPath) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["a", "x" * 200, "alice@example.com", "../%_'\"\\", "Ünï 文 🙂", "e\u0301", " "]
+    "value", ["a", "x" * 200, "alice@example.com", "../%_'\"\\", "Ünï 文 🙂", "e\u0301", "a b"]
 )
 def test_id_is_any_printable_text(value: str) -> None:
     """Ids are data: whatever is printable is an id, unchanged."""
@@ -305,7 +305,8 @@ def test_id_is_any_printable_text(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["", "x" * 201, "a\x00", "a\nb", "a\x7f", "\ud800", "a\u2028b", "a\u2029b", "\x9b"]
+    "value",
+    ["", "x" * 201, "a\x00", "a\nb", "a\x7f", "\ud800", "a\u2028b", "a\u2029b", "\x9b", " ", " a", "a\u3000"],
 )
 def test_unprintable_id_is_refused_by_name(value: str) -> None:
     """Whatever is empty, too long or unprintable is refused, and the message names the argument."""

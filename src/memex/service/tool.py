@@ -17,7 +17,7 @@ from memex.store.operations import Answer
 from memex.store.records import Change
 
 MAX_PROBLEMS = 5
-MAX_CURSOR_NUMBER = 2**31 - 1
+MAX_CURSOR_NUMBER = 2**62
 MAX_VERSION = 2**31 - 1
 MAX_NESTING = 16
 
