@@ -24,7 +24,7 @@ serve: $(STAMP)
 	$(BIN)/memex serve
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
