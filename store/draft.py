@@ -5,8 +5,6 @@ name, plays the edits over them and derives what the index needs. Then it takes 
 of their ids, and only if a file has moved on meanwhile is the plan made again, under the lock.
 """
 
-import asyncio
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,7 +12,7 @@ from typing import Any, Literal
 import psycopg
 
 from memex.errors import LimitExceeded, OperationNotFound, ValidationFailed, VersionConflict, VersionNotFound
-from memex.store import operations
+from memex.store import offload, operations
 from memex.store.access import Access
 from memex.store.analyzer import Analyzer
 from memex.store.database import Connection, Database, Rows, batch, row, rows
@@ -27,8 +25,6 @@ from memex.store.writing import Counters, write
 
 MAX_FILES_PER_SCOPE = 10_000
 MAX_EDITS = 1_000
-OFF_LOOP_CHARS = 64 * 1024  # longer files are analysed in a thread
-ONE_AT_A_TIME = threading.Lock()  # 1 MiB of hostile Markdown can take 0.8 GB while it is parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,16 +245,19 @@ class Draft:
         return Stored(heads, _stored_chunks(chunks))
 
     async def _plan(self, stored: Stored) -> Plan:
+        written = sum(len(edit.content) for edit in self._edits if isinstance(edit, Write))
+        read = sum(len(head["content"] or "") for head in stored.heads)
+        return await offload.run(written + read, self._plan_now, stored)
+
+    def _plan_now(self, stored: Stored) -> Plan:
         planned = _tree(stored.heads).play(self._edits).planned()
-        files = tuple([(one, await self._derive(one.file, stored.chunks)) for one in planned])
+        files = tuple((one, self._derive(one.file, stored.chunks)) for one in planned)
         return Plan(_fingerprint(stored.heads), files)
 
-    async def _derive(self, file: File, stored: dict[tuple[int, int], list[StoredChunk]]) -> FileIndex:
+    def _derive(self, file: File, stored: dict[tuple[int, int], list[StoredChunk]]) -> FileIndex:
         known = stored.get((file.scope.scope_id, file.head.file_id), []) if file.head else []
         if file.content is None:
             return without(file.path, known)
-        if len(file.content) > OFF_LOOP_CHARS:
-            return await asyncio.to_thread(_index_alone, file.path, file.content, known, self._analyzer)
         return index(file.path, file.content, known, self._analyzer)
 
     def _check_limits(self, plan: Plan, counters: dict[int, Counters]) -> None:
@@ -287,11 +286,6 @@ class Draft:
         if len(self._edits) >= MAX_EDITS:
             raise LimitExceeded(f"A draft holds at most {MAX_EDITS:,} edits.", limit=MAX_EDITS)
         self._edits.append(edit)
-
-
-def _index_alone(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Analyzer) -> FileIndex:
-    with ONE_AT_A_TIME:
-        return index(path, content, stored, analyzer)
 
 
 def _named(edit: Edit) -> list[Place]:

@@ -1,15 +1,13 @@
 """Links between files: forward links as they are stored, backlinks by their keys, resolved when asked."""
 
-import asyncio
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from memex.store import links
+from memex.store import links, offload
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, rows
-from memex.store.draft import OFF_LOOP_CHARS, ONE_AT_A_TIME
 from memex.store.index import MAX_KEY_CHARS, MAX_RAW_CHARS
 from memex.store.records import Link
 
@@ -81,7 +79,7 @@ class LinkGraph:
     async def links_in_text(self, scope: Scope, path: str, content: str) -> Sequence[Link]:
         """Return the links of a text that stood at a path, as `walk` would if it stood there now."""
         source = LinkedFile(scope, 0, path)
-        parsed = await _parsed(content, path)
+        parsed = await offload.run(len(content), links.parse, content, path)
         written = [
             WrittenLink(source, target_keys, link.raw[:MAX_RAW_CHARS], link.anchor)
             for link in parsed
@@ -207,17 +205,6 @@ class LinkGraph:
         }
         chosen = links.resolve([key], list(files))
         return files[chosen] if chosen is not None else None
-
-
-async def _parsed(content: str, path: str) -> Sequence[links.ParsedLink]:
-    if len(content) <= OFF_LOOP_CHARS:
-        return links.parse(content, path)
-    return await asyncio.to_thread(_parse_alone, content, path)
-
-
-def _parse_alone(content: str, path: str) -> Sequence[links.ParsedLink]:
-    with ONE_AT_A_TIME:
-        return links.parse(content, path)
 
 
 def _written(record: dict[str, Any], source: LinkedFile) -> WrittenLink:

@@ -40,7 +40,8 @@ def test_the_first_start_makes_keys_that_work(memex: Memex) -> None:
         code, out, err = serving.end()
 
     assert (code, out) == (0, "")
-    assert {json.loads(line)["event"] for line in err.splitlines()} == {"request"}
+    told = {json.loads(line)["event"] for line in err.splitlines()}
+    assert told - {"embedded_postgres_waiting"} == {"request"}, "a slow start may say that it waits"
     for secret in (serving.ready["agent_key"], serving.ready["admin_key"], "Oolong", "tea.md"):
         assert secret not in err
     await_stop(memex.data_dir)

@@ -19,6 +19,7 @@ from memex.service.tool import (
     storable,
     to_cursor,
 )
+from memex.store import offload
 from memex.store.draft import Draft
 from memex.store.edits import MAX_REASON_CHARS
 from memex.store.memory import Memory, check_span
@@ -176,7 +177,7 @@ async def read(memory: Memory, arguments: ReadArguments) -> Answer:
     revision = await memory.read(arguments.path, version=arguments.version)
     content, span = revision.content, (0, revision.size_chars)
     if arguments.heading is not None:
-        span = section_span(content, arguments.heading)
+        span = await offload.run(len(content), section_span, content, arguments.heading)
     elif arguments.span is not None:
         span = check_span(content, arguments.span)
     part = content[span[0] : span[1]]

@@ -16,6 +16,7 @@ from memex.service.tool import (
     from_cursor,
     to_cursor,
 )
+from memex.store import offload
 from memex.store.diff import unified
 from memex.store.draft import Draft
 from memex.store.memory import Memory
@@ -102,12 +103,13 @@ async def diff(memory: Memory, arguments: DiffArguments) -> Answer:
     else:
         new = await memory.read(arguments.path, version=arguments.to_version)
     old = await _older(memory, arguments, new)
-    old_name = old.reference if old else None
+    old_name, old_text = (old.reference, old.content) if old else (None, "")
+    compared = (old_text, new.content, old_name or "/dev/null", new.reference)
     result = DiffResult(
         path=new.virtual_path,
         from_version=old.version if old else 0,
         to_version=new.version,
-        diff=unified(old.content if old else "", new.content, old_name or "/dev/null", new.reference),
+        diff=await offload.run(len(old_text) + len(new.content), unified, *compared),
     ).body()
     logged = result | {"diff": {"$diff": [old_name, new.reference]}}
     return Answer(result, arguments.canonical(), logged)
