@@ -11,26 +11,25 @@ entry as (
     from removed
    cross join lateral unnest(removed.lexemes, removed.tfs) as term (lexeme, tf)
 ),
-located as (
-  -- An entry lies in the last segment that was opened at or before its chunk.
-  select entry.lexeme, segment.segment, array_agg(entry.entry) as entries, count(*)::integer as n
+located as materialized (
+  -- An entry lies in the last segment that was opened at or before its chunk. The scope's lock is held, so the
+  -- place (ctid) at which a row was found stays true.
+  select segment.place, array_agg(entry.entry) as entries, count(*)::integer as n
     from entry
    cross join lateral (
-          select posting.segment
+          select posting.ctid as place
             from posting
            where posting.scope_id = %(scope_id)s
              and posting.lexeme = entry.lexeme
              and posting.segment <= entry.chunk_id
            order by posting.segment desc
            limit 1) as segment
-   group by entry.lexeme, segment.segment
+   group by segment.place
 ),
 emptied as (
   delete from posting
    using located
-   where posting.scope_id = %(scope_id)s
-     and posting.lexeme = located.lexeme
-     and posting.segment = located.segment
+   where posting.ctid = located.place
      and posting.n = located.n
 ),
 thinned as (
@@ -38,9 +37,7 @@ thinned as (
      set entries = array(select kept from unnest(posting.entries) as kept where kept <> all (located.entries)),
          n = posting.n - located.n
     from located
-   where posting.scope_id = %(scope_id)s
-     and posting.lexeme = located.lexeme
-     and posting.segment = located.segment
+   where posting.ctid = located.place
      and posting.n > located.n
 )
 select chunk_id from removed;

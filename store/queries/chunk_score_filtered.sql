@@ -5,21 +5,30 @@ with scored as (
          sum((query.weight * (entry & 65535)
               / ((entry & 65535) + %(c2)s::float8 + %(c3)s::float8 * ((entry >> 16) & 65535)))::integer) as score
     from unnest(%(lexemes)s::text[], %(weights)s::float8[]) as query (lexeme, weight)
-    join posting
-      on posting.scope_id = %(scope_id)s
-     and posting.lexeme = query.lexeme
+   cross join lateral (
+         select posting.entries
+           from posting
+          where posting.scope_id = %(scope_id)s
+            and posting.lexeme = query.lexeme
+         offset 0) as posting
    cross join lateral unnest(posting.entries) as entry
    group by 1
 )
 select scored.chunk_id, scored.score, chunk.file_id, chunk.start_char, chunk.end_char, head.path
   from scored
-  join chunk
-    on chunk.scope_id = %(scope_id)s
-   and chunk.chunk_id = scored.chunk_id
-  join revision head
-    on head.scope_id = %(scope_id)s
-   and head.file_id = chunk.file_id
-   and head.rev_end is null
+ cross join lateral (
+        select *
+          from chunk
+         where chunk.scope_id = %(scope_id)s
+           and chunk.chunk_id = scored.chunk_id
+        offset 0) as chunk
+ cross join lateral (
+        select *
+          from revision
+         where revision.scope_id = %(scope_id)s
+           and revision.file_id = chunk.file_id
+           and revision.rev_end is null
+        offset 0) as head
  where scored.score > 0
    and head.path >= %(prefix)s
    and head.path < %(prefix)s || repeat(chr(1114111), 512)
