@@ -5,6 +5,7 @@ name, plays the edits over them and derives what the index needs. Then it takes 
 of their ids, and only if a file has moved on meanwhile is the plan made again, under the lock.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -25,6 +26,7 @@ from memex.store.writing import Counters, write
 
 MAX_FILES_PER_SCOPE = 10_000
 MAX_EDITS = 1_000
+MAX_CHUNKS_PER_FILE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class Draft:
                 f"Version {version} of {path} is its deletion.",
                 hint="Restore the version before it, or delete.",
             )
-        self._stage(Write(place, stored["content"], base_version, not base_version, "restore", reason))
+        self._stage(Write(place, stored["content"], base_version, base_version is None, "restore", reason))
 
     async def undo(self, references: Sequence[str], *, reason: str | None = None) -> None:
         """Stage the inverse of the revisions that one call wrote.
@@ -220,7 +222,8 @@ class Draft:
         if first is not None:
             return Commit(first, is_repeat=True)
         if plan.seen != _fingerprint(heads):
-            plan = await self._plan(await self._load(connection))
+            # Under the lock nothing waits for other calls' long texts.
+            plan = await asyncio.to_thread(self._plan_now, await self._load(connection))
         counters = {record["scope_id"]: Counters(**record) for record in locked}
         self._check_limits(plan, counters)
         made = answer(plan.changes)
@@ -258,7 +261,14 @@ class Draft:
         known = stored.get((file.scope.scope_id, file.head.file_id), []) if file.head else []
         if file.content is None:
             return without(file.path, known)
-        return index(file.path, file.content, known, self._analyzer)
+        derived = index(file.path, file.content, known, self._analyzer)
+        if len(derived.added) > MAX_CHUNKS_PER_FILE:
+            raise LimitExceeded(
+                f"{file.scope.virtual(file.path)} has more than {MAX_CHUNKS_PER_FILE:,} sections.",
+                hint="Split the text over several linked files.",
+                limit=MAX_CHUNKS_PER_FILE,
+            )
+        return derived
 
     def _check_limits(self, plan: Plan, counters: dict[int, Counters]) -> None:
         for scope_id, counter in counters.items():

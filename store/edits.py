@@ -353,7 +353,9 @@ def _change(file: File, versions: Mapping[File, int]) -> Change:
     content = file.content or ""
     counterpart = None
     if other is not None and versions[other]:
-        counterpart = f"{other.scope.virtual(other.path)}@{versions[other]}"
+        # A user's path is told to nobody else: what came to a project from user/ does not say whence.
+        if other.scope.mount != "user" or file.scope.mount == "user":
+            counterpart = f"{other.scope.virtual(other.path)}@{versions[other]}"
     elif head is not None and head.path != file.path:
         counterpart = f"{file.scope.virtual(head.path)}@{head.version}"
     return Change(

@@ -43,6 +43,8 @@ synchronous_commit = on
 shared_buffers = 128MB
 max_connections = 100
 jit = off
+log_min_error_statement = panic
+log_error_verbosity = terse
 max_parallel_workers_per_gather = 0
 huge_pages = off
 # In files, because systemd removes a user's POSIX shared memory at logout, under a running server.

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from memex.store import links, offload
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, rows
-from memex.store.index import MAX_KEY_CHARS, MAX_RAW_CHARS
+from memex.store.index import MAX_ANCHOR_CHARS, MAX_KEY_CHARS, MAX_RAW_CHARS
 from memex.store.records import Link
 
 MAX_LINKS = 1_000
@@ -81,7 +81,12 @@ class LinkGraph:
         source = LinkedFile(scope, 0, path)
         parsed = await offload.run(len(content), links.parse, content, path)
         written = [
-            WrittenLink(source, target_keys, link.raw[:MAX_RAW_CHARS], link.anchor)
+            WrittenLink(
+                source,
+                target_keys,
+                link.raw[:MAX_RAW_CHARS],
+                link.anchor and link.anchor[:MAX_ANCHOR_CHARS],
+            )
             for link in parsed
             if (target_keys := [target for target in link.targets if len(target) <= MAX_KEY_CHARS])
         ]

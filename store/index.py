@@ -15,6 +15,7 @@ from memex.store.chunks import CHUNKER_VERSION, Chunk
 ENGINE = f"{Analyzer().engine} chunker-{CHUNKER_VERSION} ranker-{RANKER_VERSION}"
 MAX_KEY_CHARS = 512  # a longer target can be no path
 MAX_RAW_CHARS = 1_000
+MAX_ANCHOR_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,4 +139,10 @@ def _link_rows(parsed: Iterable[links.ParsedLink]) -> Iterable[LinkRow]:
     for ordinal, link in enumerate(parsed):
         for side, target in enumerate(link.targets):
             if len(target) <= MAX_KEY_CHARS:
-                yield LinkRow(ordinal, side, target, link.raw[:MAX_RAW_CHARS], link.anchor)
+                yield LinkRow(
+                    ordinal,
+                    side,
+                    target,
+                    link.raw[:MAX_RAW_CHARS],
+                    link.anchor and link.anchor[:MAX_ANCHOR_CHARS],
+                )

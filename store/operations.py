@@ -120,7 +120,7 @@ async def add(
 def committed(access: Access, tool_call_id: str) -> Statement:
     """Return the statement that finds the call which spent this tool call id."""
     return "operation_committed", {
-        "scope_id": access.log_scope_id,
+        "scope_ids": access.logs,
         "user_id": access.user_id or "",
         "tool_call_id": tool_call_id,
     }

@@ -241,9 +241,13 @@ begin
     execute format('create policy inserts on %I for insert with check (%s or %s)', name, writes, is_owner);
   end loop;
   -- Revisions stay and the log only grows: but for the owner's retention and erasure nothing takes them away.
-  foreach name in array array['scope', 'revision', 'link', 'chunk', 'posting', 'scope_stat'] loop
+  foreach name in array array['scope', 'link', 'chunk', 'posting', 'scope_stat'] loop
     execute format('create policy updates on %I for update using (%s or %s)', name, writes, is_owner);
   end loop;
+  -- An open revision can be closed, once; nothing else of history can be changed.
+  execute format(
+    'create policy updates on revision for update using (%s and rev_end is null or %s) '
+    'with check (%s and rev_end is not null or %s)', writes, is_owner, writes, is_owner);
   foreach name in array array['link', 'chunk', 'posting'] loop
     execute format('create policy deletes on %I for delete using (%s or %s)', name, writes, is_owner);
   end loop;

@@ -17,7 +17,10 @@ from memex.store.snippet import snippet
 MAX_QUERY_CHARS = 10_000
 MAX_HITS = 100
 MORE_SPANS = 3  # of one file, beside its best
-OVERSAMPLING = 3  # chunks fetched for each file wanted; more are fetched when they fall into too few files
+OVERSAMPLING = (
+    3  # chunks fetched for each file wanted; more are fetched once when they fall into too few files
+)
+DEEPEST = 2_000  # chunks that this second look takes at least; what ranks below them is not found
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +136,8 @@ async def _best_files(
         name = "chunk_score_filtered"
         parameters["prefix"] = prefix.relative if prefix else ""
         parameters["tags"] = sorted(map(tag_key, tags))
-    fetched = limit * OVERSAMPLING
-    while True:
+    groups: list[list[Candidate]] = []
+    for fetched in (limit * OVERSAMPLING, max(limit * OVERSAMPLING * 16, DEEPEST)):
         parameters["limit"] = fetched
         statements = [(name, parameters | {"scope_id": scope.scope_id}) for scope in scopes]
         found = await batch(connection, *statements)
@@ -158,13 +161,13 @@ async def _best_files(
         cut = max(
             (min(r["score"] for r in records) for records in found if len(records) >= fetched), default=0
         )
-        groups: dict[str, list[Candidate]] = {}
+        by_path: dict[str, list[Candidate]] = {}
         for candidate in candidates:
-            groups.setdefault(candidate.path, []).append(candidate)
-        complete = [group for group in groups.values() if group[0].score >= cut]
-        if len(complete) >= limit or cut == 0:
-            return complete[:limit]
-        fetched *= 4
+            by_path.setdefault(candidate.path, []).append(candidate)
+        groups = [group for group in by_path.values() if group[0].score >= cut]
+        if len(groups) >= limit or cut == 0:
+            break
+    return groups[:limit]
 
 
 async def _hits(

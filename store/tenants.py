@@ -11,6 +11,8 @@ from memex.store.identity import key_digest, new_secret
 from memex.store.paths import check_id, check_slug
 from memex.store.sql import sql
 
+DEFAULT_TENANT = "default"
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -59,6 +61,25 @@ async def ensure_tenant(database: Database, name: str) -> int:
             connection, "tenant_find", name=name
         )
     assert found is not None  # noqa: S101  # it was there or was made
+    tenant_id: int = found["tenant_id"]
+    return tenant_id
+
+
+async def find_tenant(database: Database, name: str) -> int:
+    """Return the id of a tenant; the tenant `default` is made if need be.
+
+    Raises:
+        ValidationFailed: there is no tenant of this name.
+    """
+    if name == DEFAULT_TENANT:
+        return await ensure_tenant(database, name)
+    check_id(name, "tenant")
+    async with database.maintenance() as connection:
+        found = await row(connection, "tenant_find", name=name)
+    if found is None:
+        raise ValidationFailed(
+            f"There is no tenant {name!r}.", hint="`memex keys create --tenant` makes one with its first key."
+        )
     tenant_id: int = found["tenant_id"]
     return tenant_id
 

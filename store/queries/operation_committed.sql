@@ -1,8 +1,10 @@
 -- The call that spent this tool call id. No row while none has.
 select operation_id, kind, status, request_sha256, response, lease_until
   from operation
- where scope_id = %(scope_id)s
+ where scope_id = any (%(scope_ids)s::bigint[])
    and user_id = %(user_id)s
    and tool_call_id = %(tool_call_id)s
    and parent_id is null
-   and status in ('running', 'committed');
+   and status in ('running', 'committed')
+ order by operation_id
+ limit 1;

@@ -173,6 +173,9 @@ def test_users_and_tenants_are_apart(memex: Memex) -> None:
     memex.plain("write", "user/mine.md", "--content", "x", "--user", "carol")
 
     assert [file["path"] for file in memex.json("list", "--user", "carol")["files"]] == ["user/mine.md"]
+    unknown = memex.run("list", "--tenant", "acme")
+    assert (unknown.code, "There is no tenant 'acme'" in unknown.err) == (1, True)
+    memex.json("keys", "create", "--role", "agent", "--tenant", "acme")
     assert memex.plain("list", "--user", "carol", "--tenant", "acme") == "No files.\n"
 
 

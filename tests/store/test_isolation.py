@@ -181,7 +181,7 @@ async def test_writes_without_a_filter_touch_the_callers_rows(service: Service, 
     """Rows of other scopes, of shared/ too, are neither changed nor removed nor added nor taken over."""
     mine = world.access.log_scope_id
     changes = {
-        "revision": "rev_end = rev_end",
+        "revision": "rev_end = rev + 1",
         "scope": "rev = rev",
         "scope_stat": "n = n",
         "chunk": "start_char = start_char",
@@ -191,13 +191,18 @@ async def test_writes_without_a_filter_touch_the_callers_rows(service: Service, 
     assert len(foreign) >= 8
     async with service.database.transaction(world.access) as connection:
         for table, change in changes.items():
-            touched = await attempt(connection, f"update {table} set {change}")
-            own = await attempt(
-                connection,
-                f"update {table} set {change} where scope_id = any (%s)",
-                world.access.writable_ids,
-            )
+            async with connection.transaction(force_rollback=True):
+                touched = await attempt(connection, f"update {table} set {change}")
+            async with connection.transaction(force_rollback=True):
+                own = await attempt(
+                    connection,
+                    f"update {table} set {change} where scope_id = any (%s)",
+                    world.access.writable_ids,
+                )
             assert touched == own > 0, table
+        for rewritten in ("null", "rev_end + 1"):  # a closed revision stays as it is
+            closed = f"update revision set rev_end = {rewritten} where rev_end is not null"
+            assert await attempt(connection, closed) == 0
         for table in ("link", "chunk", "posting"):
             async with connection.transaction(force_rollback=True):
                 everything = await attempt(connection, f"delete from {table}")

@@ -540,7 +540,7 @@ INDEXES = {
     "file_read": "revision_head",
     "file_list": "revision_head",
     "head_load": "revision_head",
-    "operation_committed": "operation_once",
+    "operation_committed": "operation_call",
 }
 
 

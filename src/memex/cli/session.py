@@ -37,7 +37,7 @@ class Session:
         from memex.store import tenants
         from memex.store.identity import Context, Principal
 
-        tenant_id = await tenants.ensure_tenant(self.service.database, self.tenant)
+        tenant_id = await tenants.find_tenant(self.service.database, self.tenant)
         context = Context(user_id=self.user, actor=ACTOR, project=self.project, channel="user")
         return await self.service.caller(Principal(tenant_id, "admin"), context)
 

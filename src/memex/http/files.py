@@ -17,6 +17,7 @@ from memex.service.files import (
 )
 from memex.service.revisions import DiffResult, HistoryResult
 from memex.service.service import Caller
+from memex.store.catalogue import MIN_CHARS
 
 router = APIRouter(prefix="/v1", tags=["files"])
 
@@ -266,7 +267,7 @@ class Catalogue(BaseModel):
 
 @router.get("/catalogue", summary="Show what there is")
 async def catalogue(
-    service: TheService, caller: Agent, max_chars: Annotated[int, Query(ge=100, le=200_000)] = 8_000
+    service: TheService, caller: Agent, max_chars: Annotated[int, Query(ge=MIN_CHARS, le=200_000)] = 8_000
 ) -> Catalogue:
     """Return the files with titles, sizes, dates and tags, at most `max_chars` characters."""
     return Catalogue(catalogue=await service.catalogue(caller, max_chars=max_chars))

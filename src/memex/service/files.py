@@ -22,11 +22,14 @@ from memex.service.tool import (
 from memex.store import offload
 from memex.store.draft import Draft
 from memex.store.edits import MAX_REASON_CHARS
+from memex.store.markdown import MAX_TAG_CHARS
 from memex.store.memory import Memory, check_span
 from memex.store.operations import Answer
 from memex.store.patch import section_span
 from memex.store.records import Change, Hit, Link, Span
 from memex.store.search import MAX_HITS
+
+MAX_HEADING_CHARS = 1_000
 
 Path = Annotated[str, Field(description="Virtual path, such as user/profile.md or projects/apollo/plan.md.")]
 Reason = Annotated[
@@ -56,7 +59,7 @@ class FindArguments(Arguments):
     )
     prefix: Annotated[str | None, Field(description="Only paths that begin so, such as user/notes/.")] = None
     tags: Annotated[
-        list[StorableText],
+        list[Annotated[StorableText, Field(max_length=MAX_TAG_CHARS)]],
         Field(default_factory=list, max_length=20, description="Only files that bear all of these tags."),
     ]
 
@@ -139,7 +142,9 @@ class ReadArguments(Arguments):
     """Read a memory file: all of it, the section under a heading, or a span of characters."""
 
     path: Path
-    heading: Annotated[str | None, Field(description="Only the section under this heading.")] = None
+    heading: Annotated[
+        str | None, Field(max_length=MAX_HEADING_CHARS, description="Only the section under this heading.")
+    ] = None
     span: Annotated[
         list[int] | None, Field(min_length=2, max_length=2, description="Only the characters [start, end).")
     ] = None
@@ -320,7 +325,7 @@ class WriteResult(Result):
 
 async def stage_write(draft: Draft, arguments: WriteArguments) -> None:
     """Stage memory_write."""
-    if arguments.overwrite and arguments.base_version:
+    if arguments.overwrite and arguments.base_version is not None:
         raise ValidationFailed("memory_write takes base_version or overwrite, not both.")
     draft.write(
         arguments.path,

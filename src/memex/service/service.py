@@ -40,7 +40,6 @@ AnyTool = ReadTool[Any] | WriteTool[Any]
 
 TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*files.TOOLS, *revisions.TOOLS)}
 
-MAX_ATTEMPTS = 100
 ROLE_HINTS: dict[Role, str] = {
     "agent": "Use the routes below /v1/admin/ with this key, or an agent's key here.",
     "admin": "Use an admin's key: `memex keys create --role admin` makes one.",
@@ -225,7 +224,7 @@ class Service:
         async with self.database.transaction(caller.access, snapshot=True) as connection:
             memory = Memory(connection, caller.access, self._analyzer)
             answer = await tool.answer(memory, parsed)
-            state = await memory.state()
+            state = await memory.state(caller.access.scopes)
             await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)
         return answer.result | {"tool_call_id": call.tool_call_id}
 

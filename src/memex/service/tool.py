@@ -17,6 +17,7 @@ from memex.store.operations import Answer
 from memex.store.records import Change
 
 MAX_PROBLEMS = 5
+MAX_CURSOR_CHARS = 4_000
 MAX_CURSOR_NUMBER = 2**62
 MAX_VERSION = 2**31 - 1
 MAX_NESTING = 16
@@ -140,6 +141,8 @@ def from_cursor(cursor: str, *kinds: type) -> list[Any]:
         ValidationFailed: it is none of ours.
     """
     try:
+        if len(cursor) > MAX_CURSOR_CHARS:
+            raise ValueError("too long")
         position: Any = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (binascii.Error, ValueError, RecursionError):
         position = None
