@@ -32,10 +32,10 @@ INCONSISTENCIES = {
     "postings that are not the chunks'": """
         (select c.scope_id, t.lexeme, (c.chunk_id::bigint << 32) | (c.length::bigint << 16) | t.tf
            from chunk c, unnest(c.lexemes, c.tfs) as t (lexeme, tf)
-         except select scope_id, lexeme, unnest(entries) from posting)
+         except all select scope_id, lexeme, unnest(entries) from posting)
         union all
         (select scope_id, lexeme, unnest(entries) from posting
-         except select c.scope_id, t.lexeme, (c.chunk_id::bigint << 32) | (c.length::bigint << 16) | t.tf
+         except all select c.scope_id, t.lexeme, (c.chunk_id::bigint << 32) | (c.length::bigint << 16) | t.tf
            from chunk c, unnest(c.lexemes, c.tfs) as t (lexeme, tf))""",
     "totals that are not the chunks'": """
         select s.scope_id
