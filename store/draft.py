@@ -262,7 +262,7 @@ class Draft:
         if file.content is None:
             return without(file.path, known)
         derived = index(file.path, file.content, known, self._analyzer)
-        if len(derived.added) > MAX_CHUNKS_PER_FILE:
+        if len(known) - len(derived.removed) + len(derived.added) > MAX_CHUNKS_PER_FILE:
             raise LimitExceeded(
                 f"{file.scope.virtual(file.path)} has more than {MAX_CHUNKS_PER_FILE:,} sections.",
                 hint="Split the text over several linked files.",

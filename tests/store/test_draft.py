@@ -841,3 +841,27 @@ async def _pages(
 
 def _texts(revisions: Any) -> dict[str, str]:
     return {revision.virtual_path: revision.content for revision in revisions}
+
+
+async def test_a_file_of_too_many_sections_is_refused(service: Service, alice: Caller) -> None:
+    """The limit holds for a file written at once and for one that grows into it."""
+    many = "# a\n" * 10_000
+    await service.execute(alice, "memory_write", {"path": "user/most.md", "content": many})
+
+    with pytest.raises(LimitExceeded):
+        await service.execute(alice, "memory_write", {"path": "user/more.md", "content": many + "# b\n"})
+    append = {"path": "user/most.md", "operation": "append", "text": "# b"}
+    with pytest.raises(LimitExceeded):
+        await service.execute(alice, "memory_patch", append)
+
+
+async def test_base_version_0_never_replaces(service: Service, alice: Caller) -> None:
+    """Who says that nothing stands there is refused when something does, on a restore too."""
+    await service.execute(alice, "memory_write", {"path": "user/a.md", "content": "one"})
+    await service.execute(alice, "memory_write", {"path": "user/a.md", "content": "two", "base_version": 1})
+
+    with pytest.raises(FileExists):
+        await service.execute(alice, "memory_restore", {"path": "user/a.md", "version": 1, "base_version": 0})
+    both = {"path": "user/a.md", "content": "x", "base_version": 0, "overwrite": True}
+    with pytest.raises(ValidationFailed):
+        await service.execute(alice, "memory_write", both)
