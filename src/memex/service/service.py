@@ -127,8 +127,8 @@ class Service:
             MemexError: logged as a failed or denied attempt.
         """
         check_json(arguments)
-        call = _call(caller, tool, arguments, tool_call_id)
-        async with self._logged(caller, call):
+        call = new_call(caller, tool, arguments, tool_call_id)
+        async with self.logged(caller, call):
             if tool not in TOOLS:
                 raise UnknownTool(f"There is no tool {tool[:100]!r}.")
             return await self._run(caller, TOOLS[tool], call, arguments)
@@ -143,10 +143,10 @@ class Service:
             VersionConflict: a file was written again since and the inverse no longer fits.
         """
         check_tool_call_id(reverted)
-        call = _call(
+        call = new_call(
             caller, revisions.REVERT.name, {"tool_call_id": reverted, "reason": reason}, tool_call_id
         )
-        async with self._logged(caller, call):
+        async with self.logged(caller, call):
             async with self.database.transaction(caller.access) as connection:
                 writes = await log.writes_of(connection, caller.access, reverted)
             arguments = {"tool_call_id": reverted, "writes": writes, "reason": reason}
@@ -198,8 +198,8 @@ class Service:
             Forbidden: the caller is no admin.
             MemexError: what `work` raises; logged as a failed attempt.
         """
-        call = _call(caller, action, arguments, None)
-        async with self._logged(caller, call):
+        call = new_call(caller, action, arguments, None)
+        async with self.logged(caller, call):
             check_role(caller.principal, "admin")
             async with self.database.transaction(caller.access) as connection:
                 done = await work(connection, caller.access)
@@ -213,6 +213,10 @@ class Service:
                 await connection.execute("select 1")
         except TimeoutError:
             raise StoreUnavailable(f"The database did not answer within {READY_TIMEOUT_S} s.") from None
+
+    def draft(self, caller: Caller) -> Draft:
+        """Return an empty draft of a caller's."""
+        return Draft(self.database, caller.access, self._analyzer, max_files=self._max_files)
 
     async def _run(
         self, caller: Caller, tool: AnyTool, call: Call, arguments: dict[str, Any]
@@ -229,7 +233,7 @@ class Service:
         return answer.result | {"tool_call_id": call.tool_call_id}
 
     async def _write(self, caller: Caller, tool: WriteTool[Any], call: Call, parsed: Any) -> dict[str, Any]:
-        draft = Draft(self.database, caller.access, self._analyzer, max_files=self._max_files)
+        draft = self.draft(caller)
         await tool.stage(draft, parsed)
         commit = await draft.commit(call, lambda changes: tool.answer(parsed, changes))
         if commit.is_repeat:
@@ -253,13 +257,13 @@ class Service:
             caller = Caller(principal, access)
             arguments = {"user": context.user_id, "project": context.project}
             with suppress(type(refusal)):
-                async with self._logged(caller, _call(caller, action, arguments, tool_call_id)):
+                async with self.logged(caller, new_call(caller, action, arguments, tool_call_id)):
                     raise refusal
         except MemexError:
             self._log.warning("call_refused", key_id=principal.key_id, code=refusal.code)
 
     @asynccontextmanager
-    async def _logged(self, caller: Caller, call: Call) -> AsyncIterator[None]:
+    async def logged(self, caller: Caller, call: Call) -> AsyncIterator[None]:
         """Log the call as failed or denied, in a transaction of its own, when it raises."""
         try:
             yield
@@ -282,7 +286,8 @@ def check_role(principal: Principal, role: Role) -> None:
         )
 
 
-def _call(caller: Caller, tool: str, arguments: dict[str, Any], tool_call_id: str | None) -> Call:
+def new_call(caller: Caller, tool: str, arguments: dict[str, Any], tool_call_id: str | None) -> Call:
+    """Return a call made now; raises ValidationFailed for an id that is none."""
     return Call(
         tool_call_id=f"call_{secrets.token_hex(12)}"
         if tool_call_id is None
