@@ -67,6 +67,7 @@ class FileIndex:
     tag_keys: tuple[str, ...]
     path_key: str
     name_key: str
+    pinned: bool
     removed: tuple[StoredChunk, ...]
     shifted: tuple[tuple[int, int, int], ...]  # chunk_id, start, end
     added: tuple[NewChunk, ...]
@@ -105,6 +106,7 @@ def index(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Anal
         tag_keys=tuple(map(tag_key, description.tags)),
         path_key=path_key,
         name_key=name_key,
+        pinned=description.pinned,
         removed=tuple(known for same in unchanged.values() for known in same),
         shifted=tuple(shifted),
         added=tuple(added),
@@ -120,7 +122,7 @@ def tag_key(tag: str) -> str:
 def without(path: str, stored: Sequence[StoredChunk]) -> FileIndex:
     """Return the index of a deleted file: nothing, where `stored` was."""
     path_key, name_key = links.path_keys(path)
-    return FileIndex("", (), (), path_key, name_key, tuple(stored), (), (), ())
+    return FileIndex("", (), (), path_key, name_key, False, tuple(stored), (), (), ())
 
 
 def _analysed(chunk: Chunk, digest: bytes, analyzer: Analyzer) -> NewChunk:

@@ -38,6 +38,7 @@ _WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
 # Control characters, line separators, bidirectional overrides and lone surrogates.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _YAML_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_YAML_TRUE = frozenset({"true", "yes", "on"})
 _DATE = re.compile(r"(?<!\d)(\d{4})([-._])(\d{2})\2(\d{2})(?!\d)")
 
 FieldValue = str | tuple[str, ...]
@@ -79,12 +80,13 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a file says of itself: printable, bounded; `date` is `YYYY-MM-DD`."""
+    """What a file says of itself: printable, bounded; `date` is `YYYY-MM-DD`; a pinned file is always recalled."""
 
     title: str
     tags: tuple[str, ...]
     date: str | None
     aliases: tuple[str, ...]
+    pinned: bool = False
 
 
 def parse(text: str) -> Document:
@@ -149,6 +151,7 @@ def describe(path: str, source: str | Document) -> Description:
         tags=_distinct((tag.lstrip("#") for tag in tags), MAX_TAGS, MAX_TAG_CHARS),
         date=next(filter(None, (_date(value) for value in dates)), None),
         aliases=_distinct(aliases, MAX_ALIASES, MAX_TITLE_CHARS),
+        pinned=str(fields.get("pinned")).lower() in _YAML_TRUE,
     )
 
 

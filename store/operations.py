@@ -23,7 +23,29 @@ from memex.store.sql import sql
 WRITTEN_TEXT_CHARS = 1_000  # a longer text that no revision holds is logged as its digest
 MAX_LOGGED_ARGUMENTS = 50
 MAX_ATTEMPTS = 100
+MAX_INNER = 1_000
 NEWEST = 2**62  # above every operation id
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """An operation inside a call, as it is logged: texts that revisions hold are references.
+
+    Attributes:
+        kind: the tool, such as `memory_find`.
+        request: its arguments.
+        response: what came back; None when it failed.
+        state: the number of changes that it saw of each mount.
+        error_code: of an operation that failed.
+    """
+
+    kind: str
+    request: dict[str, Any]
+    response: dict[str, Any] | None
+    state: dict[str, int] | None
+    error_code: str | None
+    started_at: datetime
+    duration_ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +58,7 @@ class Call:
         arguments: validated, those at their default left out.
         principal: who asked: role, key, user, actor, project.
         now: the clock, read once for the whole call.
+        inner: the operations inside it, in their order, put here as they end.
     """
 
     tool_call_id: str
@@ -44,6 +67,7 @@ class Call:
     principal: dict[str, Any]
     now: datetime
     started_s: float = field(default_factory=time.perf_counter)
+    inner: list[Inner] = field(default_factory=list)
 
     @property
     def request_sha256(self) -> bytes:
@@ -56,12 +80,14 @@ class Answer:
     """What a call returns, and how the log keeps it.
 
     In `request` and `response` a text that a revision holds is `{"$text": "path@version:start-end"}` and a diff
-    `{"$diff": [old reference or null, new reference]}`; `expanded` puts the texts back.
+    `{"$diff": [old reference or null, new reference]}`; `expanded` puts the texts back. `config` is what the call
+    ran with beside its arguments, such as the planner.
     """
 
     result: dict[str, Any]
     request: dict[str, Any]
     response: dict[str, Any]
+    config: dict[str, Any] | None = None
 
 
 def digest(value: Any) -> bytes:
@@ -110,11 +136,26 @@ async def add(
         "result_sha256": None if answer is None else digest(answer.result),
         "state": None if state is None else _json(state),
         "engine": ENGINE,
+        "config": None if answer is None or answer.config is None else _json(answer.config),
         "now": call.now,
         "error_code": error_code,
         "duration_ms": (time.perf_counter() - call.started_s) * 1000,
     }
-    await connection.execute(sql("operation_add"), parameters)
+    await connection.execute(sql("operation_add"), parameters | _inner_columns(call.inner[:MAX_INNER]))
+
+
+def _inner_columns(inner: Sequence[Inner]) -> dict[str, Any]:
+    return {
+        "kinds": [one.kind for one in inner],
+        "statuses": ["failed" if one.error_code else "answered" for one in inner],
+        "requests": [_json(one.request) for one in inner],
+        "request_sha256s": [digest([one.kind, one.request]) for one in inner],
+        "responses": [None if one.response is None else _json(one.response) for one in inner],
+        "states": [None if one.state is None else _json(one.state) for one in inner],
+        "error_codes": [one.error_code for one in inner],
+        "starts": [one.started_at for one in inner],
+        "durations_ms": [one.duration_ms for one in inner],
+    }
 
 
 def committed(access: Access, tool_call_id: str) -> Statement:
@@ -229,7 +270,7 @@ async def list_calls(
 
 
 async def read_call(connection: Connection, access: Access, tool_call_id: str) -> list[Operation]:
-    """Return the newest attempts at one of the caller's calls, at most 100, newest first."""
+    """Return the newest attempts at one of the caller's calls, at most 100, newest first, with what is inside."""
     found = await rows(
         connection,
         "operation_read",
@@ -238,7 +279,11 @@ async def read_call(connection: Connection, access: Access, tool_call_id: str) -
         tool_call_id=tool_call_id,
         limit=MAX_ATTEMPTS,
     )
-    return [Operation(**record) for record in found]
+    parents = [record["operation_id"] for record in found]
+    inner: dict[int, list[Operation]] = {parent: [] for parent in parents}
+    for record in await rows(connection, "operation_inner", scope_ids=access.logs, parent_ids=parents):
+        inner[record.pop("parent_id")].append(Operation(**record))
+    return [Operation(**record, inner=tuple(inner[record["operation_id"]])) for record in found]
 
 
 def _summary(value: Any) -> Any:

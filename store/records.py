@@ -1,6 +1,6 @@
 """What the store hands back."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -118,7 +118,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A row of the log: one tool call, as it was asked and answered."""
+    """A row of the log: one tool call, or an operation inside one, as it was asked and answered."""
 
     operation_id: int
     tool_call_id: str
@@ -134,6 +134,6 @@ class Operation:
     error_code: str | None
     started_at: datetime
     duration_ms: float
-    parent_id: int | None = None
-    ordinal: int = 0
-    inner: tuple["Operation", ...] = field(default=())
+    config: dict[str, Any] | None = None
+    ordinal: int = 0  # of an operation inside a call, from 1
+    inner: tuple["Operation", ...] = ()

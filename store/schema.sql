@@ -81,6 +81,7 @@ create table revision (
   size_chars    integer not null,
   path_key      text collate "C" not null,
   name_key      text collate "C" not null,
+  pinned        boolean not null default false,         -- goes first into every context
   primary key (scope_id, path, version)
 );
 create unique index revision_file_rev on revision (scope_id, file_id, rev desc) include (rev_end, deleted);
@@ -89,6 +90,7 @@ create unique index revision_head on revision (scope_id, path) where rev_end is 
 create index revision_path_key on revision (scope_id, path_key) where rev_end is null and not deleted;
 create index revision_name_key on revision (scope_id, name_key) where rev_end is null and not deleted;
 create index revision_rev on revision (scope_id, rev);
+create index revision_pinned on revision (scope_id, path) where rev_end is null and not deleted and pinned;
 
 -- Forward links of the heads; by target_key the backlinks. A link whose target may be either side of a bar
 -- has a row for each side, in the order in which they are tried.

@@ -108,6 +108,7 @@ async def _write_revisions(
             "size_chars": [len(change.new_content) for change in changes],
             "path_keys": [one.path_key for one in derived],
             "name_keys": [one.name_key for one in derived],
+            "pinned": [one.pinned for one in derived],
         },
     )
 

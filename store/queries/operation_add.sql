@@ -1,15 +1,35 @@
--- Log one call as the next attempt under its tool call id.
-insert into operation
-  (scope_id, tenant_id, tool_call_id, user_id, attempt, kind, status, principal, request, request_sha256, response,
-   result_sha256, state, engine, now, error_code, started_at, duration_ms)
-select %(scope_id)s::bigint, %(tenant_id)s::bigint, %(tool_call_id)s::text, %(user_id)s::text,
-       (select count(*) + 1
-          from operation earlier
-         where earlier.scope_id = %(scope_id)s
-           and earlier.tool_call_id = %(tool_call_id)s
-           and earlier.user_id = %(user_id)s
-           and earlier.parent_id is null),
-       %(kind)s::text, %(status)s::text, %(principal)s::jsonb, %(request)s::jsonb, %(request_sha256)s::bytea,
-       %(response)s::jsonb, %(result_sha256)s::bytea, %(state)s::jsonb, %(engine)s::text, %(now)s::timestamptz,
-       %(error_code)s::text, %(now)s::timestamptz, %(duration_ms)s::double precision
-returning operation_id, attempt;
+-- Log one call as the next attempt under its tool call id, and the operations inside it in their order. Without
+-- those the arrays are empty.
+with call as (
+  insert into operation
+    (scope_id, tenant_id, tool_call_id, user_id, attempt, kind, status, principal, request, request_sha256, response,
+     result_sha256, state, engine, config, now, error_code, started_at, duration_ms)
+  select %(scope_id)s::bigint, %(tenant_id)s::bigint, %(tool_call_id)s::text, %(user_id)s::text,
+         (select count(*) + 1
+            from operation earlier
+           where earlier.scope_id = %(scope_id)s
+             and earlier.tool_call_id = %(tool_call_id)s
+             and earlier.user_id = %(user_id)s
+             and earlier.parent_id is null),
+         %(kind)s::text, %(status)s::text, %(principal)s::jsonb, %(request)s::jsonb, %(request_sha256)s::bytea,
+         %(response)s::jsonb, %(result_sha256)s::bytea, %(state)s::jsonb, %(engine)s::text, %(config)s::jsonb,
+         %(now)s::timestamptz, %(error_code)s::text, %(now)s::timestamptz, %(duration_ms)s::double precision
+  returning *
+)
+, inner_operation as (
+  insert into operation
+    (scope_id, tenant_id, tool_call_id, user_id, attempt, parent_id, ordinal, kind, status, principal, request,
+     request_sha256, response, state, engine, now, error_code, started_at, duration_ms)
+  select call.scope_id, call.tenant_id, call.tool_call_id, call.user_id, call.attempt, call.operation_id,
+         operation.ordinal, operation.kind, operation.status, '{}', operation.request, operation.request_sha256,
+         operation.response, operation.state, call.engine, call.now, operation.error_code, operation.started_at,
+         operation.duration_ms
+    from call,
+         unnest(%(kinds)s::text[], %(statuses)s::text[], %(requests)s::jsonb[], %(request_sha256s)s::bytea[],
+                %(responses)s::jsonb[], %(states)s::jsonb[], %(error_codes)s::text[], %(starts)s::timestamptz[],
+                %(durations_ms)s::double precision[])
+           with ordinality as operation (kind, status, request, request_sha256, response, state, error_code,
+                                         started_at, duration_ms, ordinal)
+)
+select operation_id, attempt
+  from call;

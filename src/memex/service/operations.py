@@ -7,8 +7,24 @@ from pydantic import BaseModel, ConfigDict
 from memex.store.records import Operation
 
 
+class InnerResult(BaseModel):
+    """An operation inside a tool call, with the state that it saw."""
+
+    model_config = ConfigDict(frozen=True)
+
+    ordinal: int
+    tool: str
+    status: str
+    request: dict[str, Any]
+    response: Any
+    state: dict[str, int] | None
+    error_code: str | None
+    started_at: str
+    duration_ms: float
+
+
 class OperationResult(BaseModel):
-    """One attempt at a tool call, as it was asked and answered.
+    """One attempt at a tool call, as it was asked and answered; `inner` is empty in a list.
 
     A text that a revision holds is `{"$text": "path@version:start-end"}`, a diff `{"$diff": [old, new]}`.
     """
@@ -28,6 +44,8 @@ class OperationResult(BaseModel):
     error_code: str | None
     started_at: str
     duration_ms: float
+    config: dict[str, Any] | None
+    inner: list[InnerResult]
 
 
 class OperationsResult(BaseModel):
@@ -54,4 +72,19 @@ def rendered(operation: Operation) -> OperationResult:
         error_code=operation.error_code,
         started_at=operation.started_at.isoformat(),
         duration_ms=round(operation.duration_ms, 3),
+        config=operation.config,
+        inner=[
+            InnerResult(
+                ordinal=inner.ordinal,
+                tool=inner.kind,
+                status=inner.status,
+                request=inner.request,
+                response=inner.response,
+                state=inner.state,
+                error_code=inner.error_code,
+                started_at=inner.started_at.isoformat(),
+                duration_ms=round(inner.duration_ms, 3),
+            )
+            for inner in operation.inner
+        ],
     )
