@@ -1,6 +1,6 @@
 """Who is asking and which scopes that opens: settled before any path is looked at."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -71,6 +71,10 @@ class Access:
         else:
             projects = [scope for scope in self.scopes if scope.is_project][:SEARCHED_PROJECTS]
         return (*(scope for scope in self.scopes if not scope.is_project), *projects)
+
+    def narrowed(self, project: str | None = None) -> "Access":
+        """Return the access to what `searched` covers and no more; raises as that."""
+        return replace(self, scopes=self.searched(project))
 
     @cached_property
     def logs(self) -> list[int]:

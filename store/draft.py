@@ -17,7 +17,21 @@ from memex.store import offload, operations
 from memex.store.access import Access
 from memex.store.analyzer import Analyzer
 from memex.store.database import Connection, Database, Rows, batch, row, rows
-from memex.store.edits import Delete, Edit, File, Head, Move, Patch, Place, Planned, Tree, Undo, Undone, Write
+from memex.store.edits import (
+    Delete,
+    Edit,
+    File,
+    Head,
+    Move,
+    Patch,
+    Place,
+    Planned,
+    Revise,
+    Tree,
+    Undo,
+    Undone,
+    Write,
+)
 from memex.store.index import FileIndex, StoredChunk, index, without
 from memex.store.operations import Answer, Call
 from memex.store.paths import parse
@@ -105,6 +119,17 @@ class Draft:
     ) -> None:
         """Stage a change of a part of a file; see `patch.apply` for its meaning."""
         self._stage(Patch(self._place(path), operation, text, heading, match, base_version, reason))
+
+    def revise(
+        self,
+        path: str,
+        revise: Callable[[str | None], str | None],
+        *,
+        chars: int = 0,
+        reason: str | None = None,
+    ) -> None:
+        """Stage what a pure function makes of a file's text, or of None where no file stands; see `Revise`."""
+        self._stage(Revise(self._place(path), revise, chars, reason))
 
     def move(self, path: str, to: str, *, base_version: int | None = None, reason: str | None = None) -> None:
         """Stage a file's move, within its mount with its history, into another as a new file."""
@@ -248,7 +273,7 @@ class Draft:
         return Stored(heads, _stored_chunks(chunks))
 
     async def _plan(self, stored: Stored) -> Plan:
-        written = sum(len(edit.content) for edit in self._edits if isinstance(edit, Write))
+        written = sum(_chars(edit) for edit in self._edits)
         read = sum(len(head["content"] or "") for head in stored.heads)
         return await offload.run(written + read, self._plan_now, stored)
 
@@ -296,6 +321,16 @@ class Draft:
         if len(self._edits) >= MAX_EDITS:
             raise LimitExceeded(f"A draft holds at most {MAX_EDITS:,} edits.", limit=MAX_EDITS)
         self._edits.append(edit)
+
+
+def _chars(edit: Edit) -> int:
+    match edit:
+        case Write():
+            return len(edit.content)
+        case Revise():
+            return edit.chars
+        case _:
+            return 0
 
 
 def _named(edit: Edit) -> list[Place]:

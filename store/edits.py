@@ -5,7 +5,7 @@ it. What it then holds becomes at most one revision a file.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -71,6 +71,20 @@ class Patch:
 
 
 @dataclass(frozen=True, slots=True)
+class Revise:
+    """Put what a pure function makes of the file: of whatever it is when the lock is held, None where none stands.
+
+    So two calls at once that revise one file both see what the other wrote. A file that the function leaves as
+    it is, or does not make, is not touched.
+    """
+
+    place: Place
+    revise: Callable[[str | None], str | None]
+    chars: int = 0  # that it puts in at most, by which long work is known beforehand
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Move:
     """Put a file at another path, in the same scope with its history."""
 
@@ -116,7 +130,7 @@ class Undo:
     reason: str | None = None
 
 
-Edit = Write | Patch | Move | Delete | Undo
+Edit = Write | Patch | Revise | Move | Delete | Undo
 
 
 @dataclass(slots=True, eq=False)
@@ -176,6 +190,8 @@ class Tree:
                     self._write(edit)
                 case Patch():
                     self._patch(edit)
+                case Revise():
+                    self._revise(edit)
                 case Move():
                     self._move(edit)
                 case Delete():
@@ -234,6 +250,16 @@ class Tree:
         check_content(patched.content, edit.place)
         file.content = patched.content
         self._touch(file, "patch", edit.reason, span=(patched.start, patched.end))
+
+    def _revise(self, edit: Revise) -> None:
+        file = self._find(edit.place)
+        content = edit.revise(file.content if file else None)
+        if content is None:
+            return
+        check_content(content, edit.place)
+        file = file or self._create(edit.place)
+        file.content = content
+        self._touch(file, "patch", edit.reason)
 
     def _move(self, edit: Move) -> None:
         file = self._existing(edit.place, edit.base_version)

@@ -9,10 +9,12 @@ from memex.store import links, offload
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, rows
 from memex.store.index import MAX_ANCHOR_CHARS, MAX_KEY_CHARS, MAX_RAW_CHARS
-from memex.store.records import Link
+from memex.store.paths import parse
+from memex.store.records import Link, NearLink
 
 MAX_LINKS = 1_000
 MAX_LOOKED_AT = links.MAX_LINKS  # in one hop; a file is always read whole
+MAX_NEAR = 60  # of one file, for a context
 
 Direction = Literal["out", "in", "both"]
 FileKey = tuple[int, int]  # scope_id, file_id
@@ -93,6 +95,31 @@ class LinkGraph:
         found: Found = {}
         await self._add(found, written, hop=1)
         return list(found.values())[:MAX_LINKS]
+
+    async def near(self, texts: Mapping[str, str]) -> list[NearLink]:
+        """Return the links of files that lead to files: those within the text given with each first, 60 a file.
+
+        Args:
+            texts: virtual paths of files that stand, each with a part of its text.
+        """
+        parsed = [parse(path) for path in texts]
+        scopes = [self._access.scope_of(path) for path in parsed]
+        records = await rows(
+            self._connection,
+            "link_near",
+            scope_ids=[scope.scope_id for scope in scopes],
+            paths=[path.relative for path in parsed],
+            texts=list(texts.values()),
+            limit=MAX_NEAR,
+        )
+        sources = [LinkedFile(scope, 0, path.relative) for scope, path in zip(scopes, parsed, strict=True)]
+        written = [_written(record, sources[record["place"] - 1]) for record in records]
+        resolved = await self._resolved(written)
+        return [
+            NearLink(link.source.virtual_path, target.virtual_path, link.anchor, record["is_near"])
+            for (link, target), record in zip(resolved, records, strict=True)
+            if target is not None
+        ]
 
     async def _follow(self, origin: LinkedFile, depth: int, *, is_forward: bool) -> Found:
         """Return the links up to `depth` hops ahead, or behind, the nearest first; each file is left once."""

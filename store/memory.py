@@ -1,6 +1,6 @@
 """What is read from memory: find, read, list, links, history, over the scopes of one caller."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -8,10 +8,11 @@ from memex.errors import FileNotFound, ValidationFailed, VersionNotFound
 from memex.store import search
 from memex.store.access import Access, Scope
 from memex.store.analyzer import Analyzer
+from memex.store.bm25 import Query
 from memex.store.database import Connection, row, rows
 from memex.store.graph import Direction, LinkGraph
 from memex.store.paths import Prefix, parse, parse_prefix
-from memex.store.records import Link, Listed, Revision
+from memex.store.records import Link, Listed, NearLink, Passages, Reference, Revision
 from memex.store.search import Found
 
 NEWEST = 2**62  # above every rev
@@ -39,6 +40,7 @@ class Memory:
         project: str | None = None,
         prefix: str | None = None,
         tags: Sequence[str] = (),
+        passages: int = 0,
     ) -> Found:
         """Return the files that answer a query best; see `search.search`."""
         within = parse_prefix(prefix) if prefix is not None else None
@@ -51,7 +53,42 @@ class Memory:
             project=project,
             prefix=within,
             tags=tags,
+            passages=passages,
         )
+
+    async def passages(self, query: Query, paths: Sequence[str]) -> list[Passages]:
+        """Return the first passages of files, scored by a query; see `search.passages`."""
+        return await search.passages(self._connection, self._access, query, paths)
+
+    async def pinned(self, *, limit: int) -> list[str]:
+        """Return the paths of the pinned files that stand, in the order of the scopes."""
+        found = await rows(
+            self._connection,
+            "file_pinned",
+            scope_ids=[scope.scope_id for scope in self._access.scopes],
+            limit=limit,
+        )
+        return [self._access.by_id[record["scope_id"]].virtual(record["path"]) for record in found]
+
+    async def spans(self, references: Sequence[Reference]) -> list[str]:
+        """Return the texts of spans, in their order.
+
+        Raises:
+            VersionNotFound: a path never had that version, or it is a deletion.
+            ValidationFailed: a span does not lie in its text.
+        """
+        parsed = [parse(reference.path) for reference in references]
+        records = await rows(
+            self._connection,
+            "revision_span",
+            scope_ids=[self._access.scope_of(path).scope_id for path in parsed],
+            paths=[path.relative for path in parsed],
+            versions=[reference.version for reference in references],
+            starts=[reference.span[0] for reference in references],
+            ends=[reference.span[1] for reference in references],
+        )
+        found = {record["place"]: record for record in records}
+        return [_text(reference, found.get(place)) for place, reference in enumerate(references, start=1)]
 
     async def read(self, path: str, *, version: int | None = None) -> Revision:
         """Return a file as it stands now, or one of its versions.
@@ -160,6 +197,10 @@ class Memory:
         graph = LinkGraph(self._connection, self._access)
         return await graph.walk(start.scope, start.file_id, start.path, direction=direction, depth=depth)
 
+    async def near_links(self, texts: Mapping[str, str]) -> list[NearLink]:
+        """Return the links of files that lead to files, those within a text given with each first."""
+        return await LinkGraph(self._connection, self._access).near(texts)
+
     async def links_of(self, revision: Revision) -> Sequence[Link]:
         """Return the links that stand in a revision, in its order, as they resolve now."""
         graph = LinkGraph(self._connection, self._access)
@@ -186,6 +227,18 @@ class Memory:
             moment = last["rev"] if last else 0
         found = await rows(self._connection, "revision_at", scope_id=scope.scope_id, rev=moment)
         return [_revision(record, scope) for record in found]
+
+
+def _text(reference: Reference, record: dict[str, Any] | None) -> str:
+    if record is None or record["deleted"]:
+        raise VersionNotFound(
+            f"{reference.path} has no text in version {reference.version}.", path=reference.path
+        )
+    start, end = reference.span
+    if not 0 <= start <= end <= record["size_chars"]:
+        raise ValidationFailed(f"{reference} does not lie in its {record['size_chars']:,} characters.")
+    text: str = record["text"]
+    return text
 
 
 def check_span(content: str, span: Sequence[int]) -> tuple[int, int]:

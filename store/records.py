@@ -68,6 +68,49 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk of a file, with what it scored; 0 when it holds no word of the query."""
+
+    span: Span
+    heading: tuple[str, ...]
+    score: int
+    text: str | None = None  # where it was read
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """Passages of the file that stands at a path; its text without front matter begins at `body_start`."""
+
+    path: str
+    version: int
+    size_chars: int
+    body_start: int
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A span of one version of a path."""
+
+    path: str
+    version: int
+    span: Span
+
+    def __str__(self) -> str:
+        return f"{self.path}@{self.version}:{self.span[0]}-{self.span[1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class NearLink:
+    """A link to a file that stands; `is_near` when it stands in the text that was asked about."""
+
+    source: str
+    target: str
+    heading: str | None
+    is_near: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A file that a search found, with the best of its spans first."""
 
@@ -81,6 +124,7 @@ class Hit:
     reason: str
     match: Match
     more_spans: tuple[Span, ...] = ()
+    file: Passages | None = None  # the best passages with their texts, where they were asked for
 
 
 @dataclass(frozen=True, slots=True)

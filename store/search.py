@@ -2,20 +2,22 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from memex.errors import ValidationFailed
 from memex.store.access import Access, Scope
 from memex.store.analyzer import Analyzer
-from memex.store.bm25 import Query, term_score, weigh
+from memex.store.bm25 import Query, score, term_score, weigh
 from memex.store.database import Connection, batch
 from memex.store.index import tag_key
-from memex.store.paths import Prefix
-from memex.store.records import Hit, Match, Span
+from memex.store.paths import Prefix, parse
+from memex.store.records import Hit, Match, Passage, Passages, Span
 from memex.store.snippet import snippet
 
 MAX_QUERY_CHARS = 10_000
 MAX_HITS = 100
+MAX_PASSAGES = 40  # of a file that is looked at because another leads to it
 MORE_SPANS = 3  # of one file, beside its best
 OVERSAMPLING = (
     3  # chunks fetched for each file wanted; more are fetched once when they fall into too few files
@@ -42,10 +44,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The hits of a search, best first, and the state of the scopes that it saw."""
+    """The hits of a search, best first, with the query as it was weighed: other passages score by it too."""
 
     hits: tuple[Hit, ...]
-    state: dict[str, int]
+    query: Query
 
 
 async def search(
@@ -58,6 +60,7 @@ async def search(
     project: str | None = None,
     prefix: Prefix | None = None,
     tags: Sequence[str] = (),
+    passages: int = 0,
 ) -> Found:
     """Return the files whose best chunk scores highest for `text`, at most `limit`.
 
@@ -70,6 +73,7 @@ async def search(
         project: searched beside user/ and shared/ instead of all of the user's projects.
         prefix: only files below it; the statistics stay those of the scopes.
         tags: only files that bear all of them, without case.
+        passages: of each file that come with their texts, at most.
 
     Raises:
         ValidationFailed: an empty or too long query, or a prefix in a project that is not searched.
@@ -96,7 +100,6 @@ async def search(
             for scope in scopes
         ),
     )
-    state = {access.by_id[record["scope_id"]].mount: record["rev"] for record in totals}
     frequency: dict[str, int] = {}
     for record in (record for found in counted for record in found):
         frequency[record["lexeme"]] = frequency.get(record["lexeme"], 0) + record["df"]
@@ -110,9 +113,54 @@ async def search(
         scope for scope, found in zip(scopes, counted, strict=True) if found and is_within(scope, prefix)
     ]
     if not query.lexemes or not holding:
-        return Found((), state)
+        return Found((), query)
     files = await _best_files(connection, holding, query, limit=limit, prefix=prefix, tags=tags)
-    return Found(tuple(await _hits(connection, analyzer, query, words, files)), state)
+    return Found(tuple(await _hits(connection, analyzer, query, words, files, passages)), query)
+
+
+async def passages(
+    connection: Connection, access: Access, query: Query, paths: Sequence[str]
+) -> list[Passages]:
+    """Return the first `MAX_PASSAGES` passages of each file that stands, scored by a query, in their order.
+
+    Their texts are left out: most of them will not be wanted.
+    """
+    by_scope: dict[Scope, list[str]] = {}
+    for path in dict.fromkeys(paths):
+        parsed = parse(path)
+        by_scope.setdefault(access.scope_of(parsed), []).append(parsed.relative)
+    common = {"lexemes": list(query.lexemes), "limit": MAX_PASSAGES}
+    read = await batch(
+        connection,
+        *(
+            ("chunk_of_file", common | {"scope_id": scope.scope_id, "paths": mine})
+            for scope, mine in by_scope.items()
+        ),
+    )
+    found = []
+    for scope, records in zip(by_scope, read, strict=True):
+        for _, group in groupby(records, key=lambda record: record["path"]):
+            chunks = list(group)
+            found.append(
+                Passages(
+                    path=scope.virtual(chunks[0]["path"]),
+                    version=chunks[0]["version"],
+                    size_chars=chunks[0]["size_chars"],
+                    body_start=chunks[0]["start_char"],
+                    passages=tuple(_passage(query, record) for record in chunks),
+                )
+            )
+    return found
+
+
+def _passage(query: Query, record: dict[str, Any]) -> Passage:
+    tfs = {lexeme: tf for lexeme, tf in zip(query.lexemes, record["tfs"], strict=True) if tf}
+    return Passage(
+        span=(record["start_char"], record["end_char"]),
+        heading=tuple(record["heading_path"]),
+        score=score(query, tfs, record["length"]),
+        text=record.get("text"),
+    )
 
 
 async def _best_files(
@@ -176,10 +224,12 @@ async def _hits(
     query: Query,
     words: dict[str, str],
     files: Sequence[Sequence[Candidate]],
+    passages: int,
 ) -> Iterable[Hit]:
     by_scope: dict[int, list[int]] = {}
-    for best, *_ in files:
-        by_scope.setdefault(best.scope.scope_id, []).append(best.chunk_id)
+    for chunks in files:
+        ids = by_scope.setdefault(chunks[0].scope.scope_id, [])
+        ids += [chunk.chunk_id for chunk in chunks[: max(passages, 1)]]
     read = await batch(
         connection,
         *(
@@ -214,9 +264,23 @@ async def _hits(
                 reason=_reason(ordered, words, len(query.lexemes)),
                 match=Match(mode="bm25", bm25_rank=rank, terms=ordered, score=best.score),
                 more_spans=tuple(other.span for other in others[:MORE_SPANS]),
+                file=_file(query, details, [best, *others][:passages]) if passages else None,
             )
         )
     return hits
+
+
+def _file(
+    query: Query, details: dict[tuple[int, int], dict[str, Any]], chunks: Sequence[Candidate]
+) -> Passages:
+    read = [details[chunk.scope.scope_id, chunk.chunk_id] for chunk in chunks]
+    return Passages(
+        path=chunks[0].path,
+        version=read[0]["version"],
+        size_chars=read[0]["size_chars"],
+        body_start=read[0]["body_start"],
+        passages=tuple(_passage(query, record) for record in read),
+    )
 
 
 def _reason(terms: dict[str, int], words: dict[str, str], wanted: int) -> str:

@@ -1,5 +1,12 @@
 -- What a hit shows of each chunk: its text, its file's head, and how often each lexeme of the query stands in it.
-select chunk.chunk_id, chunk.heading_path, chunk.length, head.version, head.title,
+select chunk.chunk_id, chunk.heading_path, chunk.length, chunk.start_char, chunk.end_char, head.version, head.title,
+       head.size_chars,
+       (select first.start_char
+          from chunk first
+         where first.scope_id = %(scope_id)s
+           and first.file_id = chunk.file_id
+         order by first.start_char
+         limit 1) as body_start,
        substring(head.content from chunk.start_char + 1 for chunk.end_char - chunk.start_char) as text,
        array(select coalesce(chunk.tfs[array_position(chunk.lexemes, lexeme)], 0)
                from unnest(%(lexemes)s::text[]) as lexeme) as tfs
