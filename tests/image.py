@@ -26,7 +26,16 @@ from typing import Any
 HERE = Path.cwd()
 CONTEXT, ROOT, PROGRAMS = HERE / "context", HERE / "root", HERE / "programs"
 PATIENCE_S = 60.0
-OWN_PROCESSES = "unshare --user --map-current-user --pid --mount-proc --fork --kill-child --".split()
+OWN_PROCESSES = [
+    "unshare",
+    "--user",
+    "--map-current-user",
+    "--pid",
+    "--mount-proc",
+    "--fork",
+    "--kill-child",
+    "--",
+]
 
 
 @dataclass(slots=True)
