@@ -1,5 +1,6 @@
 """What is read from memory: find, read, list, links, history, over the scopes of one caller."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -111,6 +112,23 @@ class Memory:
                     f"{parsed} has no version {version}.", path=str(parsed), version=version
                 )
         return _revision(found, scope)
+
+    async def read_files(self, paths: Sequence[str], *, with_content: bool = True) -> Sequence[Revision]:
+        """Return those of some files that stand now, by mount and path; without their texts when so asked."""
+        wanted: defaultdict[Scope, list[str]] = defaultdict(list)
+        for parsed in map(parse, paths):
+            wanted[self._access.scope_of(parsed)].append(parsed.relative)
+        found: list[Revision] = []
+        for scope in sorted(wanted, key=lambda scope: scope.mount):
+            records = await rows(
+                self._connection,
+                "file_load",
+                scope_id=scope.scope_id,
+                paths=wanted[scope],
+                with_content=with_content,
+            )
+            found += [_revision(record, scope) for record in records]
+        return found
 
     async def list_files(
         self, prefix: str = "", *, limit: int = 100, after: str | None = None

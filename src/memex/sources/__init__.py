@@ -1,0 +1,1 @@
+"""Readers of outside material, one module a format."""

@@ -1,0 +1,356 @@
+"""Markdown vaults, as Obsidian, Foam, Dendron and Memex itself keep them: a folder, or a zip of one.
+
+A vault is first surveyed, by names alone, and then read a file at a time. Nothing of it is written anywhere, and
+what is strange is refused file by file, so that one bad name does not cost the rest. Names are judged here only
+for what they could mean to a file system; which of them memory can hold is for the gate of virtual paths to say.
+"""
+
+import errno
+import io
+import os
+import re
+import stat
+import struct
+import unicodedata
+import zipfile
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+from memex.errors import FileTooLarge, InvalidPath, LimitExceeded, Refused, ValidationFailed
+from memex.store.edits import MAX_FILE_BYTES
+
+SUFFIXES = (".md", ".markdown")
+MAX_ENTRIES = 50_000
+MAX_TOTAL_BYTES = 256 << 20  # of the Markdown that a zip unpacks to; a folder's size is its owner's affair
+
+_ENTRY = b"PK\x01\x02"  # begins each entry of a zip's directory
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others let a member ask for gigabytes of memory
+_IS_ENCRYPTED, _IS_UTF8 = 0x1, 0x800
+_DRIVE = re.compile(r"[A-Za-z]:/")
+_NAMING = (errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EILSEQ, errno.EINVAL)
+_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A file that is not taken, and why."""
+
+    name: str
+    error: Refused
+
+
+@dataclass(slots=True)
+class Vault:
+    """What a survey found; names are relative, with slashes.
+
+    Attributes:
+        content: gives the bytes of one of `notes`, at most one more than a file may have; raises Refused.
+        notes: the Markdown files, in the order of their names.
+        refused: files that cannot be taken, whatever they hold.
+        skipped: files that are not Markdown.
+        hidden: how many hidden files and folders, and links to folders of the vault, were passed over.
+    """
+
+    content: Callable[[str], bytes]
+    notes: list[str] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    hidden: int = 0
+
+    def read(self, name: str) -> str:
+        """Return the text of one of `notes`, byte for byte.
+
+        Raises:
+            FileTooLarge: over 1 MiB.
+            ValidationFailed: it is no UTF-8 text, or cannot be read.
+        """
+        return _text(self.content(name))
+
+    def refuse(self, name: str, error: Refused) -> None:
+        """Keep that a file is not taken."""
+        self.refused.append(Refusal(name, error))
+
+
+@contextmanager
+def opened(source: Path | bytes) -> Iterator[Vault]:
+    """A vault to read until the end of the block: a folder, a zip, or the bytes of a zip.
+
+    Raises:
+        ValidationFailed: there is neither, or the zip is damaged.
+        LimitExceeded: more than 50,000 entries, or a zip of more than 256 MiB of Markdown.
+    """
+    if isinstance(source, bytes):
+        if source.count(_ENTRY) > MAX_ENTRIES:  # before a list of them is made
+            raise _too_many()
+        yield _of_zip(io.BytesIO(source))
+    elif source.is_dir():
+        yield _of_folder(source)
+    else:
+        try:
+            file = source.open("rb")
+        except OSError as error:
+            raise ValidationFailed(
+                f"There is no vault at {source}: {error.strerror}.",
+                hint="Name a folder of Markdown files, or a zip of one.",
+            ) from None
+        with file:
+            yield _of_zip(file)
+
+
+def _of_folder(source: Path) -> Vault:
+    root = os.path.realpath(source)
+    vault = Vault(lambda name: _content_of_file(Path(root, name)))
+    folders, seen = [""], 0
+    while folders:
+        folder = folders.pop()
+        for entry in _entries(vault, root, folder):
+            seen += 1
+            if seen > MAX_ENTRIES:
+                raise _too_many()
+            name = f"{folder}{entry.name}"
+            if _is_hidden(entry.name):
+                vault.hidden += 1
+            elif entry.is_symlink() and not _is_within(root, entry.path):
+                vault.refuse(name, ValidationFailed("It is a link that leads out of the folder."))
+            elif entry.is_dir(follow_symlinks=False):
+                folders.append(f"{name}/")
+            elif os.path.isdir(entry.path):  # noqa: PTH112  # never raises, on a loop of links neither
+                vault.hidden += 1
+            elif not _is_markdown(name):
+                vault.skipped.append(name)
+            elif os.path.isfile(entry.path):  # noqa: PTH113  # likewise
+                vault.notes.append(name)
+            else:
+                vault.refuse(name, ValidationFailed("It is no regular file."))
+    return _ordered(vault)
+
+
+def _entries(vault: Vault, root: str, folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(Path(root, folder)) as entries:
+            return list(entries)
+    except OSError as error:
+        unreadable = ValidationFailed(f"The folder cannot be read: {error.strerror}.")
+    if not folder:
+        raise unreadable
+    vault.refuse(folder, unreadable)
+    return []
+
+
+def _is_within(root: str, path: str) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(root)
+
+
+def _content_of_file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            before = os.fstat(file.fileno())
+            content = file.read(MAX_FILE_BYTES + 1)
+            after = os.fstat(file.fileno())
+    except OSError as error:
+        raise ValidationFailed(f"It cannot be read: {error.strerror}.") from None
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise ValidationFailed("It changed while it was read.", hint="Import again.")
+    return content
+
+
+def _of_zip(file: IO[bytes]) -> Vault:
+    try:
+        archive = zipfile.ZipFile(file)
+    except _BROKEN:
+        raise ValidationFailed(
+            "This is no zip that can be read.",
+            hint="Send the bytes of a zip of Markdown files, as they are, without a form around them.",
+        ) from None
+    members: dict[str, zipfile.ZipInfo] = {}
+    vault = Vault(lambda name: _content_of_member(archive, members[name]))
+    hidden: set[str] = set()
+    if len(archive.infolist()) > MAX_ENTRIES:
+        raise _too_many()
+    for info in archive.infolist():
+        name = _name_of(info)
+        segments = name.split("/")
+        if segments[-1] == "":
+            continue
+        if error := _unsafe(name, info):
+            vault.refuse(name, error)
+        elif outermost := _hidden_part(segments):
+            hidden.add(outermost)
+        elif not _is_markdown(name):
+            vault.skipped.append(name)
+        elif error := _unreadable(info):
+            vault.refuse(name, error)
+        else:
+            vault.notes.append(name)
+            members[name] = info
+    vault.hidden = len(hidden)
+    if sum(info.file_size for info in members.values()) > MAX_TOTAL_BYTES:
+        raise LimitExceeded(
+            f"The zip unpacks to more than {MAX_TOTAL_BYTES >> 20} MiB of Markdown.",
+            hint="Send it in parts.",
+            limit_bytes=MAX_TOTAL_BYTES,
+        )
+    return _ordered(vault)
+
+
+def _name_of(info: zipfile.ZipInfo) -> str:
+    """Return a member's whole name. Many programs write UTF-8 and do not say so; then it is read as cp437."""
+    if info.flag_bits & _IS_UTF8:
+        return info.orig_filename
+    try:
+        return info.orig_filename.encode("cp437").decode()
+    except UnicodeError:
+        return info.orig_filename
+
+
+def _unsafe(name: str, info: zipfile.ZipInfo) -> Refused | None:
+    """Return what is wrong with a member that would be a danger to a file system."""
+    if name.startswith("/") or _DRIVE.match(name):
+        return InvalidPath("The name is absolute.")
+    if ".." in name.split("/"):
+        return InvalidPath("The name leads out of the zip.")
+    if "\\" in name:
+        return InvalidPath("The name holds a backslash.")
+    if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
+        return ValidationFailed("It is no regular file but a link or a device.")
+    return None
+
+
+def _unreadable(info: zipfile.ZipInfo) -> Refused | None:
+    if info.flag_bits & _IS_ENCRYPTED:
+        return ValidationFailed("It is encrypted.")
+    if info.compress_type not in _METHODS:
+        return ValidationFailed("It is compressed in an unusual way.", hint="Pack it by deflate.")
+    return _too_large() if info.file_size > MAX_FILE_BYTES else None
+
+
+def _content_of_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    try:
+        with archive.open(info) as member:
+            content = member.read(MAX_FILE_BYTES + 1)
+        if len(content) != info.file_size:
+            raise zipfile.BadZipFile(info.orig_filename)
+    except _BROKEN:
+        raise ValidationFailed("It cannot be unpacked: the zip is damaged there.") from None
+    return content
+
+
+def _ordered(vault: Vault) -> Vault:
+    """Return the vault with its lists in order, and without notes whose names are one and the same path.
+
+    Of two such notes neither is taken: nobody has said which one is meant.
+    """
+    named: defaultdict[str, list[str]] = defaultdict(list)
+    for name in vault.notes:
+        named[unicodedata.normalize("NFC", name)].append(name)
+    for same in named.values():
+        if len(same) > 1:
+            for name in same:
+                vault.refuse(name, InvalidPath(f"{len(same)} files have this name, so none is taken."))
+    vault.notes = sorted(names[0] for names in named.values() if len(names) == 1)
+    vault.refused.sort(key=lambda refusal: refusal.name)
+    vault.skipped.sort()
+    return vault
+
+
+def _is_hidden(segment: str) -> bool:
+    return segment == "__MACOSX" or (segment.startswith(".") and segment not in (".", ".."))
+
+
+def _hidden_part(segments: list[str]) -> str | None:
+    """Return the path of the outermost hidden folder or file in a name, None when there is none."""
+    parts = ("/".join(segments[: at + 1]) for at, segment in enumerate(segments) if _is_hidden(segment))
+    return next(parts, None)
+
+
+def _is_markdown(name: str) -> bool:
+    return name.lower().endswith(SUFFIXES)
+
+
+def _text(content: bytes) -> str:
+    if len(content) > MAX_FILE_BYTES:
+        raise _too_large()
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise ValidationFailed(f"It is not UTF-8: byte {error.start}.", hint="Convert it to UTF-8.") from None
+    if "\0" in text:
+        raise ValidationFailed(f"It is no text: it has a NUL character at {text.index(chr(0))}.")
+    return text
+
+
+def _too_large() -> FileTooLarge:
+    return FileTooLarge(f"It has more than {MAX_FILE_BYTES:,} bytes.", limit_bytes=MAX_FILE_BYTES)
+
+
+def _too_many() -> LimitExceeded:
+    return LimitExceeded(
+        f"The vault has more than {MAX_ENTRIES:,} entries.",
+        hint="Import a part of it: one of its folders.",
+        limit=MAX_ENTRIES,
+    )
+
+
+class ZipWriter:
+    """Writes a vault as a zip. The same files give the same bytes."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._archive = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED)
+
+    def add(self, name: str, content: bytes, written_at: datetime) -> None:
+        """Put a file into the zip; the names are those of virtual paths."""
+        info = zipfile.ZipInfo(name, written_at.astimezone(UTC).timetuple()[:6])
+        info.compress_type = zipfile.ZIP_DEFLATED
+        info.external_attr = (stat.S_IFREG | 0o644) << 16
+        self._archive.writestr(info, content)
+
+    def close(self) -> None:
+        """End the zip; the file itself stays open."""
+        self._archive.close()
+
+
+class FolderWriter:
+    """Writes a vault into a folder that is empty or not there yet.
+
+    Raises:
+        ValidationFailed: the folder holds something, or is none.
+    """
+
+    def __init__(self, root: Path) -> None:
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            is_empty = next(root.iterdir(), None) is None
+        except OSError as error:
+            raise ValidationFailed(
+                f"{root} cannot be used: {error.strerror}.", hint="Name a folder that is empty or missing."
+            ) from None
+        if not is_empty:
+            raise ValidationFailed(f"{root} is not empty.", hint="Name a folder that is empty or missing.")
+        self._root = root
+
+    def add(self, name: str, content: bytes, written_at: datetime) -> None:
+        """Put a file into the folder; the names are those of virtual paths.
+
+        Raises:
+            InvalidPath: the file system does not take the name, or has it already in another spelling.
+            ValidationFailed: nothing more can be written.
+        """
+        path = self._root / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as file:
+                file.write(content)
+            os.utime(path, (written_at.timestamp(),) * 2)
+        except OSError as error:
+            if error.errno in _NAMING:
+                raise InvalidPath(f"The file system does not take this name: {error.strerror}.") from None
+            raise ValidationFailed(f"{path} cannot be written: {error.strerror}.") from None
+
+    def close(self) -> None:
+        """Do nothing: each file is whole as it is written."""
