@@ -1,0 +1,470 @@
+"""Where statements are filed, and how they are put into a Markdown file: one bullet each, with its date. Pure.
+
+Work goes to the project that it belongs to, when there is one. What is personal does not: preferences and
+profile facts stay under `user/` even then, for the members of a project read all of its files.
+
+    - I prefer tea over coffee. (2026-11-22) [[people/alice]]
+"""
+
+import datetime
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from memex.store import markdown
+from memex.store.markdown import Document
+from memex.subagent import language, segments
+from memex.subagent.statements import KINDS, Kind, Statement, key, normal_form
+
+_PERSONAL: frozenset[Kind] = frozenset({"preference", "profile"})
+_PLACES: dict[Kind, tuple[str, str, str]] = {
+    "profile": ("profile.md", "Profile", "About me"),
+    "preference": ("preferences.md", "Preferences", "Likes and wishes"),
+    "decision": ("decisions.md", "Decisions and constraints", "Decisions"),
+    "constraint": ("decisions.md", "Decisions and constraints", "Constraints"),
+    "objective": ("goals.md", "Goals", "Objectives"),
+    "definition_of_done": ("goals.md", "Goals", "Definition of done"),
+    "pending": ("tasks.md", "Tasks", "To do"),
+    "done": ("tasks.md", "Tasks", "Done"),
+    "blocker": ("tasks.md", "Tasks", "Blocked"),
+    "note": ("notes.md", "Notes", "Notes"),
+}
+_TASKS: frozenset[Kind] = frozenset({"pending", "done"})
+_KIND_OF_HEADING: dict[str, Kind] = {_PLACES[kind][2].casefold(): kind for kind in KINDS}
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
+_ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])(?:[ \t]+(?:\[([ xX])\][ \t]+)?|$)")
+_STAMP = re.compile(r"(?:^|[ \t]+)\((\d{4}-\d\d-\d\d)\)(?:[ \t]+\[\[[^\[\]\n]+\]\])*[ \t]*$")
+_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
+_CONTENT_LINE = re.compile(r"[ \t]*[^\s]")
+_QUOTE = re.compile(r"(?:[ \t]*>)+[ \t]?")
+# What at the head of a bullet would be a heading, a quote, a list, a rule or a table and no text.
+_STRUCTURE = re.compile(r"(?:#{1,6}(?=[ \t]|$)|>|[-*+](?=[ \t]|$)|(?:[-*_=][ \t]*){3,}$|\[[ xX]\](?=[ \t]))")
+_NUMBERED = re.compile(r"(\d{1,9})(?=[.)](?:[ \t]|$))")
+_ESCAPED = re.compile(r"\\(?=#{1,6}(?:[ \t]|$)|>|[-*+](?:[ \t]|$)|(?:[-*_=][ \t]*){3,}$|\[[ xX]\][ \t])")
+_ESCAPED_NUMBER = re.compile(r"(\d{1,9})\\(?=[.)](?:[ \t]|$))")
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where statements of a kind are filed: a virtual path, the title of a new file there, a heading in it."""
+
+    path: str
+    title: str
+    heading: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A statement to file; `links` are targets such as `people/alice`."""
+
+    statement: Statement
+    heading: str
+    date: datetime.date
+    links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an entry; `replaced` is the text of the bullet that it superseded."""
+
+    action: Literal["added", "duplicate", "superseded"]
+    replaced: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Revised:
+    """A file's new content, and one outcome an entry, in their order."""
+
+    content: str
+    outcomes: tuple[Outcome, ...]
+
+
+def destination(kind: Kind, project: str | None) -> Destination:
+    """Return where a statement of a kind is filed; `project` is the slug of the project that it was made in."""
+    name, title, heading = _PLACES[kind]
+    folder = "user" if project is None or kind in _PERSONAL else f"projects/{project}"
+    return Destination(f"{folder}/{name}", title, heading)
+
+
+def bullet(entry: Entry) -> str:
+    r"""Return an entry as a list item, its lines ended by `\n` but for the last.
+
+    Date and links end the text; before code or a list they end its first line.
+    """
+    stamp = " ".join([f"({entry.date.isoformat()})", *(f"[[{target}]]" for target in entry.links)])
+    first, *rest = entry.statement.text.split("\n")
+    if _FENCE.match(first):
+        lines = [stamp, first, *rest]
+    elif any(_FENCE.match(line) or _ITEM.match(line) for line in rest):
+        lines = [f"{_escaped(first)} {stamp}", *rest]
+    else:
+        lines = [_escaped(first), *rest]
+        lines[-1] += f" {stamp}"
+    return "\n".join([f"- {lines[0]}", *(f"  {line}" if line else "" for line in lines[1:])])
+
+
+def bullet_text(item: str) -> str:
+    """Return the statement in a list item as `bullet` wrote it: without marker, box, date and links.
+
+    Any other text comes back as it is, without outer space and date.
+    """
+    lines = re.split(r"\r\n?|\n", item.strip("\r\n"))
+    marker = _ITEM.match(lines[0])
+    indent = len(marker[1]) + len(marker[2]) + 1 if marker else 0
+    first = lines[0][marker.end() :] if marker else lines[0].strip()
+    rest = [line[min(indent, len(line) - len(line.lstrip(" \t"))) :] for line in lines[1:]]
+    while rest and not rest[-1].strip():
+        rest.pop()
+    if rest and _STAMP.search(rest[-1]):
+        rest[-1] = _STAMP.sub("", rest[-1])
+    else:
+        first = _STAMP.sub("", first)
+    return "\n".join(filter(None, [_unescaped(first), "\n".join(rest)])).strip()
+
+
+def _escaped(line: str) -> str:
+    if _STRUCTURE.match(line.lstrip("\\")):
+        return f"\\{line}"
+    return _NUMBERED.sub(r"\1\\", line, count=1) if _NUMBERED.match(line) else line
+
+
+def _unescaped(line: str) -> str:
+    bare = line.lstrip("\\")
+    if len(bare) < len(line) and _ESCAPED.match("\\" + bare):
+        return line[1:]
+    return _ESCAPED_NUMBER.sub(r"\1", line, count=1) if _ESCAPED_NUMBER.match(line) else line
+
+
+def revise(content: str | None, entries: Sequence[Entry], *, title: str) -> Revised:
+    """Return a file with entries put in, each under its heading, and what became of each.
+
+    - A statement that a bullet or a line of prose anywhere in the file makes already is a duplicate.
+    - One with the key of a bullet takes that bullet's place, date and all; what is nested below stays. Where
+      several have that key, the last one goes.
+    - A task that is done takes the pending bullet of that task away.
+    - Anything else is added behind the last line under its heading, before the next heading of any level; a
+      heading that is missing is added at the end of the file.
+
+    Entries act one after the other, on each other too. To play them again, on whatever day, changes nothing.
+    Every other character of the file is kept.
+
+    Args:
+        content: the file as it is; None or without text for a new one.
+        entries: what to file.
+        title: the heading of level 1 of a new file.
+    """
+    page = _Page.of(content or "", title)
+    outcomes = tuple(page.put(entry) for entry in entries)
+    return Revised(page.content(), outcomes)
+
+
+@dataclass(slots=True, eq=False)
+class _Bullet:
+    """A list item of the file, or a new one, as the entries change it; spans are of whole lines."""
+
+    text: str
+    kind: Kind
+    heading: str
+    entry: Entry | None = None
+    is_gone: bool = False
+    form_before: tuple[str, ...] | None = None  # None for a new one
+    marker: str = "- "
+    start: int = 0
+    own_end: int = 0  # behind its statement; what is nested below it follows
+    end: int = 0
+    children: str = ""  # of the bullet whose place a new one takes in another section
+
+
+_Bullets = dict[_Bullet, None]  # an ordered set
+
+
+@dataclass(slots=True)
+class _Page:
+    """A file while entries are put into it."""
+
+    text: str
+    title: str
+    document: Document
+    line_ending: str
+    bullets: list[_Bullet] = field(default_factory=list)
+    added: list[_Bullet] = field(default_factory=list)
+    by_form: dict[tuple[str, ...], _Bullets] = field(default_factory=dict)
+    by_key: dict[str, _Bullets] = field(default_factory=dict)
+    prose: set[tuple[str, ...]] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, text: str, title: str) -> "_Page":
+        """Return a file with all that it says already."""
+        page = cls(text, title, markdown.parse(text), _line_ending(text))
+        for item in _items(text, page.document):
+            page.bullets.append(item)
+            page._know(item)
+        page.prose.update(normal_form(line) for line in _prose(text, page.document))
+        return page
+
+    def put(self, entry: Entry) -> Outcome:
+        """File one entry and say what became of it."""
+        statement = entry.statement
+        form, topic = normal_form(statement.text), _topic(statement.kind, statement.text)
+        is_task = statement.kind in _TASKS
+        if statement.kind == "done":
+            pending = self.by_key.get(f"pending {topic}")
+            if pending:
+                return self._finish(entry, list(pending), is_known=self._is_known(form, f"done {topic}"))
+        if self._is_known(form, *([f"pending {topic}", f"done {topic}"] if is_task else [])):
+            return Outcome("duplicate")
+        older = self.by_key.get(topic) if topic and not is_task else None
+        if older:
+            return self._supersede(next(reversed(older)), entry)
+        self._add(entry)
+        return Outcome("added")
+
+    def _is_known(self, form: tuple[str, ...], *tasks: str) -> bool:
+        return bool(
+            self.by_form.get(form) or form in self.prose or any(self.by_key.get(task) for task in tasks)
+        )
+
+    def _supersede(self, older: _Bullet, entry: Entry) -> Outcome:
+        replaced = older.text
+        self._forget(older)
+        older.text, older.entry = entry.statement.text, entry
+        self._know(older)
+        return Outcome("superseded", replaced)
+
+    def _finish(self, entry: Entry, pending: list[_Bullet], *, is_known: bool) -> Outcome:
+        """Take pending bullets away and put the one that says that the task is done, unless it is there."""
+        for item in pending:
+            self._forget(item)
+            item.is_gone = True
+        is_known = is_known or self._is_known(normal_form(entry.statement.text))
+        children = "".join(self.text[item.own_end : item.end] for item in pending)
+        if not is_known or children:
+            self._add(entry, children)
+        return Outcome("superseded", pending[-1].text)
+
+    def _add(self, entry: Entry, children: str = "") -> None:
+        item = _Bullet(entry.statement.text, entry.statement.kind, entry.heading, entry, children=children)
+        self.added.append(item)
+        self._know(item)
+
+    def _know(self, item: _Bullet) -> None:
+        for index, name in self._names(item):
+            index.setdefault(name, {})[item] = None
+
+    def _forget(self, item: _Bullet) -> None:
+        for index, name in self._names(item):
+            del index[name][item]
+
+    def _names(self, item: _Bullet) -> Iterator[tuple[dict[Any, _Bullets], object]]:
+        yield self.by_form, normal_form(item.text)
+        topic = _topic(item.kind, item.text)
+        if topic is not None:
+            yield self.by_key, f"{item.kind} {topic}" if item.kind in _TASKS else topic
+
+    def content(self) -> str:
+        """Return the file with all that was put in."""
+        changes = [*self._changes(), *self._additions()]
+        parts, at = [], 0
+        for start, end, text in sorted(changes, key=lambda change: change[:2]):
+            parts += [self.text[at:start], text]
+            at = end
+        return "".join([*parts, self.text[at:]])
+
+    def _changes(self) -> Iterator[tuple[int, int, str]]:
+        for item in self.bullets:
+            if item.is_gone:
+                yield item.start, item.end, ""
+            elif item.entry is not None and normal_form(item.text) != item.form_before:
+                yield item.start, item.own_end, self._lines(item)
+
+    def _lines(self, item: _Bullet) -> str:
+        assert item.entry is not None  # noqa: S101  # only what an entry wrote is written
+        first, *rest = bullet(item.entry).split("\n")
+        indent = " " * (len(item.marker.expandtabs(4)) - len(item.marker.lstrip()) + _width(item.marker) - 2)
+        lines = [item.marker + first[2:], *(indent + line if line else "" for line in rest)]
+        return "".join(line + self.line_ending for line in lines) + item.children
+
+    def _additions(self) -> Iterator[tuple[int, int, str]]:
+        """Yield what goes in under each heading, and at the end the headings that the file lacks."""
+        by_heading: dict[str, list[_Bullet]] = {}
+        for item in self.added:
+            if not item.is_gone:
+                by_heading.setdefault(" ".join(item.heading.split()), []).append(item)
+        missing = []
+        for heading, items in by_heading.items():
+            span = self._own_part(heading)
+            if span is None:
+                missing.append((heading, items))
+            else:
+                yield self._under(span, items)
+        if missing:
+            yield self._at_end(missing)
+
+    def _own_part(self, heading: str) -> tuple[int, int] | None:
+        """Return where the text under a heading begins, and where the next heading of any level does."""
+        title = markdown.plain_title(heading).casefold()
+        for index, candidate in enumerate(self.document.headings):
+            if candidate.title.casefold() == title:
+                following = self.document.headings[index + 1 : index + 2]
+                end = following[0].start if following else len(self.text)
+                return candidate.end, max(candidate.end, min(end, self._closed_end()))
+        return None
+
+    def _under(self, span: tuple[int, int], items: list[_Bullet]) -> tuple[int, int, str]:
+        start, end = span
+        point = start + len(self.text[start:end].rstrip())
+        if point > start:
+            point = _LINE.match(self.text, point).end()  # type: ignore[union-attr]  # it matches anywhere
+        last = next((block for block in reversed(self.document.blocks) if block.start < point), None)
+        lines = "".join(map(self._lines, items))
+        before = "" if point == 0 or self.text[point - 1] in "\r\n" else self.line_ending
+        if last is None or last.kind != "bullet_list" or last.end <= start:
+            before += self.line_ending
+        after = self.line_ending if _CONTENT_LINE.match(self.text, point) else ""
+        return point, point, before + lines + after
+
+    def _at_end(self, sections: list[tuple[str, list[_Bullet]]]) -> tuple[int, int, str]:
+        point = self._closed_end()
+        written = self.text[:point].rstrip("\r\n")
+        has_body = bool(self.text[self.document.body_start : point].strip())
+        parts = [] if has_body or self.document.headings else [f"# {self.title}"]
+        for heading, items in sections:
+            parts += [f"## {heading}", "".join(map(self._lines, items)).removesuffix(self.line_ending)]
+        breaks = self.text[len(written) : point].count("\n")
+        before = self.line_ending * (max(0, 2 - breaks) if written.strip("\ufeff") else 0)
+        blank = self.line_ending * 2
+        after = self.line_ending * (2 if point < len(self.text) else 1)
+        return point, point, before + blank.join(parts) + after
+
+    def _closed_end(self) -> int:
+        """Return the end of the file, or the start of a last block that would take in all that follows it."""
+        last = self.document.blocks[-1] if self.document.blocks else None
+        if last is None or self.text[last.end :].strip():
+            return len(self.text)
+        is_open_fence = last.kind == "fence" and not _is_closed(self.text[last.start : last.end])
+        return last.start if is_open_fence or last.kind == "html_block" else len(self.text)
+
+
+def _topic(kind: Kind, text: str) -> str | None:
+    """Return a statement's key; of a task also when it is too long to have one."""
+    topic = key(kind, text)
+    return " ".join(normal_form(text)) if topic is None and kind in _TASKS else topic
+
+
+def _line_ending(text: str) -> str:
+    first = text.find("\n")
+    return "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
+
+
+def _width(marker: str) -> int:
+    """Return how far the text of an item stands from its marker's first character, without a box."""
+    return len(marker.split(maxsplit=1)[0]) + 1
+
+
+def _is_closed(fence: str) -> bool:
+    lines = fence.strip("\r\n").splitlines()
+    opening = _FENCE.match(lines[0])
+    last = lines[-1].strip()
+    return (
+        opening is not None
+        and len(lines) > 1
+        and len(last) >= len(opening[1])
+        and set(last) == {last[0]} == {opening[1][0]}
+    )
+
+
+def _items(text: str, document: Document) -> Iterator[_Bullet]:
+    """Yield the list items of the top-level lists, nested ones too."""
+    starts = [heading.start for heading in document.headings]
+    for block in document.blocks:
+        if block.kind not in {"bullet_list", "ordered_list"}:
+            continue
+        index = bisect_right(starts, block.start) - 1
+        heading = document.headings[index].title if index >= 0 else ""
+        kind = _KIND_OF_HEADING.get(heading.casefold(), "note")
+        lines = _list_lines(text, block.start, block.end, document)
+        at = 0
+        while at < len(lines):
+            marker = lines[at].marker
+            if marker is None:
+                at += 1
+                continue
+            own, whole = _extent(lines, at, marker)
+            item_text = bullet_text(text[lines[at].start : lines[own - 1].end])
+            box = marker[3]
+            yield _Bullet(
+                item_text,
+                kind if box is None else "pending" if box == " " else "done",
+                heading,
+                form_before=normal_form(item_text),
+                marker=marker[0] or "- ",
+                start=lines[at].start,
+                own_end=lines[own - 1].end,
+                end=lines[whole - 1].end,
+            )
+            at = own
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a list; `marker` when an item begins in it."""
+
+    start: int
+    end: int
+    marker: re.Match[str] | None
+    is_blank: bool
+    is_code: bool
+
+
+def _list_lines(text: str, start: int, end: int, document: Document) -> list[_Line]:
+    fences = document.fences
+    fence = bisect_right(fences, (start, start))
+    lines = []
+    while start < end:
+        line_end = _LINE.match(text, start).end()  # type: ignore[union-attr]  # it matches anywhere
+        while fence < len(fences) and fences[fence][1] <= start:
+            fence += 1
+        is_code = fence < len(fences) and fences[fence][0] <= start
+        line = text[start:line_end].rstrip("\r\n")
+        # An item may open with a fence: then its first line is both.
+        may_begin = not is_code or fences[fence][0] == start
+        lines.append(
+            _Line(start, line_end, _ITEM.match(line) if may_begin else None, not line.strip(), is_code)
+        )
+        start = line_end
+    return lines
+
+
+def _extent(lines: Sequence[_Line], at: int, marker: re.Match[str]) -> tuple[int, int]:
+    """Return behind which line the statement of an item ends, and behind which the item with what it nests."""
+    indent = len(marker[1].expandtabs(4)) + 1
+    own = at + 1
+    while own < len(lines) and lines[own].marker is None and (lines[own].is_code or not lines[own].is_blank):
+        own += 1
+    whole = own
+    for index in range(own, len(lines)):
+        line = lines[index]
+        if line.marker is not None and len(line.marker[1].expandtabs(4)) < indent:
+            break
+        if not line.is_blank:
+            whole = index + 1
+    is_opener = marker.string.rstrip().endswith(":") or _STAMP.sub("", marker.string).rstrip().endswith(":")
+    return (whole, whole) if is_opener else (own, whole)
+
+
+def _prose(text: str, document: Document) -> Iterator[str]:
+    """Yield the lines of the paragraphs and quotes, their sentences, and each of them whole."""
+    tables = language.load("en")
+    for block in document.blocks:
+        if block.kind not in {"paragraph", "blockquote"}:
+            continue
+        lines = [_QUOTE.sub("", line, count=1) for line in text[block.start : block.end].splitlines()]
+        yield "\n".join(lines)
+        for line in lines:
+            spans = list(segments.sentences(line, tables))
+            yield from (line[start:end] for start, end in spans)
+            if len(spans) > 1:
+                yield line

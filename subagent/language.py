@@ -1,0 +1,140 @@
+"""What a language's statements look like, as tables: `languages/<code>.yaml`, read once when first needed.
+
+English ships. Another language is one more file of the same shape, which `languages/en.yaml` describes at its
+head. Every pattern runs over one sentence of bounded length, brought to a plain form first (`statements.py`).
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal, get_args
+
+import yaml
+
+Kind = Literal[
+    "preference",
+    "profile",
+    "decision",
+    "constraint",
+    "objective",
+    "pending",
+    "done",
+    "blocker",
+    "definition_of_done",
+    "note",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+# What a sentence is when it is no statement.
+Refusal = Literal["small_talk", "question", "instruction"]
+
+_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_FRAGMENT = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A pattern and what a sentence is that it fits."""
+
+    match: re.Pattern[str]
+    verdict: Kind | Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRule:
+    """A pattern whose groups name what a sentence is about; `topic` sets keys of different rules apart."""
+
+    match: re.Pattern[str]
+    topic: str
+    groups: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The compiled tables of one language; the file says what each holds."""
+
+    labels: Mapping[str, Kind | None]
+    label: re.Pattern[str]
+    label_line: re.Pattern[str]
+    list_opener: re.Pattern[str]
+    roles: Mapping[str, str]
+    requests: Sequence[tuple[re.Pattern[str], Kind | None]]
+    lead_in: re.Pattern[str]
+    small_talk: re.Pattern[str]
+    rules: Sequence[Rule]
+    instruction: re.Pattern[str]
+    keys: Sequence[KeyRule]
+    not_exclusive: re.Pattern[str]
+    task_lead_in: re.Pattern[str]
+    stop_words: frozenset[str]
+    spellings: Mapping[str, str]
+    contractions: Mapping[str, str]
+    abbreviations: frozenset[str]
+    abbreviations_before_number: frozenset[str]
+    sentence_openers: frozenset[str]
+    continuations: frozenset[str]
+
+
+@cache
+def load(code: str) -> Language:
+    """Return the tables of a language, such as `en`."""
+    text = (files("memex.subagent") / "languages" / f"{code}.yaml").read_text(encoding="utf-8")
+    tables = yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506  # a safe loader, in C where there is one
+    fragments: dict[str, str] = {}
+    for name, pattern in tables["fragments"].items():
+        fragments[name] = _filled(_joined(pattern), fragments)
+
+    def compiled(pattern: str | Sequence[str]) -> re.Pattern[str]:
+        return re.compile(_filled(_joined(pattern), fragments), re.IGNORECASE)
+
+    labels = {
+        label: None if kind == "none" else kind for kind, names in tables["labels"].items() for label in names
+    }
+    label = _any_of(labels)
+    return Language(
+        labels=labels,
+        label=compiled(tables["label_forms"]["sentence"].replace("{label}", label)),
+        label_line=compiled(tables["label_forms"]["line"].replace("{label}", label)),
+        list_opener=compiled(tables["list_opener"]),
+        roles={name: role for role, names in tables["roles"].items() for name in names},
+        requests=[(compiled(row["match"]), row.get("kind")) for row in tables["requests"]],
+        lead_in=compiled(tables["lead_ins"]),
+        small_talk=compiled(tables["small_talk"]),
+        rules=[
+            Rule(compiled(pattern), row["is"]) for row in tables["rules"] for pattern in _listed(row["match"])
+        ],
+        instruction=compiled(tables["instruction"]),
+        keys=[
+            KeyRule(compiled(pattern), row["topic"], tuple(row.get("about", ())))
+            for row in tables["keys"]
+            for pattern in _listed(row["match"])
+        ],
+        not_exclusive=compiled(tables["not_exclusive"]),
+        task_lead_in=compiled(tables["task_lead_ins"]),
+        stop_words=frozenset(tables["stop_words"]) | frozenset(tables["intensifiers"]),
+        spellings=tables["spellings"],
+        contractions=tables["contractions"],
+        abbreviations=frozenset(tables["abbreviations"]),
+        abbreviations_before_number=frozenset(tables["abbreviations_before_number"]),
+        sentence_openers=frozenset(tables["sentence_openers"]),
+        continuations=frozenset(tables["continuations"]),
+    )
+
+
+def _filled(pattern: str, fragments: Mapping[str, str]) -> str:
+    return _FRAGMENT.sub(lambda match: f"(?:{fragments[match[1]]})", pattern)
+
+
+def _listed(pattern: str | Sequence[str]) -> Sequence[str]:
+    return [pattern] if isinstance(pattern, str) else pattern
+
+
+def _joined(pattern: str | Sequence[str]) -> str:
+    return "|".join(_listed(pattern))
+
+
+def _any_of(words: Iterable[str]) -> str:
+    # The longest first: `done when` before `done`.
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))

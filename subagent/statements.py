@@ -1,0 +1,355 @@
+"""A text as typed statements, by rules and without a model: what `memory_remember` would store, and what not.
+
+- Sentences, list items and labelled lines are statements; code belongs to the one before it. A heading or a
+  line such as `Decisions:` gives its kind to what stands under it.
+- A standing wish (`always`, `never`, `from now on`, `I'd like you to always …`) about how the assistant treats
+  the user is a preference; about anything else it is a constraint. An order without such a word is a one-off
+  instruction to the assistant, and skipped. `Remember to …` and `Remember that …` are cut, and the rest counts.
+- In a transcript the turns of `User:` are read as the text itself and those of `Assistant:` are skipped: what an
+  assistant says is no fact about its user. A turn of another name is one statement with the name kept; what
+  that person says of himself is a note, while a decision or a task in it keeps its kind.
+- Text that gives orders (`Ignore all previous …`, `SYSTEM: …`) is skipped; inside a longer note it is only text.
+- Another language's sentences are notes. Sarcasm is not seen.
+
+Pure: no clock, no connection, no model. Total, and linear in the text's length.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Literal
+
+from memex.store.analyzer import Analyzer
+from memex.subagent import language, segments
+from memex.subagent.language import KINDS, Kind, Language, Refusal
+from memex.subagent.segments import Piece
+
+__all__ = [
+    "KINDS",
+    "Kind",
+    "Reading",
+    "SkipReason",
+    "Skipped",
+    "Statement",
+    "key",
+    "normal_form",
+    "read",
+]
+
+# small_talk: manners alone; question: asks; instruction: an order to whoever reads; assistant: a turn of the
+# assistant; heading: names what follows and states nothing; empty: no letter and no digit.
+SkipReason = Literal["small_talk", "question", "instruction", "assistant", "heading", "empty"]
+
+_WORK_KINDS = frozenset(
+    {"decision", "constraint", "objective", "pending", "done", "blocker", "definition_of_done"}
+)
+
+# A sentence is judged by its head, so that a text without full stops costs no more than another.
+_JUDGED_CHARS = 400
+_SMALL_TALK_CHARS = 160
+_MAX_KEY_CHARS = 300
+
+_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "：": ":", "，": ","})
+_EMPHASIS = re.compile(r"(?<!\w)[*_~]{1,3}|[*_~]{1,3}(?!\w)|`")
+_CLOSING = re.compile(r"[\s.!…;,\"')\]\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d:)(]+$")
+_OPENING = re.compile(r"^[\s\"'(\[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d>•-]+")
+_PART = re.compile(r"[,;!.…–—]+ *| - |(?<=\w)[ ]*[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+ *")
+_QUESTION = re.compile(r"[?？؟][\"'”’)\]*_\s\U0001f000-\U0001faff\u2600-\u27bf\ufe0f!?]*$")
+_WORD = re.compile(r"\S+")
+_STRIPPED = ".,;:!?…\"'()[]{}*_`“”‘’«»„。！？、，；：؟،؛|"
+_PLAIN_WORD = re.compile(r"[a-z]+")
+_GROUPED_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One thing that the text states.
+
+    `text` is what will be stored: the words as written, without a leading label, a request to remember, or the
+    marks of the list, quote or transcript that they stood in; lines end with line feeds. `start` and `end` are
+    its span in the input, in code points.
+    """
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A span of the input that states nothing to store."""
+
+    start: int
+    end: int
+    reason: SkipReason
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text holds: statements and skipped spans, each in order, all disjoint."""
+
+    statements: tuple[Statement, ...]
+    skipped: tuple[Skipped, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    """What a sentence is, and where in it the text to store stands."""
+
+    verdict: Kind | Refusal | Literal["empty"]
+    start: int
+    end: int
+
+
+def read(text: str) -> Reading:
+    """Return the statements of a text and what it holds besides."""
+    tables = language.load("en")
+    found: list[Statement | Skipped] = []
+    for piece in segments.pieces(text, tables):
+        if piece.role == "code" and found and _takes_code(found[-1], text, piece):
+            found[-1] = _with_code(found[-1], piece)
+        else:
+            found += _read_piece(piece, tables)
+    if not found and text:
+        found = [Skipped(0, len(text), "empty")]
+    return Reading(
+        tuple(item for item in found if isinstance(item, Statement)),
+        tuple(item for item in found if isinstance(item, Skipped)),
+    )
+
+
+def _takes_code(before: Statement | Skipped, text: str, piece: Piece) -> bool:
+    if isinstance(before, Skipped) and before.reason not in {"question", "instruction", "assistant"}:
+        return False
+    return not text[before.end : piece.start].strip(" \t\r\n>")
+
+
+def _with_code(before: Statement | Skipped, piece: Piece) -> Statement | Skipped:
+    end = piece.places().end_of(len(piece.text))
+    if isinstance(before, Skipped):
+        return replace(before, end=end)
+    return replace(before, text=f"{before.text}\n{piece.text}", end=end)
+
+
+def _read_piece(piece: Piece, tables: Language) -> Iterator[Statement | Skipped]:
+    match piece.role:
+        case "heading":
+            yield _skipped(piece, "heading")
+        case "assistant":
+            yield _skipped(piece, "assistant")
+        case "system":
+            yield _skipped(piece, "instruction")
+        case "rule":
+            yield _skipped(piece, "empty")
+        case "code":
+            yield _whole(piece, piece.kind or "note")
+        case "turn":
+            yield _read_turn(piece, tables)
+        case _:
+            yield from _read_sentences(piece, tables)
+
+
+def _skipped(piece: Piece, reason: SkipReason) -> Skipped:
+    return Skipped(piece.start, piece.places().end_of(max(1, len(piece.text))), reason)
+
+
+def _whole(piece: Piece, kind: Kind) -> Statement:
+    return Statement(kind, piece.text, piece.start, piece.places().end_of(len(piece.text)))
+
+
+def _read_turn(piece: Piece, tables: Language) -> Statement | Skipped:
+    """Return a named speaker's turn as one statement, so that his name stays with all that he said."""
+    spoken = piece.text.index(":" if ":" in piece.text else "：") + 1
+    verdicts = [
+        _judge(piece.text[spoken + start : spoken + end], piece.kind, is_firm=False, tables=tables).verdict
+        for start, end in segments.sentences(piece.text[spoken:], tables)
+    ]
+    kinds = [verdict for verdict in verdicts if verdict in KINDS]
+    if not kinds and verdicts:
+        reason = next(verdict for verdict in verdicts if verdict not in KINDS)
+        return _skipped(piece, reason)  # type: ignore[arg-type]
+    work = [kind for kind in KINDS if kind in kinds and kind in _WORK_KINDS]
+    return _whole(piece, work[0] if work else "note")
+
+
+def _read_sentences(piece: Piece, tables: Language) -> Iterator[Statement | Skipped]:
+    places = piece.places()
+    kind, is_label_ahead = piece.kind, False
+    whole = [(0, len(piece.text))] if piece.is_firm and piece.role == "item" else None
+    for start, end in whole or segments.sentences(piece.text, tables):
+        label = _label(piece.text[start:end], tables)
+        if label is not None and label[0] is not None:
+            kind, is_label_ahead = label[0], True
+        judgement = _judge(
+            piece.text[start:end], kind, is_firm=label is not None or piece.is_firm, tables=tables
+        )
+        at, until = start + judgement.start, start + judgement.end
+        if judgement.verdict in KINDS and judgement.start < judgement.end:
+            yield Statement(judgement.verdict, piece.text[at:until], places.of(at), places.end_of(until))
+        elif judgement.start < judgement.end:
+            yield Skipped(places.of(start), places.end_of(end), judgement.verdict)  # type: ignore[arg-type]
+        else:
+            yield Skipped(places.of(start), places.end_of(end), "heading" if is_label_ahead else "empty")
+
+
+def _label(sentence: str, tables: Language) -> tuple[Kind | None, int] | None:
+    """Return the kind that a leading label gives, and where the text behind it begins."""
+    match = tables.label.match(sentence)
+    if match is None:
+        return None
+    return tables.labels[(match["label"] or match["bare"]).casefold()], match.end()
+
+
+def _judge(sentence: str, hint: Kind | None, *, is_firm: bool, tables: Language) -> _Judgement:
+    start, end = 0, len(sentence)
+    label = _label(sentence, tables)
+    if label is not None:
+        start = label[1]
+        if label[0] is not None:
+            return _Judgement(label[0], start, end)
+    elif is_firm and hint is not None:
+        return _Judgement(hint, start, end)
+    head = sentence[start : start + _JUDGED_CHARS].translate(_APOSTROPHES)
+    request = _requested(head, tables)
+    if request is not None:
+        kind, offset, cut = request
+        start, end = start + offset, end - cut
+        head = sentence[start : min(end, start + _JUDGED_CHARS)].translate(_APOSTROPHES)
+        hint = kind or hint
+    is_question = request is None and _QUESTION.search(sentence[-20:]) is not None
+    return _Judgement(_verdict(head, hint, is_question=is_question, tables=tables), start, end)
+
+
+def _requested(head: str, tables: Language) -> tuple[Kind | None, int, int] | None:
+    """Return what a request to remember gives: a kind, where its text begins, how much is cut at the end."""
+    for pattern, kind in tables.requests:
+        match = pattern.match(head)
+        if match:
+            return kind, match.start("text"), len(head.rstrip()) - len(head[: match.end("text")].rstrip())
+    return None
+
+
+def _verdict(
+    head: str, hint: Kind | None, *, is_question: bool, tables: Language
+) -> Kind | Refusal | Literal["empty"]:
+    if not any(char.isalnum() for char in head):
+        return "small_talk" if any(unicodedata.category(char) == "So" for char in head) else "empty"
+    plain = _plain(head)
+    if len(plain) <= _SMALL_TALK_CHARS and _is_small_talk(plain, tables):
+        return "small_talk"
+    if is_question:
+        return "question"
+    plain = _without_lead_ins(plain, tables)
+    if len(plain) <= _SMALL_TALK_CHARS and _is_small_talk(plain, tables):
+        return "small_talk"
+    for rule in tables.rules:
+        if rule.match.match(plain):
+            return rule.verdict
+    if hint is None and tables.instruction.match(plain):
+        return "instruction"
+    return hint or "note"
+
+
+def _is_small_talk(plain: str, tables: Language) -> bool:
+    parts = [_CLOSING.sub("", part) for part in _PART.split(plain)]
+    return all(tables.small_talk.fullmatch(part.rstrip("?")) for part in parts if part)
+
+
+def _plain(head: str) -> str:
+    """Return a sentence's head as patterns expect it."""
+    text = _EMPHASIS.sub("", " ".join(head.translate(_APOSTROPHES).split()))
+    return _OPENING.sub("", _CLOSING.sub("", text))
+
+
+def _without_lead_ins(plain: str, tables: Language) -> str:
+    for _ in range(4):
+        match = tables.lead_in.match(plain)
+        if match is None or match.end() == len(plain):
+            break
+        plain = plain[match.end() :]
+    return plain
+
+
+def key(kind: Kind, text: str) -> str | None:
+    """Return what a statement says something about; None when nothing that has one value at a time.
+
+    A newer statement with the same key replaces the older one. The key of a task is the task itself, so that
+    `Done: write the docs` finds `I need to write the docs`.
+    """
+    if len(text) > _MAX_KEY_CHARS:
+        return None
+    tables = language.load("en")
+    plain = _without_lead_ins(_plain(text), tables)
+    if kind in {"pending", "done"}:
+        return _task_key(plain, tables)
+    if tables.not_exclusive.search(plain):
+        return None
+    for rule in tables.keys:
+        match = rule.match.match(plain)
+        if match:
+            about = " ".join(filter(None, (match[group] for group in rule.groups)))
+            return f"{rule.topic}: {_bag(about, tables)}"
+    return None
+
+
+def _task_key(plain: str, tables: Language) -> str:
+    task = plain.casefold()
+    while (match := tables.task_lead_in.match(task)) and match.end() < len(task):
+        task = task[match.end() :]
+    return f"task: {' '.join(_stemmed(_tokens(task, tables)))}"
+
+
+def _bag(text: str, tables: Language) -> str:
+    """Return the words of a text, stemmed and without order; who owns it is kept."""
+    words = {"user" if word in {"my", "user's"} else word for word in _tokens(text, tables)}
+    return " ".join(sorted(set(_stemmed(word.removesuffix("'s") for word in words))))
+
+
+def _stemmed(words: Iterator[str] | list[str]) -> Iterator[str]:
+    return (_stem(word) for word in words)
+
+
+@lru_cache(maxsize=1 << 14)
+def _stem(word: str) -> str:
+    if not _PLAIN_WORD.fullmatch(word):
+        return word
+    return next(iter(_analyzer().lexemes(word)), word)
+
+
+@cache
+def _analyzer() -> Analyzer:
+    return Analyzer("english")
+
+
+def normal_form(text: str) -> tuple[str, ...]:
+    """Return the words of a statement, equal for exact and near duplicates.
+
+    Case, punctuation, articles, intensifiers, spelling variants and contractions do not count. Everything else
+    does: order, numbers, units, dates, names, negation. Code counts character by character.
+    """
+    tables = language.load("en")
+    fence = _FENCE.search(text)
+    code = (text[fence.start() :],) if fence else ()
+    prose = text[: fence.start()] if fence else text
+    plain = " ".join(prose.translate(_APOSTROPHES).split())
+    words = _tokens(_without_lead_ins(plain, tables), tables) or _tokens(plain, tables)
+    return (*(words or [plain.casefold()]), *code)
+
+
+def _tokens(text: str, tables: Language) -> list[str]:
+    words: list[str] = []
+    for token in unicodedata.normalize("NFKC", text).casefold().split():
+        word = token.strip(_STRIPPED)
+        if word in tables.stop_words or not word:
+            continue
+        if word in tables.contractions:
+            words += tables.contractions[word].split()
+        elif _GROUPED_NUMBER.fullmatch(word):
+            words.append(word.replace(",", ""))
+        else:
+            words.append(tables.spellings.get(word, word))
+    return words
