@@ -210,9 +210,7 @@ class Draft:
             VersionConflict, FileExists, FileNotFound, …: an edit does not fit; nothing was written.
         """
         async with self._database.transaction(self._access, snapshot=True) as connection:
-            [found] = await batch(connection, operations.committed(self._access, call.tool_call_id))
-            first = await operations.first_result(connection, self._access, call, found)
-            if first is not None:
+            if (first := await self._first_result(connection, call)) is not None:
                 return Commit(first, is_repeat=True)
             stored = await self._load(connection)
         plan = await self._plan(stored)  # no connection is held while a large file is analysed
@@ -225,12 +223,22 @@ class Draft:
             if violation.diag.constraint_name != "operation_once":
                 raise
             # The same id was committed over other scopes at the same moment: no lock was shared.
-            async with self._database.transaction(self._access, snapshot=True) as connection:
-                [found] = await batch(connection, operations.committed(self._access, call.tool_call_id))
-                first = await operations.first_result(connection, self._access, call, found)
-            if first is None:
+            if (first := await self.first_result(call)) is None:
                 raise
             return Commit(first, is_repeat=True)
+
+    async def first_result(self, call: Call) -> dict[str, Any] | None:
+        """Return the result of the commit that spent this call's id, None when none did.
+
+        Raises:
+            ToolCallConflict, ToolCallInProgress: it was another request, or still runs.
+        """
+        async with self._database.transaction(self._access, snapshot=True) as connection:
+            return await self._first_result(connection, call)
+
+    async def _first_result(self, connection: Connection, call: Call) -> dict[str, Any] | None:
+        [found] = await batch(connection, operations.committed(self._access, call.tool_call_id))
+        return await operations.first_result(connection, self._access, call, found)
 
     async def _commit(
         self, connection: Connection, plan: Plan, call: Call, answer: Callable[[tuple[Change, ...]], Answer]

@@ -11,7 +11,7 @@ from memex.store.analyzer import Analyzer
 from memex.store.bm25 import RANKER_VERSION
 from memex.store.chunks import CHUNKER_VERSION, Chunk
 
-# What must be alike for the same state and request to give the same bytes; logged with every call.
+# What must be alike for the same state and query to give the same ranking.
 ENGINE = f"{Analyzer().engine} chunker-{CHUNKER_VERSION} ranker-{RANKER_VERSION}"
 MAX_KEY_CHARS = 512  # a longer target can be no path
 MAX_RAW_CHARS = 1_000

@@ -59,6 +59,7 @@ class Call:
         principal: who asked: role, key, user, actor, project.
         now: the clock, read once for the whole call.
         inner: the operations inside it, in their order, put here as they end.
+        engine: what must be alike for the same state and request to give the same bytes.
     """
 
     tool_call_id: str
@@ -68,6 +69,7 @@ class Call:
     now: datetime
     started_s: float = field(default_factory=time.perf_counter)
     inner: list[Inner] = field(default_factory=list)
+    engine: str = ENGINE
 
     @property
     def request_sha256(self) -> bytes:
@@ -135,7 +137,7 @@ async def add(
         "response": None if answer is None else _json({"result": answer.response, "writes": list(writes)}),
         "result_sha256": None if answer is None else digest(answer.result),
         "state": None if state is None else _json(state),
-        "engine": ENGINE,
+        "engine": call.engine,
         "config": None if answer is None or answer.config is None else _json(answer.config),
         "now": call.now,
         "error_code": error_code,

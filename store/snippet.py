@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Collection
 
 from memex.store.analyzer import Analyzer
+from memex.store.records import Span
 
 MAX_CHARS = 240
 
 _CUT = "…"
+_SPACE = re.compile(r"\s")
 
 # Lines that are only marks go first, then marks at the start of a line, then those inside of it.
 _FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,}).*$", re.MULTILINE)
@@ -36,16 +38,26 @@ def snippet(body: str, wanted: Collection[str], analyzer: Analyzer, *, max_chars
     text = _plain(body)
     if len(text) <= max_chars:
         return text
-    width = max(max_chars - 2 * len(_CUT), 0)
+    start, end = window(text, wanted, analyzer, max(max_chars - 2 * len(_CUT), 0))
+    return f"{_CUT if start else ''}{text[start:end].strip()}{_CUT if end < len(text) else ''}"
+
+
+def window(text: str, wanted: Collection[str], analyzer: Analyzer, width: int) -> Span:
+    """Return a span of `text` of at most `width`, shorter than it, around its most distinct `wanted` lexemes.
+
+    Cut at white space outside of what was wanted; where there is none, between characters.
+    """
     first, last = _densest(text, wanted, analyzer, width)
     start = max(0, min(first - (width - (last - first)) // 2, len(text) - width))
     end = start + width
-    # Cut at spaces outside of what was wanted; text without spaces is cut between characters.
-    if start and text[start - 1] != " ":
-        start = 1 + space if (space := text.find(" ", start, first)) >= 0 else _character(text, start, 1)
-    if end < len(text) and text[end] != " ":
-        end = space if (space := text.rfind(" ", last, end)) >= 0 else _character(text, end, -1)
-    return f"{_CUT if start else ''}{text[start:end].strip()}{_CUT if end < len(text) else ''}"
+    if start and not text[start - 1].isspace():
+        space = _SPACE.search(text, start, first)
+        start = space.end() if space else _character(text, start, 1)
+    if end < len(text) and not text[end].isspace():
+        head = text[last:end]
+        kept = len(head.rpartition(" ")[0]) if " " in head else len(head.rpartition("\n")[0])
+        end = last + kept if kept else _character(text, end, -1)
+    return start, max(start, end)
 
 
 def _plain(markdown: str) -> str:

@@ -73,7 +73,7 @@ def _described() -> list[ToolDescription]:
         ToolDescription(
             name=tool.name,
             description=tool.description,
-            input_schema=tool.arguments.model_json_schema(),
+            input_schema=tool.input_schema,
             output_schema=tool.result.model_json_schema(),
             read_only=tool.is_read_only,
         )

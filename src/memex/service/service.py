@@ -20,7 +20,8 @@ from memex.errors import (
     StoreUnavailable,
     UnknownTool,
 )
-from memex.service import files, operations, revisions
+from memex.service import files, memory, operations, revisions
+from memex.service.memory import PlannedTool, Work
 from memex.service.operations import OperationResult, OperationsResult
 from memex.service.tool import ReadTool, WriteTool, check_json, from_cursor, to_cursor
 from memex.store import catalogue, identity
@@ -34,11 +35,13 @@ from memex.store.memory import Memory
 from memex.store.operations import Call
 from memex.store.paths import check_tool_call_id
 from memex.store.records import Status
+from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.engine import ENGINE
 
 T = TypeVar("T")
-AnyTool = ReadTool[Any] | WriteTool[Any]
+AnyTool = PlannedTool[Any] | ReadTool[Any] | WriteTool[Any]
 
-TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*files.TOOLS, *revisions.TOOLS)}
+TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*memory.TOOLS, *files.TOOLS, *revisions.TOOLS)}
 
 ROLE_HINTS: dict[Role, str] = {
     "agent": "Use the routes below /v1/admin/ with this key, or an agent's key here.",
@@ -75,6 +78,7 @@ class Service:
     def __init__(self, database: Database, *, max_files: int) -> None:
         self.database = database
         self._analyzer = Analyzer()
+        self._planner = BuiltinPlanner(self._analyzer)
         self._max_files = max_files
         self._log = structlog.get_logger("memex.service")
 
@@ -181,8 +185,8 @@ class Service:
     async def catalogue(self, caller: Caller, *, max_chars: int) -> str:
         """Return the caller's files with titles, sizes, dates and tags, at most `max_chars` long."""
         async with self.database.transaction(caller.access, snapshot=True) as connection:
-            memory = Memory(connection, caller.access, self._analyzer)
-            listed = await memory.list_files(limit=catalogue.MAX_FILES)
+            reader = Memory(connection, caller.access, self._analyzer)
+            listed = await reader.list_files(limit=catalogue.MAX_FILES)
         return catalogue.render(listed, max_chars=max_chars)
 
     async def administer(
@@ -225,10 +229,13 @@ class Service:
         call = replace(call, arguments=parsed.canonical())
         if isinstance(tool, WriteTool):
             return await self._write(caller, tool, call, parsed)
+        if isinstance(tool, PlannedTool):
+            work = Work(self.database, caller.access, self._analyzer, self._planner, self.draft(caller), call)
+            return await tool.answer(work, parsed) | {"tool_call_id": call.tool_call_id}
         async with self.database.transaction(caller.access, snapshot=True) as connection:
-            memory = Memory(connection, caller.access, self._analyzer)
-            answer = await tool.answer(memory, parsed)
-            state = await memory.state(caller.access.scopes)
+            reader = Memory(connection, caller.access, self._analyzer)
+            answer = await tool.answer(reader, parsed)
+            state = await reader.state(caller.access.scopes)
             await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)
         return answer.result | {"tool_call_id": call.tool_call_id}
 
@@ -296,4 +303,5 @@ def new_call(caller: Caller, tool: str, arguments: dict[str, Any], tool_call_id:
         arguments=arguments,
         principal=caller.logged,
         now=datetime.now(UTC),
+        engine=ENGINE,
     )

@@ -83,6 +83,11 @@ class Tool(Generic[A]):
         """What it does, for a model."""
         return " ".join((self.arguments.__doc__ or "").split())
 
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of its arguments."""
+        return self.arguments.model_json_schema()
+
     def parse(self, arguments: dict[str, Any]) -> A:
         """Return the arguments, checked; null means absent.
 

@@ -1,0 +1,376 @@
+"""Memory from Python: the same tools, in this process, with typed results.
+
+async with Memex() as memex:
+    memory = memex.for_user("alice", actor="support-bot")
+    await memory.remember("I prefer oolong tea.")
+    print((await memory.context("Which tea?")).context)
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar
+
+from memex.errors import ValidationFailed
+from memex.service.files import (
+    FindResult,
+    LinksResult,
+    ListResult,
+    PatchResult,
+    PlacedResult,
+    ReadResult,
+    WriteResult,
+)
+from memex.service.memory import DEFAULT_BUDGET, ContextResult, RememberResult
+from memex.service.operations import OperationResult, OperationsResult
+from memex.service.revisions import DiffResult, HistoryResult, RevertResult
+from memex.service.service import Caller, Service
+from memex.service.tool import Result
+from memex.settings import read_settings
+from memex.store import tenants
+from memex.store.identity import Context, Principal
+from memex.wiring import running_service
+
+R = TypeVar("R", bound=Result)
+
+
+class Memex:
+    """A Memex in this process. It starts with the first call, and ends with `close` or `async with`.
+
+    Args:
+        database_url: a Postgres ≥ 15; by default DATABASE_URL, or else the embedded one.
+        data_dir: where the embedded Postgres keeps its data; by default MEMEX_DATA_DIR, or else ~/.memex.
+        tenant: whose memory it is; made when it is missing.
+    """
+
+    def __init__(
+        self,
+        *,
+        database_url: str | None = None,
+        data_dir: str | Path | None = None,
+        tenant: str = "default",
+    ) -> None:
+        given = {"database_url": database_url, "data_dir": None if data_dir is None else Path(data_dir)}
+        changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if data_dir is not None and database_url is None:
+            changed["database_url"] = None  # a folder is named, so it is meant whatever the environment says
+        self._settings = read_settings().model_copy(update=changed)
+        self._tenant = tenant
+        self._open = AsyncExitStack()
+        self._starting = asyncio.Lock()
+        self._running: tuple[Service, int, asyncio.AbstractEventLoop] | None = None
+
+    async def __aenter__(self) -> Self:
+        """Start; raises StoreUnavailable or SchemaTooNew, whose hint says what to do."""
+        await self._started()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End."""
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections, and give the share of the embedded Postgres back. A later call starts anew."""
+        self._running = None
+        await self._open.aclose()
+
+    def for_user(self, user_id: str, *, actor: str | None = None, project: str | None = None) -> "UserMemory":
+        """Return the memory of one user, as an agent has it.
+
+        Args:
+            user_id: yours, 1 to 200 printable characters. It is never taken from a model.
+            actor: who acts for the user, such as the program's name; kept with what it writes.
+            project: the slug of the one that the work is about, by default for each call.
+        """
+        return UserMemory(partial(self._caller, Context(user_id, actor, project)))
+
+    async def _caller(self, context: Context) -> tuple[Service, Caller]:
+        service, tenant_id = await self._started()
+        return service, await service.caller(Principal(tenant_id, "agent"), context)
+
+    async def _started(self) -> tuple[Service, int]:
+        async with self._starting:
+            loop = asyncio.get_running_loop()
+            if self._running is None:
+                service = await self._open.enter_async_context(running_service(self._settings))
+                self._running = service, await tenants.ensure_tenant(service.database, self._tenant), loop
+            service, tenant_id, opened_in = self._running
+        if opened_in is not loop:
+            raise ValidationFailed(
+                "This Memex was started in another event loop.",
+                hint="Make one for each asyncio.run, or close it before the first one ends.",
+            )
+        return service, tenant_id
+
+
+class UserMemory:
+    """One user's memory. Every method is one tool call, logged under `tool_call_id`, generated when absent.
+
+    A write with an id is done once: sent again it gives the first answer. All raise `MemexError`s with a `code`
+    and a hint.
+    """
+
+    def __init__(self, caller: Callable[[], Awaitable[tuple[Service, Caller]]]) -> None:
+        self._caller = caller
+
+    async def remember(
+        self,
+        text: str,
+        *,
+        project: str | None = None,
+        dry_run: bool = False,
+        tool_call_id: str | None = None,
+    ) -> RememberResult:
+        """File the statements of a text, up to 200,000 characters, in one commit; `dry_run` only shows it."""
+        return await self._call(
+            "memory_remember", RememberResult, tool_call_id, text=text, project=project, dry_run=dry_run
+        )
+
+    async def context(
+        self,
+        query: str,
+        *,
+        budget: int = DEFAULT_BUDGET,
+        project: str | None = None,
+        max_hops: int = 1,
+        known_hash: str | None = None,
+        tool_call_id: str | None = None,
+    ) -> ContextResult:
+        """Return what memory holds about a question: verbatim, at most `budget` characters, with its sources."""
+        return await self._call(
+            "memory_context",
+            ContextResult,
+            tool_call_id,
+            query=query,
+            budget=budget,
+            project=project,
+            max_hops=max_hops,
+            known_hash=known_hash,
+        )
+
+    async def find(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        project: str | None = None,
+        prefix: str | None = None,
+        tags: Sequence[str] = (),
+        tool_call_id: str | None = None,
+    ) -> FindResult:
+        """Return the files whose words answer a query best."""
+        return await self._call(
+            "memory_find",
+            FindResult,
+            tool_call_id,
+            query=query,
+            limit=limit,
+            project=project,
+            prefix=prefix,
+            tags=list(tags),
+        )
+
+    async def read(
+        self,
+        path: str,
+        *,
+        heading: str | None = None,
+        span: tuple[int, int] | None = None,
+        version: int | None = None,
+        tool_call_id: str | None = None,
+    ) -> ReadResult:
+        """Return a file, the section under a heading, or a span of it."""
+        return await self._call(
+            "memory_read",
+            ReadResult,
+            tool_call_id,
+            path=path,
+            heading=heading,
+            span=None if span is None else list(span),
+            version=version,
+        )
+
+    async def list(
+        self,
+        prefix: str = "",
+        *,
+        limit: int = 100,
+        cursor: str | None = None,
+        tool_call_id: str | None = None,
+    ) -> ListResult:
+        """Return files by path, a page at a time."""
+        return await self._call(
+            "memory_list", ListResult, tool_call_id, prefix=prefix, limit=limit, cursor=cursor
+        )
+
+    async def write(
+        self,
+        path: str,
+        content: str,
+        *,
+        reason: str | None = None,
+        base_version: int | None = None,
+        overwrite: bool = False,
+        tool_call_id: str | None = None,
+    ) -> WriteResult:
+        """Write a whole file: a new one, the successor of `base_version`, or with `overwrite` any."""
+        return await self._call(
+            "memory_write",
+            WriteResult,
+            tool_call_id,
+            path=path,
+            content=content,
+            reason=reason,
+            base_version=base_version,
+            overwrite=overwrite,
+        )
+
+    async def patch(
+        self,
+        path: str,
+        operation: Literal["append", "insert", "replace"],
+        text: str,
+        *,
+        heading: str | None = None,
+        match: str | None = None,
+        reason: str | None = None,
+        base_version: int | None = None,
+        tool_call_id: str | None = None,
+    ) -> PatchResult:
+        """Append, insert, or replace text that occurs exactly once."""
+        return await self._call(
+            "memory_patch",
+            PatchResult,
+            tool_call_id,
+            path=path,
+            operation=operation,
+            text=text,
+            heading=heading,
+            match=match,
+            reason=reason,
+            base_version=base_version,
+        )
+
+    async def move(
+        self,
+        path: str,
+        to: str,
+        *,
+        reason: str | None = None,
+        base_version: int | None = None,
+        tool_call_id: str | None = None,
+    ) -> PlacedResult:
+        """Put a file at another path, inside its mount with its history."""
+        return await self._call(
+            "memory_move",
+            PlacedResult,
+            tool_call_id,
+            path=path,
+            to=to,
+            reason=reason,
+            base_version=base_version,
+        )
+
+    async def delete(
+        self,
+        path: str,
+        *,
+        reason: str | None = None,
+        base_version: int | None = None,
+        tool_call_id: str | None = None,
+    ) -> PlacedResult:
+        """Delete a file; its versions stay and can be restored."""
+        return await self._call(
+            "memory_delete", PlacedResult, tool_call_id, path=path, reason=reason, base_version=base_version
+        )
+
+    async def links(
+        self,
+        path: str,
+        *,
+        direction: Literal["out", "in", "both"] = "both",
+        depth: int = 1,
+        tool_call_id: str | None = None,
+    ) -> LinksResult:
+        """Return the links from and to a file."""
+        return await self._call(
+            "memory_links", LinksResult, tool_call_id, path=path, direction=direction, depth=depth
+        )
+
+    async def history(
+        self, path: str, *, limit: int = 100, cursor: str | None = None, tool_call_id: str | None = None
+    ) -> HistoryResult:
+        """Return a file's versions, the newest first."""
+        return await self._call(
+            "memory_history", HistoryResult, tool_call_id, path=path, limit=limit, cursor=cursor
+        )
+
+    async def diff(
+        self,
+        path: str,
+        *,
+        from_version: int | None = None,
+        to_version: int | None = None,
+        tool_call_id: str | None = None,
+    ) -> DiffResult:
+        """Return what changed between two versions, by default the newest and the one before."""
+        return await self._call(
+            "memory_diff",
+            DiffResult,
+            tool_call_id,
+            path=path,
+            from_version=from_version,
+            to_version=to_version,
+        )
+
+    async def restore(
+        self,
+        path: str,
+        version: int,
+        *,
+        reason: str | None = None,
+        base_version: int | None = None,
+        tool_call_id: str | None = None,
+    ) -> PlacedResult:
+        """Put an earlier version back as the next one."""
+        return await self._call(
+            "memory_restore",
+            PlacedResult,
+            tool_call_id,
+            path=path,
+            version=version,
+            reason=reason,
+            base_version=base_version,
+        )
+
+    async def revert(
+        self, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
+    ) -> RevertResult:
+        """Undo everything that the call `reverted` wrote, all or nothing."""
+        service, caller = await self._caller()
+        result = await service.revert(caller, reverted, reason=reason, tool_call_id=tool_call_id)
+        return RevertResult.model_validate(result)
+
+    async def operations(self, *, limit: int = 50, cursor: str | None = None) -> OperationsResult:
+        """Return the user's calls, the newest first."""
+        service, caller = await self._caller()
+        return await service.operations(caller, limit=limit, cursor=cursor)
+
+    async def operation(self, tool_call_id: str) -> Sequence[OperationResult]:
+        """Return the attempts at one call, the newest first, with the operations inside each."""
+        service, caller = await self._caller()
+        return await service.operation(caller, tool_call_id)
+
+    async def catalogue(self, *, max_chars: int = 8_000) -> str:
+        """Return a line for each file, at most `max_chars` characters."""
+        service, caller = await self._caller()
+        return await service.catalogue(caller, max_chars=max_chars)
+
+    async def _call(self, tool: str, kind: type[R], tool_call_id: str | None, **arguments: Any) -> R:
+        service, caller = await self._caller()
+        return kind.model_validate(await service.execute(caller, tool, arguments, tool_call_id=tool_call_id))

@@ -1,0 +1,384 @@
+"""The two tools of an agent: memory_remember and memory_context, by way of a planner."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field
+
+from memex.errors import BudgetTooSmall, ValidationFailed
+from memex.service import references
+from memex.service.tool import Arguments, Part, Result, StorableText, Tool
+from memex.store import operations as log
+from memex.store.access import Access
+from memex.store.analyzer import Analyzer
+from memex.store.database import Connection, Database
+from memex.store.draft import Draft
+from memex.store.memory import Memory
+from memex.store.operations import Answer, Call
+from memex.store.records import Change
+from memex.subagent import prompts, remember
+from memex.subagent.context import Context, Recalled, recall
+from memex.subagent.planner import ContextRequest, Known, Planner, RememberPlan, RememberRequest
+from memex.subagent.remember import MAX_TEXT_CHARS, Filed
+from memex.subagent.selection import MAX_OMITTED
+from memex.subagent.tools import MemoryTools, Moment
+
+MIN_BUDGET = 200
+MAX_BUDGET = 200_000
+DEFAULT_BUDGET = 8_000
+MAX_HOPS = 3
+
+A = TypeVar("A", bound=Arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a planned tool works with: whose call it is, the planner, an empty draft."""
+
+    database: Database
+    access: Access
+    analyzer: Analyzer
+    planner: Planner
+    draft: Draft
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTool(Tool[A]):
+    """A tool whose answer a planner finds. What a model reads about it stands in `prompts/`."""
+
+    prompt: str
+    answer: Callable[[Work, A], Awaitable[dict[str, Any]]]
+    is_reading: bool
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it changes nothing."""
+        return self.is_reading
+
+    @property
+    def description(self) -> str:
+        """What it does, for a model."""
+        return prompts.load(self.prompt).tool
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of its arguments, with the prompt's words for those that a model sees."""
+        schema = self.arguments.model_json_schema()
+        schema.pop("description", None)
+        for name, told in prompts.load(self.prompt).arguments.items():
+            schema["properties"][name]["description"] = told
+        return schema
+
+
+class ContextArguments(Arguments):
+    """Recall what memory holds about a question."""
+
+    query: Annotated[StorableText, Field(description="What to recall: a question or a few words.")]
+    budget: Annotated[
+        int,
+        Field(
+            le=MAX_BUDGET,
+            json_schema_extra={"minimum": MIN_BUDGET},
+            description="Characters that the context may have, its wrapper included.",
+        ),
+    ] = DEFAULT_BUDGET
+    project: Annotated[
+        str | None, Field(description="Recall from this project instead of all of the user's.")
+    ] = None
+    max_hops: Annotated[
+        int, Field(ge=0, le=MAX_HOPS, description="How far links are followed from what matches.")
+    ] = 1
+    known_hash: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[0-9a-f]{64}$",
+            description="hash of an earlier answer: the same context is not sent again.",
+        ),
+    ] = None
+
+
+class SourceSpan(Part):
+    """A span in code points, the end not included, with the SHA-256 of its text."""
+
+    start: int
+    end: int
+    sha256: str
+
+
+class Source(Part):
+    """A file that stands in the context, and why; `truncated` when a passage was cut to fit."""
+
+    path: str
+    version: int
+    reason: str
+    linked_from: str | None
+    spans: list[SourceSpan]
+    truncated: bool
+
+
+class OmittedSpan(Part):
+    """A passage that was left out: for the budget, for its relevance, or as a duplicate."""
+
+    path: str
+    version: int
+    start: int
+    end: int
+    reason: str
+
+
+class OmittedResult(Part):
+    """What was considered and left out: how many passages, and the best 20 of them."""
+
+    count: int
+    best: list[OmittedSpan]
+
+
+class BudgetResult(Part):
+    """How many characters the context may have, and has."""
+
+    limit: int
+    used: int
+
+
+class ContextResult(Result):
+    """What memory holds: verbatim spans in a wrapper, "" when there is nothing.
+
+    `hash` names these very bytes; sent again as `known_hash`, it is answered by `not_modified` without the text.
+    """
+
+    context: str
+    not_modified: bool
+    sources: list[Source]
+    omitted: OmittedResult
+    budget: BudgetResult
+    hash: str
+    state: dict[str, int]
+    planner: str
+    degraded: str | None
+
+
+async def context(work: Work, arguments: ContextArguments) -> dict[str, Any]:
+    """Answer memory_context."""
+    if arguments.budget < MIN_BUDGET:
+        raise BudgetTooSmall(
+            f"A context of {arguments.budget} characters holds nothing.",
+            hint=f"The budget is {MIN_BUDGET} to {MAX_BUDGET:,} characters; without one it is {DEFAULT_BUDGET:,}.",
+            minimum=MIN_BUDGET,
+        )
+    request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops)
+    access = work.access.narrowed(arguments.project)
+    async with _tools(work, access) as (tools, moment, connection):
+        recalled = await recall(work.planner, request, tools)
+        result = _context_result(recalled, arguments, moment.state, work.planner).body()
+        logged = {name: value for name, value in result.items() if name != "context"}
+        answer = Answer(result, arguments.canonical(), logged, {"planner": work.planner.name})
+        await log.add(connection, access, work.call, status="answered", answer=answer, state=moment.state)
+    return result
+
+
+def _context_result(
+    recalled: Context, arguments: ContextArguments, state: dict[str, int], planner: Planner
+) -> ContextResult:
+    is_known = arguments.known_hash == recalled.sha256
+    best = recalled.omitted[:MAX_OMITTED]
+    return ContextResult(
+        context="" if is_known else recalled.text,
+        not_modified=is_known,
+        sources=[_source(list(group)) for _, group in groupby(recalled.recalled, key=_file)],
+        omitted=OmittedResult(
+            count=len(recalled.omitted),
+            best=[
+                OmittedSpan(
+                    path=omitted.reference.path,
+                    version=omitted.reference.version,
+                    start=omitted.reference.span[0],
+                    end=omitted.reference.span[1],
+                    reason=omitted.reason,
+                )
+                for omitted in best
+            ],
+        ),
+        budget=BudgetResult(limit=arguments.budget, used=len(recalled.text)),
+        hash=recalled.sha256,
+        state=state,
+        planner=planner.name,
+        degraded=None,
+    )
+
+
+def _file(recalled: Recalled) -> tuple[str, int]:
+    return recalled.choice.reference.path, recalled.choice.reference.version
+
+
+def _source(spans: list[Recalled]) -> Source:
+    first = spans[0].choice
+    return Source(
+        path=first.reference.path,
+        version=first.reference.version,
+        reason=first.reason,
+        linked_from=first.linked_from,
+        spans=[
+            SourceSpan(
+                start=span.choice.reference.span[0], end=span.choice.reference.span[1], sha256=span.sha256
+            )
+            for span in spans
+        ],
+        truncated=any(span.choice.truncated for span in spans),
+    )
+
+
+class RememberArguments(Arguments):
+    """Remember what a text says."""
+
+    text: Annotated[
+        StorableText,
+        Field(min_length=1, max_length=MAX_TEXT_CHARS, description="What to remember, in plain sentences."),
+    ]
+    project: Annotated[str | None, Field(description="The project that the text is about.")] = None
+    dry_run: Annotated[bool, Field(description="Show what would be written, and write nothing.")] = False
+    wait: Annotated[bool, Field(description="Answer when it is written; false needs a queue.")] = True
+
+
+class WriteMade(Part):
+    """What was written to one file, or would be: the version, in words why, and the difference."""
+
+    path: str
+    operation: str
+    version: int
+    reason: str
+    diff: str
+
+
+class SkippedResult(Part):
+    """A part of the text that was not written, by its span, and why; `known_in` holds it already."""
+
+    start: int
+    end: int
+    reason: str
+    known_in: str | None
+
+
+class RememberResult(Result):
+    """What became of a text. `status` is committed, nothing or dry_run."""
+
+    status: str
+    writes: list[WriteMade]
+    skipped: list[SkippedResult]
+    planner: str
+    degraded: str | None
+
+
+async def remembered(work: Work, arguments: RememberArguments) -> dict[str, Any]:
+    """Answer memory_remember: one draft, one commit."""
+    if not arguments.wait:
+        raise ValidationFailed("There is no queue in this version.", hint="Leave wait out, or send true.")
+    if not arguments.dry_run and (first := await work.draft.first_result(work.call)) is not None:
+        return await _repeated(work, first)
+    project = arguments.project if arguments.project is not None else work.access.project
+    request = RememberRequest(arguments.text, project, work.call.now)
+    async with _tools(work, work.access.narrowed(project)) as (tools, moment, _):
+        plan = await work.planner.plan_remember(request, tools)
+        state = moment.state
+    day = work.call.now.date()
+    remember.stage(work.draft, plan, day)
+
+    def answer(changes: tuple[Change, ...]) -> Answer:
+        done = remember.filed(plan, day, changes)
+        return _remember_answer(arguments, plan, done, work.planner)
+
+    if arguments.dry_run:
+        made = answer(await work.draft.preview())
+        async with work.database.transaction(work.access) as connection:
+            await log.add(connection, work.access, work.call, status="dry_run", answer=made, state=state)
+        return made.result
+    commit = await work.draft.commit(work.call, answer)
+    return await _repeated(work, commit.result) if commit.is_repeat else commit.result
+
+
+async def _repeated(work: Work, first: dict[str, Any]) -> dict[str, Any]:
+    async with work.database.transaction(work.access) as connection:
+        await log.add(connection, work.access, work.call, status="repeated")
+    return first
+
+
+def _remember_answer(
+    arguments: RememberArguments, plan: RememberPlan, done: list[Filed], planner: Planner
+) -> Answer:
+    written = [file for file in done if file.change.changed]
+    status = "dry_run" if arguments.dry_run else "committed" if written else "nothing"
+    skipped = [
+        SkippedResult(start=skip.start, end=skip.end, reason=skip.reason, known_in=None)
+        for skip in plan.skipped
+    ]
+    skipped += [_known(known) for known in plan.known]
+    skipped += [
+        SkippedResult(
+            start=add.statement.start,
+            end=add.statement.end,
+            reason="duplicate",
+            known_in=references.new_name(file.change),
+        )
+        for file in done
+        for add, outcome in zip(file.adds, file.outcomes, strict=True)
+        if outcome.action == "duplicate"
+    ]
+    result = RememberResult(
+        status=status,
+        writes=[
+            WriteMade(
+                path=file.change.path,
+                operation=file.change.operation,
+                version=file.change.version,
+                reason=_reason(file),
+                diff=references.diff(file.change),
+            )
+            for file in written
+        ],
+        skipped=sorted(skipped, key=lambda skip: skip.start),
+        planner=planner.name,
+        degraded=None,
+    ).body()
+    logged = result
+    if not arguments.dry_run:  # of a dry run no revision holds the new text
+        diffs = [{"diff": references.of_diff(file.change)} for file in written]
+        logged = result | {"writes": [w | d for w, d in zip(result["writes"], diffs, strict=True)]}
+    return Answer(result, arguments.canonical(), logged, {"planner": planner.name})
+
+
+def _known(known: Known) -> SkippedResult:
+    return SkippedResult(
+        start=known.statement.start,
+        end=known.statement.end,
+        reason="duplicate",
+        known_in=f"{known.reference.path}@{known.reference.version}",
+    )
+
+
+def _reason(file: Filed) -> str:
+    """Say in words what became of a file: `2 added, 1 replaced`."""
+    actions = [outcome.action for outcome in file.outcomes]
+    counts = {"added": actions.count("added"), "replaced": actions.count("superseded")}
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
+@asynccontextmanager
+async def _tools(work: Work, access: Access) -> AsyncIterator[tuple[MemoryTools, Moment, Connection]]:
+    """The operations for a planner, over one snapshot while it is instant; the connection is the snapshot's."""
+    async with work.database.transaction(access, snapshot=True) as connection:
+        moment = await _moment(connection, access, work.analyzer)
+        yield MemoryTools(lambda: nullcontext(moment), work.call), moment, connection
+
+
+async def _moment(connection: Connection, access: Access, analyzer: Analyzer) -> Moment:
+    memory = Memory(connection, access, analyzer)
+    return Moment(memory, await memory.state(access.scopes))
+
+
+TOOLS: tuple[PlannedTool[Any], ...] = (
+    PlannedTool("memory_remember", RememberArguments, RememberResult, "remember", remembered, False),
+    PlannedTool("memory_context", ContextArguments, ContextResult, "context", context, True),
+)

@@ -1,0 +1,119 @@
+"""The planner's contract: a request in, a typed plan out. Code validates the plan and carries it out.
+
+A planner finds out what it needs through `MemoryTools`, which check, count and log every operation. It never
+hands back text: a context is spans of stored versions, a memory is statements of the text that came in.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from memex.store.records import Reference
+from memex.subagent.statements import Skipped, Statement
+from memex.subagent.tools import MemoryTools
+
+Reason = Literal["match", "link", "backlink", "pinned", "recent"]
+Unused = Literal["budget", "relevance", "duplicate"]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRequest:
+    """A question to memory.
+
+    Attributes:
+        query: what the caller wants to know.
+        budget: characters that the whole context may have, wrapper included.
+        max_hops: how far links are followed, 0 to 3.
+    """
+
+    query: str
+    budget: int
+    max_hops: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A span that a context shall hold, and why. `heading` are the titles above it that are not in it."""
+
+    reference: Reference
+    reason: Reason
+    linked_from: str | None = None
+    heading: tuple[str, ...] = ()
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Omitted:
+    """A span that was considered and left out, and why: no room, too weak, or its text is in the context."""
+
+    reference: Reference
+    reason: Unused
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPlan:
+    """The spans to recall in the order in which they shall stand, and what was left out, the best first."""
+
+    choices: tuple[Choice, ...] = ()
+    omitted: tuple[Omitted, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RememberRequest:
+    """A text to remember.
+
+    Attributes:
+        text: as the caller sent it.
+        project: whose work it is about, if any.
+        now: the call's clock.
+    """
+
+    text: str
+    project: str | None
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """A statement to put under a heading of a file, with links to the files that it names.
+
+    Whether it is new, known, or takes the place of an older one is decided by `filing.revise` when the file's
+    lock is held.
+    """
+
+    path: str
+    title: str
+    heading: str
+    statement: Statement
+    links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A statement that another file of the same mount holds already, at a reference."""
+
+    statement: Statement
+    reference: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class RememberPlan:
+    """What to write, and what not."""
+
+    adds: tuple[Add, ...] = ()
+    known: tuple[Known, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+class Planner(Protocol):
+    """What decides: by rules, or a model."""
+
+    @property
+    def name(self) -> str:
+        """`builtin`, or the model's name."""
+
+    async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
+        """Return which spans answer a query within its budget."""
+
+    async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
+        """Return where the statements of a text belong."""

@@ -1,0 +1,84 @@
+"""What memory holds already about a statement: the same elsewhere, and the files that it names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memex.store.analyzer import Analyzer
+from memex.store.markdown import file_name
+from memex.store.records import Hit, Reference
+from memex.subagent.filing import bullet_text
+from memex.subagent.planner import Add, Known
+from memex.subagent.statements import Statement, normal_form
+from memex.subagent.tools import MemoryTools
+
+HITS = 8
+PASSAGES = 2
+MAX_LINKS = 3
+MAX_QUERY_CHARS = 1_000
+MIN_NAME_CHARS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A file that already says a statement, if any, and the link targets of the files that it names."""
+
+    known: Known | None
+    links: tuple[str, ...]
+
+
+async def related(add: Add, own_paths: frozenset[str], tools: MemoryTools, analyzer: Analyzer) -> Related:
+    """Return what memory holds about a statement.
+
+    Args:
+        add: the statement and where it shall go. A duplicate there is found when it is written.
+        own_paths: the files that statements are put into: they are no subject of one.
+        tools: to search with.
+        analyzer: makes the lexemes by which names are found in the statement.
+    """
+    query = add.statement.text[:MAX_QUERY_CHARS]
+    found = await tools.find(query, limit=HITS, passages=PASSAGES)
+    hits = [hit for hit in found.hits if hit.path != add.path]
+    mount = _mount(add.path)
+    same = next((hit for hit in hits if _mount(hit.path) == mount and _says(hit, add.statement)), None)
+    known = None
+    if same is not None and same.file is not None:
+        span = same.file.passages[0].span
+        known = Known(add.statement, Reference(same.path, same.version, span))
+    named = [hit for hit in hits if hit.path not in own_paths and _may_link(mount, hit.path)]
+    lexemes = analyzer.lexemes(add.statement.text)
+    links = [_target(mount, hit.path) for hit in named if _is_named(hit, lexemes, analyzer)]
+    return Related(known, tuple(dict.fromkeys(links))[:MAX_LINKS])
+
+
+def _says(hit: Hit, statement: Statement) -> bool:
+    """Tell whether a line of a hit's passages says the same."""
+    form = normal_form(statement.text)
+    texts = [passage.text or "" for passage in hit.file.passages] if hit.file else []
+    return any(normal_form(bullet_text(line)) == form for text in texts for line in text.splitlines())
+
+
+def _is_named(hit: Hit, lexemes: Sequence[str], analyzer: Analyzer) -> bool:
+    """Tell whether a statement holds a file's title or name, word for word."""
+    for name in (hit.title, file_name(hit.path)):
+        words = analyzer.lexemes(name)
+        if len(name) < MIN_NAME_CHARS or not words:
+            continue
+        if any(lexemes[at : at + len(words)] == words for at in range(len(lexemes) - len(words) + 1)):
+            return True
+    return False
+
+
+def _mount(path: str) -> str:
+    first, second, *_ = path.split("/", 2)
+    return f"{first}/{second}" if first == "projects" else first
+
+
+def _may_link(mount: str, path: str) -> bool:
+    """Tell whether a file of a mount may name another: what others read never names a user's private path."""
+    return mount == "user" or _mount(path) in (mount, "shared")
+
+
+def _target(mount: str, path: str) -> str:
+    """Return how a file of a mount writes a link to a path: without the mount where it is its own."""
+    target = path.removeprefix(f"{mount}/")
+    return target[:-3] if target.lower().endswith(".md") else target

@@ -1,0 +1,161 @@
+"""Which passages go into a context: the most valuable that fit its budget. Pure.
+
+Values are integers, ties break by path and place, so the same candidates give the same choice everywhere.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from math import isqrt
+
+from memex.store.records import Reference, Span
+from memex.subagent.assembly import Note
+from memex.subagent.planner import Choice, ContextPlan, Omitted, Reason, Unused
+
+FLOOR = 5  # what is worth less than a fifth of the best is not recalled to fill up
+CUT_FROM = 2  # what is worth at least half of the best is cut rather than left out
+MIN_CUT_CHARS = 120
+MAX_GAP_CHARS = 8  # between two passages of a file lie only blank lines: they are recalled as one
+MAX_OMITTED = 20
+LENGTH_OFFSET = 600
+
+Cut = Callable[[str, int], Span]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage that may be recalled.
+
+    Attributes:
+        reference: where it stands.
+        text: what stands there.
+        value: what recalling it is worth, at least 0, in the units of a search's scores.
+        reason: why it is one.
+        linked_from: the file that leads to it, where only that speaks for it.
+        heading: titles above it that do not stand in it.
+    """
+
+    reference: Reference
+    text: str
+    value: int
+    reason: Reason
+    linked_from: str | None = None
+    heading: tuple[str, ...] = ()
+
+
+def rank(value: int, reference: Reference) -> tuple[int, str, int]:
+    """Return what passages are ordered by, best first: value for their length; ties by path and place."""
+    chars = reference.span[1] - reference.span[0]
+    return -(value * 1_000 // isqrt(chars + LENGTH_OFFSET)), reference.path, reference.span[0]
+
+
+def select(
+    pinned: Sequence[Candidate], ranked: Iterable[Candidate], *, available: int, cut: Cut
+) -> ContextPlan:
+    """Return what to recall within `available` characters: the pinned, of half of them, then the best.
+
+    Args:
+        pinned: in the order in which they shall stand.
+        ranked: in any order.
+        available: characters for notes, the wrapper not counted.
+        cut: gives the span of a text that is best kept when only so many characters of it can be.
+    """
+    selection = _Selection(cut=cut)
+    for candidate in pinned:
+        selection.offer(candidate, available // 2, may_cut=True)
+    ordered = sorted(ranked, key=lambda candidate: rank(candidate.value, candidate.reference))
+    top = max((candidate.value for candidate in ordered), default=0)
+    for candidate in ordered:
+        if candidate.value * FLOOR < top:
+            selection.omit(candidate, "relevance")
+        else:
+            selection.offer(candidate, available, may_cut=candidate.value * CUT_FROM >= top)
+    return selection.plan()
+
+
+@dataclass(slots=True)
+class _Selection:
+    """What has been chosen: by file, in the order in which the files were first chosen."""
+
+    cut: Cut
+    chosen: dict[tuple[str, int], list[Choice]] = field(default_factory=dict)
+    omitted: list[Omitted] = field(default_factory=list)
+    texts: set[str] = field(default_factory=set)
+    used: int = 0
+
+    def offer(self, candidate: Candidate, available: int, *, may_cut: bool) -> None:
+        """Choose a passage if it fits, cut it if it may be, or note why it was left out."""
+        if any(_overlap(choice, candidate) for choice in self._of_file(candidate)):
+            return
+        if candidate.text in self.texts:
+            self.omit(candidate, "duplicate")
+            return
+        choice = Choice(
+            candidate.reference, candidate.reason, candidate.linked_from, heading=candidate.heading
+        )
+        room = available - self.used - self._added(choice) + len(candidate.text)
+        if len(candidate.text) > room:
+            if not may_cut or room < MIN_CUT_CHARS:
+                self.omit(candidate, "budget")
+                return
+            choice = _truncated(choice, self.cut(candidate.text, room))
+        self._choose(choice)
+        self.texts.add(candidate.text)
+
+    def omit(self, candidate: Candidate, reason: Unused) -> None:
+        """Note that a passage was left out."""
+        self.omitted.append(Omitted(candidate.reference, reason))
+
+    def plan(self) -> ContextPlan:
+        """Return the plan."""
+        choices = tuple(choice for file in self.chosen.values() for choice in _merged(file))
+        return ContextPlan(choices, tuple(self.omitted))
+
+    def _of_file(self, candidate: Candidate) -> list[Choice]:
+        return self.chosen.get((candidate.reference.path, candidate.reference.version), [])
+
+    def _choose(self, choice: Choice) -> None:
+        self.used += self._added(choice)
+        key = choice.reference.path, choice.reference.version
+        self.chosen.setdefault(key, []).append(choice)
+
+    def _added(self, choice: Choice) -> int:
+        """Return how many characters a choice adds; beside a neighbour it needs no line of its own."""
+        file = self.chosen.get((choice.reference.path, choice.reference.version), [])
+        return _chars(_merged([*file, choice])) - _chars(_merged(file))
+
+
+def _merged(choices: Sequence[Choice]) -> list[Choice]:
+    """Return the choices of one file in their order, neighbours as one."""
+    merged: list[Choice] = []
+    for choice in sorted(choices, key=lambda choice: choice.reference.span):
+        last = merged[-1] if merged else None
+        if last and choice.reference.span[0] - last.reference.span[1] <= MAX_GAP_CHARS:
+            span = last.reference.span[0], choice.reference.span[1]
+            merged[-1] = replace(
+                last,
+                reference=replace(last.reference, span=span),
+                truncated=last.truncated or choice.truncated,
+            )
+        else:
+            merged.append(choice)
+    return merged
+
+
+def _chars(choices: Sequence[Choice]) -> int:
+    return sum(
+        Note(choice.reference, "", choice.linked_from, choice.heading).chars
+        + choice.reference.span[1]
+        - choice.reference.span[0]
+        for choice in choices
+    )
+
+
+def _truncated(choice: Choice, kept: Span) -> Choice:
+    start = choice.reference.span[0]
+    span = start + kept[0], start + kept[1]
+    return replace(choice, reference=replace(choice.reference, span=span), truncated=True)
+
+
+def _overlap(choice: Choice, candidate: Candidate) -> bool:
+    start, end = choice.reference.span
+    return start < candidate.reference.span[1] and candidate.reference.span[0] < end

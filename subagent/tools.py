@@ -1,0 +1,149 @@
+"""The operations that a planner works with: each checked, counted against the call's limit, and logged under it."""
+
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from memex.errors import LimitExceeded, MemexError
+from memex.store.bm25 import Query
+from memex.store.graph import Direction
+from memex.store.memory import Memory
+from memex.store.operations import Call, Inner
+from memex.store.records import Link, Listed, NearLink, Passages, Reference, Revision
+from memex.store.search import Found
+
+MAX_OPERATIONS = 400
+MAX_PINNED = 50
+
+Logged = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Memory as one snapshot shows it, and the state that this is: the number of changes of each mount."""
+
+    memory: Memory
+    state: dict[str, int]
+
+
+class MemoryTools:
+    """What a planner may do: read. It has no operation with a side effect.
+
+    Args:
+        open_moment: gives the snapshot that one operation reads; it may be the same one each time.
+        call: under which the operations are logged, failed ones too.
+        max_operations: of one call.
+    """
+
+    def __init__(
+        self,
+        open_moment: Callable[[], AbstractAsyncContextManager[Moment]],
+        call: Call,
+        *,
+        max_operations: int = MAX_OPERATIONS,
+    ) -> None:
+        self._open_moment = open_moment
+        self._call = call
+        self._left = max_operations
+        self._texts: dict[Reference, str] = {}
+
+    async def find(self, query: str, *, limit: int = 10, passages: int = 0) -> Found:
+        """Return the files that answer a query best, with so many passages of each; see `Memory.find`."""
+        request = {"query": query, "limit": limit}
+        async with self._operation("memory_find", request) as (memory, logged):
+            found = await memory.find(query, limit=limit, passages=passages)
+            logged["hits"] = [
+                {"path": hit.path, "version": hit.version, "span": hit.span, "score": hit.score}
+                for hit in found.hits
+            ]
+        return found
+
+    async def read_file(self, path: str, *, version: int | None = None) -> Revision:
+        """Return a file whole; see `Memory.read`."""
+        async with self._operation("memory_read", {"path": path, "version": version}) as (memory, logged):
+            revision = await memory.read(path, version=version)
+            logged["content"] = {"$text": f"{revision.reference}:0-{revision.size_chars}"}
+        return revision
+
+    async def read(self, references: Sequence[Reference]) -> list[str]:
+        """Return the texts of spans; those that this call has read before are not read again.
+
+        Raises:
+            VersionNotFound, ValidationFailed: as `Memory.spans`.
+        """
+        wanted = [reference for reference in dict.fromkeys(references) if reference not in self._texts]
+        if wanted:
+            names = [str(reference) for reference in wanted]
+            async with self._operation("memory_read", {"spans": names}) as (memory, logged):
+                self._texts |= zip(wanted, await memory.spans(wanted), strict=True)
+                logged["texts"] = [{"$text": name} for name in names]
+        return [self._texts[reference] for reference in references]
+
+    async def list_files(self, prefix: str = "", *, limit: int = 100) -> Sequence[Listed]:
+        """Return files by path; see `Memory.list_files`."""
+        async with self._operation("memory_list", {"prefix": prefix, "limit": limit}) as (memory, logged):
+            listed = await memory.list_files(prefix, limit=limit)
+            logged["files"] = [f"{file.path}@{file.version}" for file in listed]
+        return listed
+
+    async def links(self, path: str, *, direction: Direction = "both", depth: int = 1) -> Sequence[Link]:
+        """Return the links from and to a file; see `Memory.links`."""
+        request = {"path": path, "direction": direction, "depth": depth}
+        async with self._operation("memory_links", request) as (memory, logged):
+            links = await memory.links(path, direction=direction, depth=depth)
+            logged["links"] = [[link.source, link.target] for link in links if link.exists]
+        return links
+
+    async def pinned(self) -> list[str]:
+        """Return the paths of the files that go first into every context, at most 50."""
+        async with self._operation("memory_pinned", {}) as (memory, logged):
+            logged["files"] = await memory.pinned(limit=MAX_PINNED)
+        return list(logged["files"])
+
+    async def near_links(self, texts: Mapping[str, str]) -> list[NearLink]:
+        """Return where links of files lead, those within a text given with each first; see `Memory.near_links`."""
+        async with self._operation("memory_links", {"paths": list(texts)}) as (memory, logged):
+            links = await memory.near_links(texts)
+            logged["links"] = [[link.source, link.target] for link in links]
+        return links
+
+    async def passages(self, query: Query, paths: Sequence[str]) -> list[Passages]:
+        """Return passages of files, scored by a query that `find` weighed; see `Memory.passages`."""
+        async with self._operation("memory_passages", {"paths": list(paths)}) as (memory, logged):
+            files = await memory.passages(query, paths)
+            logged["files"] = [f"{file.path}@{file.version}" for file in files]
+        return files
+
+    @asynccontextmanager
+    async def _operation(self, kind: str, request: Logged) -> AsyncIterator[tuple[Memory, Logged]]:
+        """One operation, logged when it ends; what the block puts into the second value is its response."""
+        if self._left == 0:
+            raise LimitExceeded(
+                "The call has used up its operations on memory.", hint="Ask for less at once.", tool=kind
+            )
+        self._left -= 1
+        started_at, started_s = datetime.now(UTC), time.perf_counter()
+        response: Logged = {}
+        state, code = None, None
+        try:
+            async with self._open_moment() as moment:
+                state = moment.state
+                yield moment.memory, response
+        except MemexError as error:
+            code = error.code
+            raise
+        finally:
+            self._call.inner.append(
+                Inner(
+                    kind=kind,
+                    request=request,
+                    response=None if code else response,
+                    state=state,
+                    error_code=code,
+                    started_at=started_at,
+                    duration_ms=(time.perf_counter() - started_s) * 1000,
+                )
+            )
