@@ -1,6 +1,8 @@
 """Who gets what on which route: one table, compared with the app's own routes and tried cell by cell."""
 
+import io
 import uuid
+import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -77,7 +79,15 @@ class Try:
     query: dict[str, Any] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     json: dict[str, Any] | None = None
-    content: str | None = None
+    content: bytes | str | None = None
+
+
+def zipped(name: str) -> bytes:
+    """Return a zip of one file."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(name, "mine")
+    return buffer.getvalue()
 
 
 READ = {
@@ -146,6 +156,24 @@ ROUTES: dict[str, list[Try]] = {
         Try(
             agents(bob="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"), url={"tool_call_id": ALICES_CALL}
         )
+    ],
+    "POST /v1/import": [
+        *(
+            Try(outcomes, query={"into": folder}, content=zipped("mine.md"))
+            for folder, outcomes in {
+                "user": CREATE[NOTE],
+                "projects/apollo": CREATE[PLAN],
+                "shared": CREATE[GUIDE],
+            }.items()
+        ),
+        *(Try(agents(), content=zipped(path)) for path in WORDS),  # what may not be written is named
+    ],
+    "GET /v1/export": [
+        *(Try(agents(), word) for word in WORDS.values()),
+        *(
+            Try(outcomes, WORDS[path], query={"from": path.rpartition("/")[0]})
+            for path, outcomes in READ.items()
+        ),
     ],
     "GET /v1/admin/operations": [Try(admins())],
     "GET /v1/admin/operations/{tool_call_id:path}": [
@@ -307,10 +335,17 @@ def test_nobody_gets_what_is_not_theirs(route: str, tried: Try, key_of: KeyOf, c
 def _check(response: Response, caller: str, tried: Try) -> None:
     got = OK if response.is_success else response.json()["code"]
     assert got == tried.outcomes[caller], f"{caller}: {response.text}"
-    seen = f"{response.headers} {response.text}"
+    seen = f"{response.headers} {_content(response)}"
     assert not [word for word in set(WORDS.values()) - MAY_SEE[caller] if word in seen], f"{caller}: {seen}"
     if tried.shows and caller in (*FOR_ALICE, "admin for alice") and got == OK:
         assert tried.shows in seen, f"{caller}: {seen}"
+
+
+def _content(response: Response) -> str:
+    if response.headers.get("content-type") != "application/zip":
+        return response.text
+    with zipfile.ZipFile(io.BytesIO(response.content)) as archive:
+        return " ".join(f"{name} {archive.read(name).decode()}" for name in archive.namelist())
 
 
 HOSTILE_IDS = (

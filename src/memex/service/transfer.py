@@ -184,17 +184,19 @@ async def export_files(
         InvalidPath, ProjectNotFound: `source` is no folder that the caller reads.
     """
     given = {} if source is None else {"from": source}
-    call = new_call(caller, "memory_export", given, tool_call_id)
-    work = _Export(writer, source, progress)
-    async with service.logged(caller, call):
-        with closing(writer):  # however it ends: a zip that is left open complains
-            async with service.database.transaction(caller.access, snapshot=True) as connection:
-                memory = Memory(connection, caller.access, Analyzer())
-                state = await memory.state(caller.access.scopes)
-                await work.run(memory)
-                result = work.result(call, state)
-                answer = _answer_export(given, result)
-                await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)
+    with closing(writer):  # however it ends: a zip that is left open complains
+        call = new_call(caller, "memory_export", given, tool_call_id)
+        work = _Export(writer, source, progress)
+        async with (
+            service.logged(caller, call),
+            service.database.transaction(caller.access, snapshot=True) as connection,
+        ):
+            memory = Memory(connection, caller.access, Analyzer())
+            state = await memory.state(caller.access.scopes)
+            await work.run(memory)
+            result = work.result(call, state)
+            answer = _answer_export(given, result)
+            await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)
     return result
 
 

@@ -1,0 +1,126 @@
+"""Import and export over HTTP: a zip in, a zip out, and what hostile zips get."""
+
+import io
+import time
+import zipfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from httpx2 import Client
+
+MIB = 1 << 20
+NOTES: Mapping[str, bytes] = {
+    "index.md": b"\xef\xbb\xbf# Index\r\n\r\n[[tea]]\r\n",
+    "Daily/tea.md": "# Tea 🍵".encode(),
+    "empty.md": b"",
+}
+
+
+def zipped(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Return a zip of files."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name), content, method)
+    return buffer.getvalue()
+
+
+def unzipped(data: bytes) -> dict[str, bytes]:
+    """Return what a zip holds."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_a_vault_comes_back_byte_for_byte(alice: Client) -> None:
+    """Imported below a folder, exported from it, whole, and imported again without a change."""
+    headers = {"Content-Type": "application/zip", "Memex-Tool-Call-Id": "the-vault"}
+    taken = alice.post("/v1/import", params={"into": "user/v"}, content=zipped(NOTES), headers=headers)
+    given = alice.get("/v1/export", params={"from": "user/v"})
+    everything = alice.get("/v1/export")
+    again = alice.post("/v1/import", content=everything.content)
+
+    assert taken.json()["calls"] == ["the-vault.1"]
+    assert taken.json()["counts"]["created"] == len(NOTES)
+    assert given.headers["content-type"] == "application/zip"
+    assert given.headers["content-length"] == str(len(given.content))
+    assert unzipped(given.content) == NOTES
+    assert unzipped(everything.content) == {f"user/v/{name}": content for name, content in NOTES.items()}
+    assert again.json()["counts"]["unchanged"] == len(NOTES)
+
+
+def test_a_batch_is_reverted_by_its_id(alice: Client) -> None:
+    """Each id in `calls` names a call of the log."""
+    [call] = alice.post("/v1/import", content=zipped(NOTES)).json()["calls"]
+
+    assert alice.post(f"/v1/operations/{call}/revert").is_success
+    assert alice.get("/v1/files").json()["files"] == []
+
+
+def test_a_dry_run_writes_nothing(alice: Client) -> None:
+    """It answers what would happen."""
+    foreseen = alice.post("/v1/import", params={"dry_run": True}, content=zipped(NOTES)).json()
+
+    assert (foreseen["dry_run"], foreseen["counts"]["created"]) == (True, len(NOTES))
+    assert alice.get("/v1/files").json()["files"] == []
+
+
+def test_what_is_refused_has_a_code(alice: Client) -> None:
+    """And a sentence, in an answer that is a success for the rest."""
+    bad = {"latin.md": b"caf\xe9", "../up.md": b"x", "bidi\u202e.md": b"x", "a.png": b"x", ".git/x.md": b"x"}
+
+    taken = alice.post("/v1/import", content=zipped({**NOTES, **bad}))
+
+    assert taken.status_code == 200
+    assert {one["path"]: one["code"] for one in taken.json()["refused"]} == {
+        "../up.md": "INVALID_PATH",
+        "bidi\u202e.md": "INVALID_PATH",
+        "latin.md": "VALIDATION_ERROR",
+    }
+    assert taken.json()["skipped"] == ["a.png"]
+    assert taken.json()["counts"] == {
+        "created": 3,
+        "updated": 0,
+        "unchanged": 0,
+        "refused": 3,
+        "skipped": 1,
+        "hidden": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"", 422, "VALIDATION_ERROR"),
+        (b"# Markdown", 422, "VALIDATION_ERROR"),
+        (zipped({}), 422, "VALIDATION_ERROR"),
+        (zipped({"a.txt": b"x"}), 422, "VALIDATION_ERROR"),
+        (zipped({f"{at}.md": b"\n" * MIB for at in range(257)}), 422, "LIMIT_EXCEEDED"),
+        (zipped(dict.fromkeys(map(str, range(100_000)), b""), zipfile.ZIP_STORED), 422, "LIMIT_EXCEEDED"),
+        (b"x" * (16 * MIB + 1), 413, "FILE_TOO_LARGE"),
+    ],
+    ids=["empty", "no zip", "no member", "no Markdown", "bomb", "100,000 members", "16 MiB"],
+)
+def test_a_body_that_cannot_be_taken_is_a_problem(alice: Client, body: bytes, status: int, code: str) -> None:
+    """Whatever a zip claims, the answer is a problem, and soon."""
+    started_s = time.perf_counter()
+
+    refused = alice.post("/v1/import", content=body)
+
+    assert (refused.status_code, refused.json()["code"]) == (status, code)
+    assert time.perf_counter() - started_s < 5
+
+
+def test_the_service_answers_while_a_zip_is_read(alice: Client) -> None:
+    """Unpacking is done off the event loop: a bomb's size is no other caller's wait."""
+    body = zipped({f"{at:03}.md": bytes([65 + at % 26]) * MIB for at in range(60)})
+    waits_s = []
+    with ThreadPoolExecutor(1) as pool:
+        importing = pool.submit(alice.post, "/v1/import", params={"dry_run": True}, content=body, timeout=120)
+        while not importing.done():
+            started_s = time.perf_counter()
+            assert alice.get("/health/live").is_success
+            waits_s.append(time.perf_counter() - started_s)
+
+    assert importing.result().json()["counts"]["created"] == 60
+    assert max(waits_s) < 1
