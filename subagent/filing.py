@@ -213,7 +213,7 @@ class _Page:
         if statement.kind == "done":
             pending = self.by_key.get(f"pending {topic}")
             if pending:
-                return self._finish(entry, list(pending), is_known=self._is_known(form, f"done {topic}"))
+                return self._finish(entry, list(pending), f"done {topic}")
         if self._is_known(form, *([f"pending {topic}", f"done {topic}"] if is_task else [])):
             return Outcome("duplicate")
         older = self.by_key.get(topic) if topic and not is_task else None
@@ -234,12 +234,12 @@ class _Page:
         self._know(older)
         return Outcome("superseded", replaced)
 
-    def _finish(self, entry: Entry, pending: list[_Bullet], *, is_known: bool) -> Outcome:
+    def _finish(self, entry: Entry, pending: list[_Bullet], topic: str) -> Outcome:
         """Take pending bullets away and put the one that says that the task is done, unless it is there."""
         for item in pending:
             self._forget(item)
             item.is_gone = True
-        is_known = is_known or self._is_known(normal_form(entry.statement.text))
+        is_known = self._is_known(normal_form(entry.statement.text), topic)
         children = "".join(self.text[item.own_end : item.end] for item in pending)
         if not is_known or children:
             self._add(entry, children)

@@ -25,6 +25,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)(.*?)[ \t#]*$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _RULE = re.compile(r" {0,3}(?:[-*_=~][ \t]*){3,}$")
 _ITEM = re.compile(r"([ \t]*)([-*+•‣–]|\d{1,3}[.)])(?:[ \t]+|$)(?:\[([ xX])\][ \t]+)?")
+_ITEM_BELOW = re.compile(r"\n[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]")
 _TURN = re.compile(
     r"(?:[\[(]?(?:\d{4}-\d\d-\d\d[ T,]*)?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?[\])]?[ -]*)?"
     r"\*{0,2}(?P<name>[^\W\d_][\w.'’-]{0,30}(?: [A-Z][\w.'’-]{0,30})?)\*{0,2}[ ]?[:：]\*{0,2}(?:\s+|$)"
@@ -125,6 +126,7 @@ class _Scanner:
     fence: str = ""
     headings: list[tuple[int, Kind | None]] = field(default_factory=list)
     labels: list[_Label] = field(default_factory=list)
+    has_list: bool = False  # since the last heading
     speaker: Role | None = None
     tag: str = ""
 
@@ -203,6 +205,7 @@ class _Scanner:
             if underline:
                 self._heading(1 if underline[1][0] == "=" else 2, self.open.lines[0])
                 self.open.role = "heading"
+                self._join(line, start)
                 self.close()
                 return True
         if _RULE.match(line):
@@ -217,6 +220,7 @@ class _Scanner:
         inherited = self.headings[-1][1] if self.headings else None
         self.headings.append((level, label_kind(title, self.language) or inherited))
         self.labels.clear()
+        self.has_list = False
 
     def _content(self, line: str, start: int, following: str) -> None:
         item = _ITEM.match(line)
@@ -243,10 +247,11 @@ class _Scanner:
             return
         indent = len(item[1].expandtabs(4))
         self.labels = [label for label in self.labels if label.indent < indent]
+        self.has_list = True
         text, text_start = line[item.end() :], start + item.end()
         if self._label_line(text, text_start, indent, following):
             return
-        kind = self.labels[-1].kind if self.labels else self._hint()
+        kind = self.labels[-1].kind if self.labels else self._heading_kind()
         if item[3] and kind in {None, "pending", "done", "blocker", "note"}:
             kind = "pending" if item[3] == " " else "done"
         if self._takes_turn(text, text_start, kind is None):
@@ -343,8 +348,12 @@ class _Scanner:
         self.open.starts.append(start + cut)
 
     def _hint(self) -> Kind | None:
+        """Return what prose or code here probably is: below the list of a heading it is something else."""
         if self.labels and self.labels[-1].kind is not None:
             return self.labels[-1].kind
+        return None if self.has_list else self._heading_kind()
+
+    def _heading_kind(self) -> Kind | None:
         return self.headings[-1][1] if self.headings else None
 
 
@@ -358,6 +367,12 @@ def pieces(text: str, language: Language) -> list[Piece]:
         scanner.line(line[bom:], start + bom, after)
     scanner.close()
     return scanner.pieces
+
+
+def spoken(turn: str) -> int:
+    """Return where behind the speaker's name his words begin."""
+    match = _TURN.match(turn)
+    return match.end() if match else 0
 
 
 def _following(lines: list[tuple[str, int]]) -> list[str]:
@@ -407,6 +422,8 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _ends_sentence(text: str, start: int, end: re.Match[str], language: Language) -> bool:
     mark = end[0]
+    if _ITEM_BELOW.match(text, end.end() - (mark == "\n")):
+        return False
     after_match = _WORD_AFTER.match(text, end.end())
     if after_match is None:
         return True

@@ -163,10 +163,10 @@ def _whole(piece: Piece, kind: Kind) -> Statement:
 
 def _read_turn(piece: Piece, tables: Language) -> Statement | Skipped:
     """Return a named speaker's turn as one statement, so that his name stays with all that he said."""
-    spoken = piece.text.index(":" if ":" in piece.text else "：") + 1
+    words = piece.text[segments.spoken(piece.text) :]
     verdicts = [
-        _judge(piece.text[spoken + start : spoken + end], piece.kind, is_firm=False, tables=tables).verdict
-        for start, end in segments.sentences(piece.text[spoken:], tables)
+        _judge(words[start:end], piece.kind, is_firm=False, tables=tables).verdict
+        for start, end in segments.sentences(words, tables)
     ]
     kinds = [verdict for verdict in verdicts if verdict in KINDS]
     if not kinds and verdicts:
@@ -246,8 +246,10 @@ def _verdict(
     plain = _without_lead_ins(plain, tables)
     if len(plain) <= _SMALL_TALK_CHARS and _is_small_talk(plain, tables):
         return "small_talk"
+    is_closed = head.rstrip().endswith((".", "!"))
     for rule in tables.rules:
-        if rule.match.match(plain):
+        # Who leaves out the question mark leaves out the full stop too.
+        if not (is_closed and rule.verdict == "question") and rule.match.match(plain):
             return rule.verdict
     if hint is None and tables.instruction.match(plain):
         return "instruction"
