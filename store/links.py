@@ -8,8 +8,8 @@ What counts as a link:
   reference-style `[text][id]`, `[id][]`, `[id]`, once for each use. A definition without use is no link.
 
 What does not: what stands in code blocks and code spans, or is escaped; URLs with a scheme or host; a lone
-`#heading`, which leads to the file itself; pictures, `![alt](file.png)`. Front matter and HTML are read like
-any other text.
+`#heading`, which leads to the file itself; a folder, `.` or `..`; pictures, `![alt](file.png)`. Front matter and
+HTML are read like any other text.
 """
 
 import re
@@ -37,6 +37,7 @@ _CROSS_VAULT = re.compile(r"dendron://[^/]*/")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _ALIKE = str.maketrans("_ ", "--")
+_NO_NAMES = ("", ".", "..")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +209,8 @@ def _destination_parts(href: str, path: str) -> tuple[tuple[str, ...], str | Non
         return (), None
     address, _, anchor = href.partition("#")
     destination = unquote(address.partition("?")[0])
-    if _CONTROL.search(destination):
+    names_a_file = any(segment not in _NO_NAMES for segment in destination.split("/"))
+    if _CONTROL.search(destination) or not names_a_file:
         return (), None
     folder = [] if destination.startswith("/") else path.split("/")[:-1]
     targets = [_joined(base, destination) for base in (folder, [])]

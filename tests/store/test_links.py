@@ -147,6 +147,14 @@ def test_what_is_no_link_is_not_found(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "destination", ["#here", "", "?raw=1", ".", "./", "..", "../#here", "../../", "/", "%2E"]
+)
+def test_destination_without_a_name_is_no_link(destination: str) -> None:
+    """An own heading and the folders above lead to no file in a folder either, not to one of the folder's name."""
+    assert targets(f"[x]({destination})", "projects/heron/plan.md") == []
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [
         ("[x](c.md)", [("a/b/c", "c")]),
