@@ -1,6 +1,8 @@
 """Settings in, a migrated Postgres out. Imports little, so that it works while the heavy libraries are loading."""
 
 import asyncio
+import os
+import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Thread
@@ -14,6 +16,8 @@ from memex.store import embedded
 from memex.store.migrate import Migration, migrate
 
 CONNECT_TIMEOUT_S = 10
+STOP_PATIENCE_S = 10.0  # Docker waits as long before it kills
+STOP_POLL_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class Postgres:
     def close(self) -> None:
         """Give the share of the embedded server back."""
         if self.lease is not None:
-            self.lease.close()
+            _give_back(self.lease)
 
 
 def start(settings: Settings) -> Postgres:
@@ -49,7 +53,7 @@ def start(settings: Settings) -> Postgres:
         return Postgres(conninfo, lease, tuple(asyncio.run(_migrated(conninfo))))
     except BaseException:
         if lease is not None:
-            lease.close()
+            _give_back(lease)
         raise
 
 
@@ -82,6 +86,16 @@ def conninfo_of(database_url: str) -> str:
             hint="Such as postgresql://user:password@host:5432/database.",
         ) from None
     return make_conninfo(database_url, connect_timeout=given.get("connect_timeout", CONNECT_TIMEOUT_S))
+
+
+def _give_back(lease: embedded.Lease) -> None:
+    """Give the share back. The first process of a container stays until the server is down: its end kills all."""
+    lease.close()
+    if os.getpid() != 1:
+        return
+    deadline = time.monotonic() + STOP_PATIENCE_S
+    while embedded.inspect(lease.data_dir).running and time.monotonic() < deadline:
+        time.sleep(STOP_POLL_S)
 
 
 async def _migrated(conninfo: str) -> list[Migration]:

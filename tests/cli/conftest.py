@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -63,9 +64,10 @@ class Serving:
 
 @dataclass(frozen=True, slots=True)
 class Memex:
-    """The command `memex` in an environment."""
+    """The command `memex` in an environment, run by the command `within`, if any."""
 
     environment: Mapping[str, str] = field(repr=False)
+    within: tuple[str, ...] = ()
 
     @property
     def data_dir(self) -> Path:
@@ -76,7 +78,7 @@ class Memex:
         """Run a command to its end, in a pipe; without `stdin` it has none."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
         done = subprocess.run(
-            [*PROGRAM, *arguments],
+            [*self.within, *PROGRAM, *arguments],
             env=self.environment,
             input=data if data is not None else b"",
             capture_output=True,
@@ -104,7 +106,8 @@ class Memex:
     def spawn(self, *arguments: str, **options: Any) -> "subprocess.Popen[str]":
         """Start a command with pipes."""
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen([*PROGRAM, *arguments], env=self.environment, text=True, **pipes | options)
+        command = [*self.within, *PROGRAM, *arguments]
+        return subprocess.Popen(command, env=self.environment, text=True, **pipes | options)
 
     @contextmanager
     def serve(self, *arguments: str) -> Iterator[Serving]:
@@ -122,6 +125,13 @@ class Memex:
     def elsewhere(self, data_dir: Path, **environment: str) -> "Memex":
         """Return the command over another data directory."""
         return Memex({**self.environment, "MEMEX_DATA_DIR": str(data_dir), **environment})
+
+    def isolated(self, *options: str) -> "Memex":
+        """Return the command run by `unshare` with these options; skips the test where that may not be."""
+        within = ("unshare", *options, "--")
+        if not shutil.which("unshare") or subprocess.run([*within, "true"], check=False).returncode != 0:
+            pytest.skip("no namespaces here")
+        return Memex(self.environment, within)
 
 
 @pytest.fixture(scope="module")

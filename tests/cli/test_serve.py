@@ -74,6 +74,22 @@ def test_two_services_share_a_data_directory(fresh: Memex) -> None:
     await_stop(fresh.data_dir)
 
 
+def test_the_first_process_waits_for_the_server(fresh: Memex) -> None:
+    """As process 1 of a container, whose end kills the rest, the service ends after a clean stop of Postgres."""
+    own_user = () if os.geteuid() == 0 else ("--user", "--map-current-user")
+    container = fresh.isolated(*own_user, "--pid", "--mount-proc", "--fork", "--kill-child")
+
+    with container.serve() as serving:
+        serving.call("memory_write", path="user/a.md", content="# Tea\n")
+        unshare = serving.process.pid
+        service = int(Path(f"/proc/{unshare}/task/{unshare}/children").read_text())
+        os.kill(service, signal.SIGTERM)
+        _, err = serving.process.communicate(timeout=PATIENCE_S)
+
+    assert serving.process.returncode == 0, err
+    assert "database system is shut down" in (fresh.data_dir / "server.log").read_text()
+
+
 def test_a_request_under_way_may_end(memex: Memex) -> None:
     """A request whose body comes after SIGTERM gets its answer."""
     key = memex.plain("keys", "create", "--role", "agent").strip()
