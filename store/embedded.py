@@ -295,6 +295,12 @@ Stop it, put the data aside (mv {data_dir} {data_dir}.{major}), start the new on
 
 def _create_cluster(home: Home, binaries: Binaries) -> None:
     """Make the cluster with the application's login and database; whole and on disk, it gets its name."""
+    if not home.user.is_named:
+        raise EmbeddedServerError(
+            f"The user id {home.user.uid} has no name on this system, and initdb requires one.",
+            hint="Run as a user that /etc/passwd names (in Memex's image 10001), or use your own server with "
+            "DATABASE_URL.",
+        )
     for left in home.data_dir.glob("unfinished-*"):
         shutil.rmtree(left, ignore_errors=True)
     cluster = home.data_dir / f"unfinished-{secrets.token_hex(4)}"

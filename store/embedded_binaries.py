@@ -37,6 +37,13 @@ class ServerUser:
     uid: int
     gid: int
 
+    @property
+    def is_named(self) -> bool:
+        """Whether the system has a name for the id, as initdb requires."""
+        with suppress(KeyError):
+            return bool(pwd.getpwuid(self.uid))
+        return False
+
     def run(self, command: Sequence[str | Path], *, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Return what the command did, run as this user; PermissionError if this user cannot reach it."""
         become: dict[str, Any] = {}

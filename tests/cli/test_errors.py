@@ -111,6 +111,16 @@ def test_doctor_tells_what_is_wrong_with_the_data_directory(memex: Memex, tmp_pa
     assert not (tmp_path / "absent").exists()
 
 
+def test_a_user_without_a_name_is_explained(fresh: Memex) -> None:
+    """A container may run as any number; initdb would refuse it in the middle of the first start."""
+    done = fresh.isolated("--user", "--map-user=12345", "--map-group=12345").run("list")
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("error STORE_UNAVAILABLE: The user id 12345 has no name")
+    assert "DATABASE_URL" in done.err
+    assert not (fresh.data_dir / "password").exists()
+
+
 def test_commands_work_on_database_url(memex: Memex, stock_server: Server) -> None:
     """A stock Postgres: doctor asks for migrations, migrate applies them, serve and the rest work."""
     conninfo = conninfo_to_dict(stock_server.create_empty("memex_cli"))
