@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from memex.cli import doctor, files, keys, log, migrate, projects, revisions, serve
+from memex.cli import doctor, files, keys, log, migrate, projects, revisions, serve, transfer
 
 FILES, VERSIONS, LOG, SERVICE = "Files", "Versions", "Log", "Service"
 
@@ -21,6 +21,8 @@ app.command("list", rich_help_panel=FILES)(files.list_files)
 app.command(rich_help_panel=FILES)(files.read)
 app.command(rich_help_panel=FILES)(files.write)
 app.command(rich_help_panel=FILES)(files.find)
+app.command("import", rich_help_panel=FILES)(transfer.import_vault)
+app.command("export", rich_help_panel=FILES)(transfer.export_files)
 app.command(rich_help_panel=VERSIONS)(revisions.history)
 app.command(rich_help_panel=VERSIONS)(revisions.diff)
 app.command(rich_help_panel=VERSIONS)(revisions.restore)

@@ -152,15 +152,19 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a command returns: its result as JSON, and how a person sees it."""
+    """What a command returns: its result as JSON, and how a person sees it.
+
+    It goes to stderr where stdout has taken bytes already.
+    """
 
     document: Any
     show: Callable[[Screen], None]
+    on_stderr: bool = False
 
 
 def present(shown: Shown, *, as_json: bool) -> None:
     """Print what a command returns."""
-    screen = Screen(sys.stdout)
+    screen = Screen(sys.stderr if shown.on_stderr else sys.stdout)
     if as_json:
         screen.json(shown.document)
     else:

@@ -1,0 +1,189 @@
+"""`memex import`, `export`: Markdown vaults into memory, and memory into one."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memex.cli.output import Column, Screen, Shown
+from memex.cli.session import Session, for_user
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.service.transfer import Writer
+
+STDOUT = "-"
+MAX_SHOWN_REFUSALS = 20
+MAX_SHOWN_SUFFIXES = 8
+
+
+@for_user
+async def import_vault(
+    session: Session,
+    source: Annotated[
+        str, typer.Argument(metavar="FOLDER|ZIP", help="A folder of Markdown files, or a zip of one.")
+    ],
+    into: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="The folder that it goes to, such as user/notes. By default an export goes back to where it "
+            "was, and anything else to user.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen, and write nothing.")
+    ] = False,
+) -> Shown:
+    """Import the Markdown files of a vault as they are. Again, it changes only what changed."""
+    from memex.service import transfer
+
+    with _progress("Importing") as progress:
+        done = await transfer.import_vault(
+            session.service,
+            await session.caller(),
+            Path(source),
+            into=into,
+            dry_run=dry_run,
+            tool_call_id=session.tool_call_id,
+            progress=progress,
+        )
+    result = done.model_dump(mode="json")
+    return Shown(result, lambda screen: _show_import(screen, result))
+
+
+@for_user
+async def export_files(
+    session: Session,
+    dest: Annotated[
+        str | None,
+        typer.Argument(
+            help="A folder that is empty or missing, a new .zip, or - for a zip on stdout. "
+            "By default memex-DATE.zip.",
+            show_default=False,
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="PATH", help="Only what stands below this folder, by paths relative to it."
+        ),
+    ] = None,
+) -> Shown:
+    """Export all files, each as it stands, into a folder or a zip."""
+    from memex.service import transfer
+
+    dest = dest or f"memex-{date.today()}.zip"
+    with _writer(dest) as writer, _progress("Exporting") as progress:
+        done = await transfer.export_files(
+            session.service,
+            await session.caller(),
+            writer,
+            source=source,
+            tool_call_id=session.tool_call_id,
+            progress=progress,
+        )
+    result = done.model_dump(mode="json") | {"dest": dest}
+    return Shown(result, lambda screen: _show_export(screen, result), on_stderr=dest == STDOUT)
+
+
+@contextmanager
+def _writer(dest: str) -> Iterator["Writer"]:
+    """What writes to a folder, to stdout, or to a zip that bears its name only when it is whole."""
+    from memex.sources.vault import FolderWriter, ZipWriter
+
+    path = Path(dest)
+    if dest == STDOUT:
+        if sys.stdout.isatty():
+            raise ValidationFailed("A zip is nothing for a terminal.", hint="Name a file, or use a pipe.")
+        try:
+            yield ZipWriter(sys.stdout.buffer)
+            sys.stdout.flush()
+        except OSError as error:
+            raise ValidationFailed(f"Cannot write to stdout: {error.strerror}.") from None
+    elif path.suffix.lower() == ".zip":
+        if path.exists():
+            raise ValidationFailed(f"{dest} is there already.", hint="Name another, or remove it.")
+        part = path.with_name(f"{path.name}.part")
+        try:
+            with part.open("wb") as file:
+                yield ZipWriter(file)
+            part.rename(path)
+        except OSError as error:
+            raise ValidationFailed(f"Cannot write {dest}: {error.strerror}.") from None
+        finally:
+            part.unlink(missing_ok=True)
+    else:
+        yield FolderWriter(path)
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield _keep_silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _keep_silent(_done: int, _total: int) -> None:
+    """Show no progress."""
+
+
+def _show_import(screen: Screen, result: dict[str, Any]) -> None:
+    counts = result["counts"]
+    did = "would be " if result["dry_run"] else ""
+    screen.line(
+        (f"{counts['created']:,} {did}created", "bold"),
+        f", {counts['updated']:,} {did}updated, {counts['unchanged']:,} unchanged",
+        (f"  ({_size(result['size_bytes'])} in {result['duration_s']:.1f} s)", "dim"),
+    )
+    _show_refused(screen, result["refused"])
+    if result["skipped"]:
+        screen.line(f"{counts['skipped']:,} skipped, not Markdown: {_suffixes(result['skipped'])}")
+    if counts["hidden"]:
+        screen.line((f"{counts['hidden']:,} hidden files and folders passed over", "dim"))
+    if calls := result["calls"]:
+        more = f" (and so on to {calls[-1]})" if len(calls) > 1 else ""
+        screen.line(("To undo: ", "dim"), f"memex revert {calls[0]}", (more, "dim"))
+
+
+def _show_export(screen: Screen, result: dict[str, Any]) -> None:
+    screen.line(
+        (f"{result['files']:,} files written", "bold"),
+        "" if result["dest"] == STDOUT else f" to {result['dest']}",
+        (f"  ({_size(result['size_bytes'])} in {result['duration_s']:.1f} s)", "dim"),
+    )
+    _show_refused(screen, result["refused"])
+
+
+def _show_refused(screen: Screen, refused: list[dict[str, str]]) -> None:
+    if not refused:
+        return
+    screen.line((f"{len(refused):,} refused:", "red"))
+    rows = [(one["path"], one["code"], one["message"]) for one in refused[:MAX_SHOWN_REFUSALS]]
+    screen.table([Column("file", "bold"), Column("code"), Column("why")], rows)
+    if len(refused) > MAX_SHOWN_REFUSALS:
+        screen.line((f"and {len(refused) - MAX_SHOWN_REFUSALS:,} more: --json lists all", "dim"))
+
+
+def _suffixes(names: list[str]) -> str:
+    """Return how many names have which suffix, the most frequent first."""
+    found = Counter(PurePath(name).suffix.lower() or "without suffix" for name in names).most_common()
+    shown = [f"{count:,} {suffix}" for suffix, count in found[:MAX_SHOWN_SUFFIXES]]
+    return ", ".join(shown) + (" and others" if len(found) > len(shown) else "")
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e5 else f"{size_bytes:,} bytes"
