@@ -166,6 +166,8 @@ class _Bullet:
     """A list item of the file, or a new one, as the entries change it; spans are of whole lines."""
 
     text: str
+    form: tuple[str, ...]
+    topic: str | None
     kind: Kind
     heading: str
     entry: Entry | None = None
@@ -207,19 +209,21 @@ class _Page:
 
     def put(self, entry: Entry) -> Outcome:
         """File one entry and say what became of it."""
-        statement = entry.statement
-        form, topic = normal_form(statement.text), _topic(statement.kind, statement.text)
-        is_task = statement.kind in _TASKS
-        if statement.kind == "done":
-            pending = self.by_key.get(f"pending {topic}")
+        statement, kind = entry.statement, _kind_under(entry.heading)
+        form = normal_form(statement.text)
+        topic = _topic(kind, statement.text, form)
+        if statement.kind == "done" and kind != "pending":
+            task = _topic("done", statement.text, form)
+            pending = self.by_key.get(f"pending {task}")
             if pending:
-                return self._finish(entry, list(pending), f"done {topic}")
+                return self._finish(entry, form, topic, list(pending))
+        is_task = kind in _TASKS
         if self._is_known(form, *([f"pending {topic}", f"done {topic}"] if is_task else [])):
             return Outcome("duplicate")
         older = self.by_key.get(topic) if topic and not is_task else None
         if older:
-            return self._supersede(next(reversed(older)), entry)
-        self._add(entry)
+            return self._supersede(next(reversed(older)), entry, form)
+        self._add(entry, form, topic)
         return Outcome("added")
 
     def _is_known(self, form: tuple[str, ...], *tasks: str) -> bool:
@@ -227,26 +231,29 @@ class _Page:
             self.by_form.get(form) or form in self.prose or any(self.by_key.get(task) for task in tasks)
         )
 
-    def _supersede(self, older: _Bullet, entry: Entry) -> Outcome:
+    def _supersede(self, older: _Bullet, entry: Entry, form: tuple[str, ...]) -> Outcome:
         replaced = older.text
         self._forget(older)
-        older.text, older.entry = entry.statement.text, entry
+        older.text, older.form, older.entry = entry.statement.text, form, entry
         self._know(older)
         return Outcome("superseded", replaced)
 
-    def _finish(self, entry: Entry, pending: list[_Bullet], topic: str) -> Outcome:
+    def _finish(
+        self, entry: Entry, form: tuple[str, ...], topic: str | None, pending: list[_Bullet]
+    ) -> Outcome:
         """Take pending bullets away and put the one that says that the task is done, unless it is there."""
         for item in pending:
             self._forget(item)
             item.is_gone = True
-        is_known = self._is_known(normal_form(entry.statement.text), topic)
+        is_known = self._is_known(form, f"done {topic}")
         children = "".join(self.text[item.own_end : item.end] for item in pending)
         if not is_known or children:
-            self._add(entry, children)
+            self._add(entry, form, topic, children)
         return Outcome("superseded", pending[-1].text)
 
-    def _add(self, entry: Entry, children: str = "") -> None:
-        item = _Bullet(entry.statement.text, entry.statement.kind, entry.heading, entry, children=children)
+    def _add(self, entry: Entry, form: tuple[str, ...], topic: str | None, children: str = "") -> None:
+        kind = _kind_under(entry.heading)
+        item = _Bullet(entry.statement.text, form, topic, kind, entry.heading, entry, children=children)
         self.added.append(item)
         self._know(item)
 
@@ -259,10 +266,9 @@ class _Page:
             del index[name][item]
 
     def _names(self, item: _Bullet) -> Iterator[tuple[dict[Any, _Bullets], object]]:
-        yield self.by_form, normal_form(item.text)
-        topic = _topic(item.kind, item.text)
-        if topic is not None:
-            yield self.by_key, f"{item.kind} {topic}" if item.kind in _TASKS else topic
+        yield self.by_form, item.form
+        if item.topic is not None:
+            yield self.by_key, f"{item.kind} {item.topic}" if item.kind in _TASKS else item.topic
 
     def content(self) -> str:
         """Return the file with all that was put in."""
@@ -277,7 +283,7 @@ class _Page:
         for item in self.bullets:
             if item.is_gone:
                 yield item.start, item.end, ""
-            elif item.entry is not None and normal_form(item.text) != item.form_before:
+            elif item.entry is not None and item.form != item.form_before:
                 yield item.start, item.own_end, self._lines(item)
 
     def _lines(self, item: _Bullet) -> str:
@@ -348,10 +354,15 @@ class _Page:
         return last.start if is_open_fence or last.kind == "html_block" else len(self.text)
 
 
-def _topic(kind: Kind, text: str) -> str | None:
+def _topic(kind: Kind, text: str, form: tuple[str, ...]) -> str | None:
     """Return a statement's key; of a task also when it is too long to have one."""
     topic = key(kind, text)
-    return " ".join(normal_form(text)) if topic is None and kind in _TASKS else topic
+    return " ".join(form) if topic is None and kind in _TASKS else topic
+
+
+def _kind_under(heading: str) -> Kind:
+    """Return what a bullet under a heading is: the file says it when it is read again, and nothing else does."""
+    return _KIND_OF_HEADING.get(" ".join(heading.split()).casefold(), "note")
 
 
 def _line_ending(text: str) -> str:
@@ -384,7 +395,7 @@ def _items(text: str, document: Document) -> Iterator[_Bullet]:
             continue
         index = bisect_right(starts, block.start) - 1
         heading = document.headings[index].title if index >= 0 else ""
-        kind = _KIND_OF_HEADING.get(heading.casefold(), "note")
+        kind = _kind_under(heading)
         lines = _list_lines(text, block.start, block.end, document)
         at = 0
         while at < len(lines):
@@ -394,12 +405,15 @@ def _items(text: str, document: Document) -> Iterator[_Bullet]:
                 continue
             own, whole = _extent(lines, at, marker)
             item_text = bullet_text(text[lines[at].start : lines[own - 1].end])
-            box = marker[3]
+            item_kind: Kind = kind if marker[3] is None else "pending" if marker[3] == " " else "done"
+            form = normal_form(item_text)
             yield _Bullet(
                 item_text,
-                kind if box is None else "pending" if box == " " else "done",
+                form,
+                _topic(item_kind, item_text, form),
+                item_kind,
                 heading,
-                form_before=normal_form(item_text),
+                form_before=form,
                 marker=marker[0] or "- ",
                 start=lines[at].start,
                 own_end=lines[own - 1].end,
@@ -439,20 +453,26 @@ def _list_lines(text: str, start: int, end: int, document: Document) -> list[_Li
 
 
 def _extent(lines: Sequence[_Line], at: int, marker: re.Match[str]) -> tuple[int, int]:
-    """Return behind which line the statement of an item ends, and behind which the item with what it nests."""
+    """Return behind which line the statement of an item ends, and behind which the item with what it nests.
+
+    A statement ends before a blank line, before nested items unless it introduces them with a colon, and
+    behind its date; but code goes on.
+    """
     indent = len(marker[1].expandtabs(4)) + 1
-    own = at + 1
-    while own < len(lines) and lines[own].marker is None and (lines[own].is_code or not lines[own].is_blank):
-        own += 1
-    whole = own
-    for index in range(own, len(lines)):
+    first = _STAMP.sub("", marker.string)
+    is_stamped, is_opener = first != marker.string, first.rstrip().endswith(":")
+    own = whole = at + 1
+    is_own = True
+    for index in range(at + 1, len(lines)):
         line = lines[index]
-        if line.marker is not None and len(line.marker[1].expandtabs(4)) < indent:
+        is_nested = line.marker is not None and len(line.marker[1].expandtabs(4)) >= indent
+        if line.marker is not None and not is_nested:
             break
-        if not line.is_blank:
-            whole = index + 1
-    is_opener = marker.string.rstrip().endswith(":") or _STAMP.sub("", marker.string).rstrip().endswith(":")
-    return (whole, whole) if is_opener else (own, whole)
+        goes_on = not line.is_blank and (is_opener or not (is_nested or is_stamped))
+        is_own = is_own and (line.is_code or goes_on)
+        own = index + 1 if is_own else own
+        whole = whole if line.is_blank and not line.is_code else index + 1
+    return own, max(own, whole)
 
 
 def _prose(text: str, document: Document) -> Iterator[str]:

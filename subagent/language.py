@@ -31,6 +31,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 Refusal = Literal["small_talk", "question", "instruction"]
 
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_GROUP_NAME = re.compile(r"\(\?P<\w+>")
 _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -66,6 +67,7 @@ class Language:
     rules: Sequence[Rule]
     instruction: re.Pattern[str]
     keys: Sequence[KeyRule]
+    has_key: re.Pattern[str]
     not_exclusive: re.Pattern[str]
     task_lead_in: re.Pattern[str]
     stop_words: frozenset[str]
@@ -93,6 +95,11 @@ def load(code: str) -> Language:
         label: None if kind == "none" else kind for kind, names in tables["labels"].items() for label in names
     }
     label = _any_of(labels)
+    keys = [
+        KeyRule(compiled(pattern), row["topic"], tuple(row.get("about", ())))
+        for row in tables["keys"]
+        for pattern in _listed(row["match"])
+    ]
     return Language(
         labels=labels,
         label=compiled(tables["label_forms"]["sentence"].replace("{label}", label)),
@@ -106,11 +113,11 @@ def load(code: str) -> Language:
             Rule(compiled(pattern), row["is"]) for row in tables["rules"] for pattern in _listed(row["match"])
         ],
         instruction=compiled(tables["instruction"]),
-        keys=[
-            KeyRule(compiled(pattern), row["topic"], tuple(row.get("about", ())))
-            for row in tables["keys"]
-            for pattern in _listed(row["match"])
-        ],
+        keys=keys,
+        # One pattern that says that none of many fits.
+        has_key=re.compile(
+            "|".join(_GROUP_NAME.sub("(?:", rule.match.pattern) for rule in keys), re.IGNORECASE
+        ),
         not_exclusive=compiled(tables["not_exclusive"]),
         task_lead_in=compiled(tables["task_lead_ins"]),
         stop_words=frozenset(tables["stop_words"]) | frozenset(tables["intensifiers"]),

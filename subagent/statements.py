@@ -288,7 +288,7 @@ def key(kind: Kind, text: str) -> str | None:
     plain = _without_lead_ins(_plain(text), tables)
     if kind in {"pending", "done"}:
         return _task_key(plain, tables)
-    if tables.not_exclusive.search(plain):
+    if not tables.has_key.match(plain) or tables.not_exclusive.search(plain):
         return None
     for rule in tables.keys:
         match = rule.match.match(plain)

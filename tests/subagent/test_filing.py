@@ -1,0 +1,318 @@
+"""Statements in Markdown files."""
+
+import time
+from collections import Counter
+from datetime import date
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from memex.store import markdown
+from memex.subagent.filing import Destination, Entry, Outcome, bullet, bullet_text, destination, revise
+from memex.subagent.statements import KINDS, Kind, Statement, read
+
+DAY = date(2026, 11, 22)
+LATER = date(2027, 3, 1)
+
+SAID = [
+    "I like tea.",
+    "I really like tea!",
+    "I don't like tea anymore",
+    "I live in Berlin",
+    "I moved to Paris.",
+    "My email is a@b.c",
+    "Email: d@e.f",
+    "write the docs",
+    "I need to write the docs",
+    "Finished the docs",
+    "The command is:\n```sh\nmake\n\n# all\n```",
+    "```\ncode\n```",
+    "```\nnever closed",
+    "My languages are:\n- Python\n- Rust",
+    "two\nlines",
+    "# no heading",
+    "1. no number",
+    "- no item",
+    "> no quote",
+    "---",
+    "[ ] no box",
+    "<!-- no comment",
+    "<div>",
+    "| a | b |\n| - | - |",
+    "[a]: b",
+    r"\# backslash",
+    "文。",
+    "שלום (2020-01-01)",
+    "(2020-01-01)",
+    ".",
+]
+KEPT = [
+    "# Title",
+    "## To do",
+    "## DONE",
+    "### Other",
+    "Title",
+    "===",
+    "---",
+    "- I live in Rome (2026-01-01)",
+    "* I like tea (2026-01-01) [[tea]]",
+    "  - nested",
+    "- [ ] write the docs",
+    "- [x] write the docs",
+    "- the command is:",
+    "  ```",
+    "```",
+    "- ```",
+    "I like tea. I live in Rome.",
+    "> My email is x@y.z",
+    "1. one",
+    "    code",
+    "\tcode",
+    "<!-- open",
+    "<div>",
+    "| a |",
+    "| - |",
+    "[a]: b",
+    "",
+    "  ",
+]
+FILES = st.one_of(
+    st.none(),
+    st.builds(
+        lambda lines, ending, last: ending.join([*lines, *last]),
+        st.lists(st.sampled_from(KEPT), max_size=12),
+        st.sampled_from(["\n", "\r\n"]),
+        st.sampled_from([[], [""], ["", ""]]),
+    ),
+)
+HEADINGS = [destination(kind, None).heading for kind in KINDS] + ["Title"]
+
+
+def statement(text: str, kind: Kind = "note") -> Statement:
+    """Return a statement that is all of its text."""
+    return Statement(kind, text, 0, len(text))
+
+
+def entry(text: str, kind: Kind = "note", heading: str | None = None, day: date = DAY) -> Entry:
+    """Return an entry under the heading of its kind, or another."""
+    return Entry(statement(text, kind), heading or destination(kind, None).heading, day)
+
+
+ENTRIES = st.lists(
+    st.builds(entry, st.sampled_from(SAID), st.sampled_from(KINDS), st.sampled_from([None, *HEADINGS])),
+    max_size=6,
+)
+
+
+def on(day: date, entries: list[Entry]) -> list[Entry]:
+    """Return the same entries of another day."""
+    return [Entry(put.statement, put.heading, day, put.links) for put in entries]
+
+
+@pytest.mark.parametrize(
+    ("kind", "project", "place"),
+    [
+        ("profile", "apollo", Destination("user/profile.md", "Profile", "About me")),
+        ("preference", "apollo", Destination("user/preferences.md", "Preferences", "Likes and wishes")),
+        ("decision", None, Destination("user/decisions.md", "Decisions and constraints", "Decisions")),
+        ("pending", "apollo", Destination("projects/apollo/tasks.md", "Tasks", "To do")),
+        ("note", "apollo", Destination("projects/apollo/notes.md", "Notes", "Notes")),
+    ],
+)
+def test_work_goes_to_the_project_and_the_person_does_not(
+    kind: Kind, project: str | None, place: Destination
+) -> None:
+    """What a project's members would read of a person stays in that person's own files."""
+    assert destination(kind, project) == place
+
+
+def test_new_file_has_title_heading_and_bullet() -> None:
+    """A file that does not exist is written with all three, and links follow the date."""
+    put = Entry(statement("Alice leads it."), "Notes", DAY, ("people/alice", "apollo"))
+
+    assert revise(None, [put], title="Notes on it").content == (
+        "# Notes on it\n\n## Notes\n\n- Alice leads it. (2026-11-22) [[people/alice]] [[apollo]]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("# T", "# T\n\n## To do\n\n- x (2026-11-22)\n"),
+        ("## to do\n", "## to do\n\n- x (2026-11-22)\n"),
+        ("## To do\n- a\n", "## To do\n- a\n- x (2026-11-22)\n"),
+        ("## To do\n\n- a\n\n## Done\n", "## To do\n\n- a\n- x (2026-11-22)\n\n## Done\n"),
+        ("## To do\n- a\n### Later\n- b\n", "## To do\n- a\n- x (2026-11-22)\n\n### Later\n- b\n"),
+        ("To do\n---\ntext\nDone\n---\n", "To do\n---\n\n- x (2026-11-22)\n\ntext\nDone\n---\n"),
+        ("## To do\r\n- a\r\n", "## To do\r\n- a\r\n- x (2026-11-22)\r\n"),
+        ("---\ntags: [a]\n---\n", "---\ntags: [a]\n---\n\n# T\n\n## To do\n\n- x (2026-11-22)\n"),
+        ("a\n\n```\n## To do\n", "a\n\n## To do\n\n- x (2026-11-22)\n\n```\n## To do\n"),
+        ("## To do\n\n<!-- a\n", "## To do\n\n- x (2026-11-22)\n\n<!-- a\n"),
+    ],
+)
+def test_bullet_is_put_under_its_heading(before: str, after: str) -> None:
+    """Headings are the Markdown parser's; the rest of the file and its line endings stay as they are."""
+    assert revise(before, [entry("x", "pending")], title="T").content == after
+
+
+def test_code_and_lists_are_indented_under_their_bullet() -> None:
+    """A statement of several lines is one list item."""
+    put = [entry("Run:\n```sh\nmake\n\nmake all\n```"), entry("They are:\n- a\n- b"), entry("```\nx\n```")]
+    content = revise(None, put, title="T").content
+
+    assert content == (
+        "# T\n\n## Notes\n\n"
+        "- Run: (2026-11-22)\n  ```sh\n  make\n\n  make all\n  ```\n"
+        "- They are: (2026-11-22)\n  - a\n  - b\n"
+        "- (2026-11-22)\n  ```\n  x\n  ```\n"
+    )
+    assert [block.kind for block in markdown.parse(content).blocks] == ["heading", "heading", "bullet_list"]
+
+
+@given(st.sampled_from(SAID) | st.text(st.characters(exclude_categories=["Cs", "Cc"])))
+@example(r"\\# a")
+@example("12) a")
+def test_bullet_parses_back(text: str) -> None:
+    """Marker, date and links stripped, a bullet is its statement again."""
+    text = text.strip()
+    put = Entry(statement(text), "Notes", DAY, ("a/b",))
+
+    assert bullet_text(bullet(put)) == text
+
+
+@given(st.sampled_from(SAID) | st.text(st.characters(exclude_categories=["Cs", "Cc"])))
+def test_bullet_is_one_list_item(text: str) -> None:
+    """No statement breaks out of its item, or turns into a heading, a list or a rule of its own."""
+    text = text.strip()
+    content = revise(None, [entry(text), entry("the last", day=LATER)], title="T").content
+    blocks = markdown.parse(content).blocks
+
+    assert [block.kind for block in blocks] == ["heading", "heading", "bullet_list"]
+
+
+def test_bullet_text_of_any_line() -> None:
+    """A line that is no bullet comes back as it is."""
+    assert bullet_text("* [x] done it (2026-01-02) [[a]] [[b|c]]") == "done it"
+    assert bullet_text("plain words (not a date)") == "plain words (not a date)"
+    assert bullet_text("") == ""
+
+
+def test_outcomes_are_in_the_order_of_the_entries() -> None:
+    """Each entry has one outcome; what is superseded is named."""
+    before = "# P\n\n## Likes and wishes\n\n- I like tea. (2026-01-02)\n- I like jazz (2026-01-02)\n"
+    texts = ["I like opera", "I really like TEA", "I don't like jazz anymore."]
+    revised = revise(before, [entry(text, "preference") for text in texts], title="P")
+
+    assert revised.outcomes == (
+        Outcome("added"),
+        Outcome("duplicate"),
+        Outcome("superseded", "I like jazz"),
+    )
+    assert revised.content == (
+        "# P\n\n## Likes and wishes\n\n- I like tea. (2026-01-02)\n"
+        "- I don't like jazz anymore. (2026-11-22)\n- I like opera (2026-11-22)\n"
+    )
+
+
+def test_superseded_bullet_keeps_marker_and_what_is_nested() -> None:
+    """Only the statement's own lines are replaced; a user's notes below it stay."""
+    before = "## Basics\n\n* I live in Rome\n  * since 2020\n\nMore.\n"
+    revised = revise(before, [entry("I moved to Oslo", "profile")], title="P")
+
+    assert revised.content == "## Basics\n\n* I moved to Oslo (2026-11-22)\n  * since 2020\n\nMore.\n"
+
+
+def test_done_task_leaves_the_list_with_its_notes() -> None:
+    """The pending bullet goes, its nested lines move with it, and the done one is dated."""
+    before = "# Tasks\n\n## To do\n\n- write the docs\n  - in French\n- rest\n\n## Done\n\n- cook\n"
+    revised = revise(before, [entry("Write the docs.", "done")], title="Tasks")
+
+    assert revised.outcomes == (Outcome("superseded", "write the docs"),)
+    assert revised.content == (
+        "# Tasks\n\n## To do\n\n- rest\n\n## Done\n\n- cook\n- Write the docs. (2026-11-22)\n  - in French\n"
+    )
+
+
+def test_task_that_is_done_already_is_no_task_again() -> None:
+    """A text that is remembered twice does not open its tasks again."""
+    before = "# Tasks\n\n## Done\n\n- write the docs (2026-01-02)\n"
+    revised = revise(before, [entry("I need to write the docs", "pending")], title="Tasks")
+
+    assert (revised.content, revised.outcomes) == (before, (Outcome("duplicate"),))
+
+
+def test_entries_of_one_call_supersede_each_other() -> None:
+    """The last of several with one key stays."""
+    texts = ["My favorite color is red", "My favourite colour is blue", "my favorite color is green"]
+    revised = revise(None, [entry(text, "preference") for text in texts], title="P")
+
+    assert revised.content.count("- ") == 1
+    assert "green" in revised.content
+    assert [outcome.action for outcome in revised.outcomes] == ["added", "superseded", "superseded"]
+
+
+@settings(max_examples=300)
+@given(FILES, ENTRIES)
+def test_filing_again_changes_nothing(content: str | None, entries: list[Entry]) -> None:
+    """The same entries, on the same day or a later one, leave the file as the first call left it."""
+    once = revise(content, entries, title="Title").content
+
+    assert revise(once, entries, title="Title").content == once
+    assert revise(once, on(LATER, entries), title="Title").content == once
+
+
+@settings(max_examples=300)
+@given(FILES, st.lists(st.builds(entry, st.sampled_from(SAID), st.just("note"), st.sampled_from(HEADINGS))))
+def test_what_the_user_wrote_stays(content: str | None, entries: list[Entry]) -> None:
+    """Lines that no entry supersedes are all there afterwards, in their order and with their endings."""
+    revised = revise(content, entries, title="Title")
+    kept = (content or "").splitlines()
+    new = Counter(revised.content.splitlines())
+    replaced = [outcome.replaced or "" for outcome in revised.outcomes]
+    superseded = sum(len(text.split("\n")) for text in replaced if text)
+
+    assert sum((Counter(kept) - new).values()) <= superseded
+    assert (
+        not content or "\r\n" not in content or revised.content.count("\n") == revised.content.count("\r\n")
+    )
+
+
+@settings(max_examples=300)
+@given(FILES, st.sampled_from(SAID), st.sampled_from(HEADINGS))
+def test_added_bullet_is_found_again(content: str | None, text: str, heading: str) -> None:
+    """Whatever the file ends with, a new bullet is a list item of it and not swallowed by code or HTML."""
+    revised = revise(content, [entry(text, heading=heading)], title="Title")
+    again = revise(revised.content, [entry(text, heading=heading)], title="Title")
+
+    assert again.outcomes[0].action == "duplicate"
+    assert again.content == revised.content
+
+
+def test_no_entries_change_nothing() -> None:
+    """Not a byte, whatever the file looks like."""
+    content = "\ufeff# A \r\n\r\n\r\n- b"
+
+    assert revise(content, [], title="T").content == content
+
+
+def test_large_file_and_many_entries_are_quick() -> None:
+    """A file of 1 MiB takes 3,000 statements in the time of one parse, give or take."""
+    lines = [f"- I like thing number {number} and some more words (2026-01-02)" for number in range(16_000)]
+    content = "# Notes\n\n## Notes\n\n" + "\n".join(lines) + "\n"
+    entries = [entry(f"I like thing {number} a lot") for number in range(3_000)]
+    started = time.perf_counter()
+    revised = revise(content, entries, title="Notes")
+
+    assert len(revised.outcomes) == 3_000
+    assert time.perf_counter() - started < 10
+
+
+def test_reading_and_filing_fit_together() -> None:
+    """What is read from a file's own bullets is a duplicate in that file."""
+    text = "We use Redis for caching. The goal is to win. I live in Rome."
+    statements = read(text).statements
+    content = revise(None, [entry(found.text, found.kind) for found in statements], title="T").content
+    again = [entry(bullet_text(line)) for line in content.splitlines() if line.startswith("- ")]
+
+    assert {outcome.action for outcome in revise(content, again, title="T").outcomes} == {"duplicate"}
