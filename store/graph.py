@@ -14,7 +14,7 @@ from memex.store.records import Link, NearLink
 
 MAX_LINKS = 1_000
 MAX_LOOKED_AT = links.MAX_LINKS  # in one hop; a file is always read whole
-MAX_NEAR = 60  # of one file, for a context
+MAX_NEAR = 40  # of one file, for a context
 
 Direction = Literal["out", "in", "both"]
 FileKey = tuple[int, int]  # scope_id, file_id
@@ -97,7 +97,7 @@ class LinkGraph:
         return list(found.values())[:MAX_LINKS]
 
     async def near(self, texts: Mapping[str, str]) -> list[NearLink]:
-        """Return the links of files that lead to files: those within the text given with each first, 60 a file.
+        """Return the links of files that lead to files: those within the text given with each first, 40 a file.
 
         Args:
             texts: virtual paths of files that stand, each with a part of its text.

@@ -17,7 +17,7 @@ from memex.store.snippet import snippet
 
 MAX_QUERY_CHARS = 10_000
 MAX_HITS = 100
-MAX_PASSAGES = 40  # of a file that is looked at because another leads to it
+MAX_PASSAGES = 24  # of a file that is looked at because another leads to it
 MORE_SPANS = 3  # of one file, beside its best
 OVERSAMPLING = (
     3  # chunks fetched for each file wanted; more are fetched once when they fall into too few files
@@ -73,7 +73,7 @@ async def search(
         project: searched beside user/ and shared/ instead of all of the user's projects.
         prefix: only files below it; the statistics stay those of the scopes.
         tags: only files that bear all of them, without case.
-        passages: of each file that come with their texts, at most.
+        passages: of each file that come with their texts, at most; a hit that has them needs no snippet.
 
     Raises:
         ValidationFailed: an empty or too long query, or a prefix in a project that is not searched.
@@ -259,7 +259,7 @@ async def _hits(
                 title=detail["title"],
                 heading=tuple(detail["heading_path"]),
                 span=best.span,
-                snippet=snippet(detail["text"], query.lexemes, analyzer),
+                snippet="" if passages else snippet(detail["text"], query.lexemes, analyzer),
                 score=best.score,
                 reason=_reason(ordered, words, len(query.lexemes)),
                 match=Match(mode="bm25", bm25_rank=rank, terms=ordered, score=best.score),

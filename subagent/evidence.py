@@ -17,8 +17,8 @@ from memex.subagent.tools import MemoryTools
 SEEDS = 16  # files that a query finds
 SEED_PASSAGES = 4  # of each, those that score highest
 SOURCES = 8  # files of one hop whose links are followed; of the first also all passages are looked at
-TARGETS = 32  # files that links of one hop lead to
-WHOLE_CHARS = 1_600  # a file that is no longer is one passage
+TARGETS = 16  # files that links of one hop lead to
+WHOLE_CHARS = 2_600  # a file that is no longer is one passage
 
 # In hundredths of a value that is handed on:
 NEAR_SHARE = 50  # by a passage to the files that its links lead to
@@ -98,7 +98,7 @@ class Evidence:
             if at == place:
                 value = passage.score + (target.bonus if target else 0)
             else:
-                share = NEIGHBOUR_SHARE if abs(at - place) == 1 else FILE_SHARE
+                share = NEIGHBOUR_SHARE if at == 0 or abs(at - place) == 1 else FILE_SHARE
                 value = passage.score + top * share // 100
             yield passage.span, passage.heading, value
 

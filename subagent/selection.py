@@ -16,7 +16,7 @@ CUT_FROM = 2  # what is worth at least half of the best is cut rather than left 
 MIN_CUT_CHARS = 120
 MAX_GAP_CHARS = 8  # between two passages of a file lie only blank lines: they are recalled as one
 MAX_OMITTED = 20
-LENGTH_OFFSET = 600
+LENGTH_OFFSET = 3_000
 
 Cut = Callable[[str, int], Span]
 
