@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 
 from memex.store import offload
 from memex.store.analyzer import Analyzer
@@ -74,7 +74,7 @@ class BuiltinPlanner:
         for path in dict.fromkeys(add.path for add in adds):
             stem = path.removesuffix(".md")
             sizes = {file.path: file.size_chars for file in await tools.list_files(stem, limit=1_000)}
-            names = (path, *(f"{stem}-{number}.md" for number in count(2)))
+            names = chain([path], (f"{stem}-{number}.md" for number in count(2)))
             moved[path] = next(name for name in names if sizes.get(name, 0) < FULL_CHARS)
         return moved
 
