@@ -1,4 +1,4 @@
-"""How fast Memex is: find, writes and start, beside references measured in the same run. `make bench` runs it.
+"""How fast Memex is, beside references measured in the same run. `make bench` runs it.
 
 Machines differ and are noisy, so what counts is the ratio to the reference; every figure is a median (p50) or a
 95th percentile over several rounds. The text is random words with the frequencies of English (Zipf-Mandelbrot,
@@ -10,127 +10,37 @@ import asyncio
 import json
 import os
 import platform
-import random
 import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
-from collections.abc import Awaitable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
-from memex.service.service import Caller, Service
+from memex.evals.bench_memory import bench_context, bench_import, bench_remember
+from memex.evals.workbench import (
+    FILES_A_COMMIT,
+    SECTIONS_A_FILE,
+    Bench,
+    Text,
+    Timings,
+    console,
+    data_folder,
+    new_table,
+    ratio_line,
+)
+from memex.service.service import Service
 from memex.store import embedded, tenants
-from memex.store.analyzer import Analyzer
 from memex.store.database import Database
-from memex.store.draft import Draft
-from memex.store.identity import Context, Principal
 from memex.store.memory import Memory
 from memex.store.migrate import migrate
-from memex.store.operations import Answer, Call
 
-WORDS_A_SECTION = 100
-SECTIONS_A_FILE = 5
-VOCABULARY = 30_000
-FILES_A_COMMIT = 100
-STOP_WORDS = "the of and to a in is that it was for on are as with his they at be this"
 HEAVY_LIBRARIES = (
     "fastapi, uvicorn, psycopg, psycopg_pool, pydantic_settings, structlog, markdown_it, Stemmer, yaml"
 )
-
-console = Console(width=110)
-
-
-@dataclass(slots=True)
-class Timings:
-    """Wall and backend CPU of one thing, a sample a round, in milliseconds."""
-
-    wall_ms: list[float] = field(default_factory=list)
-    cpu_ms: list[float] = field(default_factory=list)
-
-    def row(self, label: str) -> list[str]:
-        """Return a row of a table."""
-        return [label, *_quantiles(self.wall_ms), *_quantiles(self.cpu_ms)]
-
-
-class Text:
-    """Random text, the same in every run."""
-
-    def __init__(self, seed: int = 7) -> None:
-        self._random = random.Random(seed)  # noqa: S311  # a benchmark's text
-        syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
-        words: set[str] = set()
-        while len(words) < VOCABULARY:
-            words.add("".join(self._random.choices(syllables, k=self._random.randint(2, 5))))
-        self._words = sorted(words)
-        self._random.shuffle(self._words)
-        self._weights = [1 / (rank + 12) for rank in range(VOCABULARY)]
-        self._stop_words = STOP_WORDS.split()
-
-    def words(self, count: int) -> list[str]:
-        """Return words by their frequencies, two in five of them stop words as in English."""
-        known = self._random.choices(self._words, self._weights, k=count)
-        stop = self._random.choices(self._stop_words, k=count)
-        return [s if self._random.random() < 0.4 else w for w, s in zip(known, stop, strict=True)]
-
-    def file(self, sections: int = SECTIONS_A_FILE) -> str:
-        """Return a Markdown file, a chunk a section."""
-        parts = []
-        for _ in range(sections):
-            body = self.words(WORDS_A_SECTION)
-            lines = [" ".join(body[at : at + 12]) + "." for at in range(0, len(body), 12)]
-            parts.append(f"## {' '.join(self.words(3))}\n\n" + "\n".join(lines) + "\n")
-        return "\n".join(parts)
-
-    def query(self, files: Sequence[str]) -> str:
-        """Return 3 to 12 words that follow each other somewhere in these files."""
-        words = self._random.choice(files).split()
-        count = self._random.randint(3, 12)
-        start = self._random.randrange(len(words) - count)
-        return " ".join(words[start : start + count])
-
-
-@dataclass(slots=True)
-class Bench:
-    """A service on its own embedded server, with one connection, so that the backend's CPU can be read."""
-
-    service: Service
-    tenant_id: int
-    backend_pid: int
-    text: Text
-    analyzer: Analyzer = field(default_factory=Analyzer)
-
-    async def caller(self, user_id: str) -> Caller:
-        """Return an agent that acts for a user."""
-        return await self.service.caller(Principal(self.tenant_id, "agent"), Context(user_id=user_id))
-
-    async def fill(self, caller: Caller, files: Sequence[str], *, folder: str = "notes") -> float:
-        """Write files in commits of 100 through the real path, and return the seconds that it took."""
-        started = time.perf_counter()
-        for first in range(0, len(files), FILES_A_COMMIT):
-            draft = Draft(self.service.database, caller.access, self.analyzer, max_files=1_000_000)
-            for at, content in enumerate(files[first : first + FILES_A_COMMIT], start=first):
-                draft.write(f"user/{folder}/{at:06}.md", content)
-            call = Call(f"fill-{folder}-{first}", "bench", {}, caller.logged, datetime.now(UTC))
-            await draft.commit(call, lambda changes: Answer({}, {}, {"files": len(changes)}))
-        return time.perf_counter() - started
-
-    async def measure(self, work: Awaitable[object], into: Timings) -> None:
-        """Time one piece of work: wall, and what the backend spent on it."""
-        cpu_before = _cpu_ns(self.backend_pid)
-        started = time.perf_counter()
-        await work
-        into.wall_ms.append((time.perf_counter() - started) * 1000)
-        if cpu_before is not None:
-            into.cpu_ms.append(((_cpu_ns(self.backend_pid) or 0) - cpu_before) / 1e6)
 
 
 async def bench_find(bench: Bench, *, chunks: int, rounds: int) -> None:
@@ -140,7 +50,7 @@ async def bench_find(bench: Bench, *, chunks: int, rounds: int) -> None:
     caller = await bench.caller(f"owner-of-{chunks}")
     files = [bench.text.file() for _ in range(chunks // SECTIONS_A_FILE)]
     await bench.fill(caller, files)
-    await _analyze(bench)
+    await bench.vacuum()
     sections = [section for content in files for section in content.split("## ")[1:]]
     queries = [bench.text.query(sections) for _ in range(60)]
     index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
@@ -161,11 +71,11 @@ async def bench_find(bench: Bench, *, chunks: int, rounds: int) -> None:
             started = time.perf_counter()
             index.retrieve([bench.analyzer.lexemes(query)], k=10, show_progress=False, n_threads=0)
             reference.wall_ms.append((time.perf_counter() - started) * 1000)
-    table = _table(f"find, {len(sections):,} chunks in the scope, {rounds} × {len(queries)} queries")
+    table = new_table(f"find, {len(sections):,} chunks in the scope, {rounds} × {len(queries)} queries")
     table.add_row(*found.row("find (row-level security, one snapshot)"))
     table.add_row(*called.row("memory_find, the call logged and committed"))
     table.add_row(*reference.row("bm25s in process, the same lexemes"))
-    console.print(table, _ratio("find / bm25s, wall p50", found.wall_ms, reference.wall_ms))
+    console.print(table, ratio_line("find / bm25s, wall p50", found.wall_ms, reference.wall_ms))
 
 
 async def bench_writes(bench: Bench, *, rounds: int) -> None:
@@ -210,10 +120,10 @@ async def bench_writes(bench: Bench, *, rounds: int) -> None:
         await bench.measure(run(caller, "memory_patch", to_file), patched)
         if number < rounds * 2:
             await bench.measure(run(caller, "memory_patch", to_large), appended)
-    table = _table(f"single writes, {rounds * 10} of each")
+    table = new_table(f"single writes, {rounds * 10} of each")
     for name, timing in timings.items():
         table.add_row(*timing.row(name))
-    console.print(table, _ratio("new file / plain INSERT, wall p50", new.wall_ms, plain.wall_ms))
+    console.print(table, ratio_line("new file / plain INSERT, wall p50", new.wall_ms, plain.wall_ms))
 
 
 async def bench_bulk(bench: Bench, *, rounds: int) -> None:
@@ -246,7 +156,7 @@ def bench_start(*, rounds: int) -> None:
         started = time.perf_counter()
         subprocess.run([sys.executable, "-c", f"import {HEAVY_LIBRARIES}"], check=True)
         imports.append(time.perf_counter() - started)
-        with _folder() as folder:
+        with data_folder() as folder:
             seconds, key = _first_answer(folder, None)
             cold.append(seconds)
             warm.append(_first_answer(folder, key)[0])
@@ -305,52 +215,14 @@ async def _bench_database(arguments: argparse.Namespace, folder: Path) -> None:
                 await bench.fill(await bench.caller(f"other-{number}"), [bench.text.file() for _ in range(4)])
             await bench_writes(bench, rounds=arguments.rounds)
             await bench_bulk(bench, rounds=arguments.rounds)
+            await bench_remember(bench, rounds=arguments.rounds)
+            await bench_import(bench, rounds=arguments.rounds)
             for chunks in arguments.chunks:
                 await bench_find(bench, chunks=chunks, rounds=arguments.rounds)
+            for files in arguments.files:
+                await bench_context(bench, files=files, rounds=arguments.rounds)
         finally:
             await database.close()
-
-
-async def _analyze(bench: Bench) -> None:
-    async with bench.service.database.connection() as connection:
-        await connection.execute("vacuum analyze")
-
-
-def _cpu_ns(pid: int) -> int | None:
-    """Return the nanoseconds that a process was on a CPU; None where the system does not say."""
-    try:
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
-    except OSError:
-        return None
-
-
-def _quantiles(samples: Sequence[float]) -> tuple[str, str]:
-    if len(samples) < 2:
-        return "–", "–"
-    cuts = statistics.quantiles(samples, n=20)
-    return f"{cuts[9]:.2f}", f"{cuts[18]:.2f}"
-
-
-def _table(title: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column("")
-    for name in ("wall p50 ms", "wall p95", "backend CPU p50", "CPU p95"):
-        table.add_column(name, justify="right")
-    return table
-
-
-def _ratio(label: str, ours: Sequence[float], reference: Sequence[float]) -> str:
-    return f"{label}: {statistics.median(ours) / statistics.median(reference):.1f}\n"
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    # Not below a folder of the caller's alone: as root the server runs as another user.
-    with tempfile.TemporaryDirectory(
-        prefix="memex-bench-", dir="/var/tmp", ignore_cleanup_errors=True
-    ) as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder) / "data"
 
 
 def _machine() -> str:
@@ -377,12 +249,15 @@ def main() -> None:
     parser.add_argument(
         "--chunks", type=int, nargs="+", default=[1_000, 10_000], help="sizes of the searched scope"
     )
+    parser.add_argument(
+        "--files", type=int, nargs="+", default=[1_000, 10_000], help="sizes of the recalled scope"
+    )
     parser.add_argument("--no-start", action="store_true", help="leave out the start of the service")
     arguments = parser.parse_args()
     console.print(f"[bold]{_machine()}[/]\n")
     if not arguments.no_start:
         bench_start(rounds=arguments.rounds)
-    with _folder() as folder:
+    with data_folder() as folder:
         asyncio.run(_bench_database(arguments, folder))
 
 

@@ -1,0 +1,161 @@
+"""What benchmarks work with: random text, a service with one connection, timings and tables."""
+
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from memex.service.service import Caller, Service
+from memex.store.analyzer import Analyzer
+from memex.store.draft import Draft
+from memex.store.identity import Context, Principal
+from memex.store.operations import Answer, Call
+
+WORDS_A_SECTION = 100
+SECTIONS_A_FILE = 5
+VOCABULARY = 30_000
+FILES_A_COMMIT = 100
+STOP_WORDS = "the of and to a in is that it was for on are as with his they at be this"
+
+console = Console(width=110)
+
+
+@dataclass(slots=True)
+class Timings:
+    """Wall and backend CPU of one thing, a sample a round, in milliseconds."""
+
+    wall_ms: list[float] = field(default_factory=list)
+    cpu_ms: list[float] = field(default_factory=list)
+
+    def row(self, label: str) -> list[str]:
+        """Return a row of a table."""
+        return [label, *_quantiles(self.wall_ms), *_quantiles(self.cpu_ms)]
+
+
+class Text:
+    """Random text, the same in every run."""
+
+    def __init__(self, seed: int = 7) -> None:
+        self._random = random.Random(seed)  # noqa: S311  # a benchmark's text
+        syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
+        words: set[str] = set()
+        while len(words) < VOCABULARY:
+            words.add("".join(self._random.choices(syllables, k=self._random.randint(2, 5))))
+        self._words = sorted(words)
+        self._random.shuffle(self._words)
+        self._weights = [1 / (rank + 12) for rank in range(VOCABULARY)]
+        self._stop_words = STOP_WORDS.split()
+
+    def words(self, count: int) -> list[str]:
+        """Return words by their frequencies, two in five of them stop words as in English."""
+        known = self._random.choices(self._words, self._weights, k=count)
+        stop = self._random.choices(self._stop_words, k=count)
+        return [s if self._random.random() < 0.4 else w for w, s in zip(known, stop, strict=True)]
+
+    def file(self, sections: int = SECTIONS_A_FILE) -> str:
+        """Return a Markdown file, a chunk a section."""
+        parts = []
+        for _ in range(sections):
+            body = self.words(WORDS_A_SECTION)
+            lines = [" ".join(body[at : at + 12]) + "." for at in range(0, len(body), 12)]
+            parts.append(f"## {' '.join(self.words(3))}\n\n" + "\n".join(lines) + "\n")
+        return "\n".join(parts)
+
+    def number(self, below: int) -> int:
+        """Return a number from 0."""
+        return self._random.randrange(below)
+
+    def query(self, files: Sequence[str]) -> str:
+        """Return 3 to 12 words that follow each other somewhere in these files."""
+        words = self._random.choice(files).split()
+        count = self._random.randint(3, 12)
+        start = self._random.randrange(len(words) - count)
+        return " ".join(words[start : start + count])
+
+
+@dataclass(slots=True)
+class Bench:
+    """A service on its own embedded server, with one connection, so that the backend's CPU can be read."""
+
+    service: Service
+    tenant_id: int
+    backend_pid: int
+    text: Text
+    analyzer: Analyzer = field(default_factory=Analyzer)
+
+    async def caller(self, user_id: str) -> Caller:
+        """Return an agent that acts for a user."""
+        return await self.service.caller(Principal(self.tenant_id, "agent"), Context(user_id=user_id))
+
+    async def fill(self, caller: Caller, files: Sequence[str], *, folder: str = "notes") -> float:
+        """Write files in commits of 100 through the real path, and return the seconds that it took."""
+        started = time.perf_counter()
+        for first in range(0, len(files), FILES_A_COMMIT):
+            draft = Draft(self.service.database, caller.access, self.analyzer, max_files=1_000_000)
+            for at, content in enumerate(files[first : first + FILES_A_COMMIT], start=first):
+                draft.write(f"user/{folder}/{at:06}.md", content)
+            call = Call(f"fill-{folder}-{first}", "bench", {}, caller.logged, datetime.now(UTC))
+            await draft.commit(call, lambda changes: Answer({}, {}, {"files": len(changes)}))
+        return time.perf_counter() - started
+
+    async def vacuum(self) -> None:
+        """Bring the planner's statistics and the visibility map up to date, as autovacuum would."""
+        async with self.service.database.connection() as connection:
+            await connection.execute("vacuum analyze")
+
+    async def measure(self, work: Awaitable[object], into: Timings) -> None:
+        """Time one piece of work: wall, and what the backend spent on it."""
+        cpu_before = cpu_ns(self.backend_pid)
+        started = time.perf_counter()
+        await work
+        into.wall_ms.append((time.perf_counter() - started) * 1000)
+        if cpu_before is not None:
+            into.cpu_ms.append(((cpu_ns(self.backend_pid) or 0) - cpu_before) / 1e6)
+
+
+def cpu_ns(pid: int) -> int | None:
+    """Return the nanoseconds that a process was on a CPU; None where the system does not say."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+    except OSError:
+        return None
+
+
+def _quantiles(samples: Sequence[float]) -> tuple[str, str]:
+    if len(samples) < 2:
+        return "–", "–"
+    cuts = statistics.quantiles(samples, n=20)
+    return f"{cuts[9]:.2f}", f"{cuts[18]:.2f}"
+
+
+def new_table(title: str) -> Table:
+    """Return an empty table of timings."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("")
+    for name in ("wall p50 ms", "wall p95", "backend CPU p50", "CPU p95"):
+        table.add_column(name, justify="right")
+    return table
+
+
+def ratio_line(label: str, ours: Sequence[float], reference: Sequence[float]) -> str:
+    """Return the ratio of two medians, named."""
+    return f"{label}: {statistics.median(ours) / statistics.median(reference):.1f}\n"
+
+
+@contextmanager
+def data_folder() -> Iterator[Path]:
+    """A folder for an embedded server that is gone afterwards."""
+    # Not below a folder of the caller's alone: as root the server runs as another user.
+    with tempfile.TemporaryDirectory(
+        prefix="memex-bench-", dir="/var/tmp", ignore_cleanup_errors=True
+    ) as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder) / "data"
