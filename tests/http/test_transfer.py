@@ -108,19 +108,21 @@ def test_a_body_that_cannot_be_taken_is_a_problem(alice: Client, body: bytes, st
     refused = alice.post("/v1/import", content=body)
 
     assert (refused.status_code, refused.json()["code"]) == (status, code)
-    assert time.perf_counter() - started_s < 5
+    assert time.perf_counter() - started_s < 15
 
 
 def test_the_service_answers_while_a_zip_is_read(alice: Client) -> None:
     """Unpacking is done off the event loop: a bomb's size is no other caller's wait."""
     body = zipped({f"{at:03}.md": bytes([65 + at % 26]) * MIB for at in range(60)})
     waits_s = []
+    started_s = time.perf_counter()
     with ThreadPoolExecutor(1) as pool:
         importing = pool.submit(alice.post, "/v1/import", params={"dry_run": True}, content=body, timeout=120)
         while not importing.done():
-            started_s = time.perf_counter()
+            asked_s = time.perf_counter()
             assert alice.get("/health/live").is_success
-            waits_s.append(time.perf_counter() - started_s)
+            waits_s.append(time.perf_counter() - asked_s)
+    took_s = time.perf_counter() - started_s
 
     assert importing.result().json()["counts"]["created"] == 60
-    assert max(waits_s) < 1
+    assert max(waits_s) < took_s / 2
