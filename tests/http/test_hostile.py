@@ -384,3 +384,16 @@ def _raw(served: Any, *head: str, content: str = "") -> tuple[int, str]:
             answer += part
     head_of_answer, _, body = answer.decode().partition("\r\n\r\n")
     return int(head_of_answer.split(" ")[1]), body
+
+
+def test_a_strangers_body_is_not_read(served: Any) -> None:
+    """Without a valid key a malformed body of megabytes is answered 401 before anybody parses it."""
+    body = b'{"arguments": {"query": ' + b"[" * (7 << 20)
+    headers = {"Content-Type": "application/json"}
+
+    with Client(base_url=served.url) as stranger:
+        nobody = stranger.post(FIND, content=body, headers=headers)
+        unknown = stranger.post(FIND, content=body, headers=headers | {"Authorization": "Bearer mx_unknown"})
+
+    for refused in (nobody, unknown):
+        assert (refused.status_code, refused.json()["code"]) == (401, "UNAUTHENTICATED")

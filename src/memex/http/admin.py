@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel
 
-from memex.http.callers import TheService, admin_by_headers
+from memex.http.callers import KeyedRoute, TheService, admin_by_headers
 from memex.service.service import Caller
 from memex.service.tool import from_cursor, to_cursor
 from memex.store import tenants
 
-router = APIRouter(prefix="/v1/admin", tags=["admin"])
+router = APIRouter(prefix="/v1/admin", tags=["admin"], route_class=KeyedRoute)
 
 Admin = Annotated[Caller, Depends(admin_by_headers)]
 

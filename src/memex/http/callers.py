@@ -1,9 +1,11 @@
 """Who calls: the key from the header, the rest from the request's context. One dependency a kind of route."""
 
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
-from fastapi import Depends, Header, Request
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi import Depends, Header, Request, Response
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from memex.errors import Unauthenticated, ValidationFailed
@@ -23,13 +25,27 @@ def service_of(request: Request) -> Service:
 TheService = Annotated[Service, Depends(service_of)]
 
 
-async def principal(
-    service: TheService, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)]
-) -> Principal:
-    """Return who holds the key; raises Unauthenticated."""
-    if credentials is None or not credentials.credentials:
-        raise Unauthenticated("The request has no key.")
-    return await service.authenticate(credentials.credentials)
+class KeyedRoute(APIRoute):
+    """A route that looks at the key before it reads the body: strangers cost no parsing."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler; it raises Unauthenticated."""
+        handle = super().get_route_handler()
+
+        async def keyed(request: Request) -> Response:
+            credentials = await BEARER(request)
+            if credentials is None or not credentials.credentials:
+                raise Unauthenticated("The request has no key.")
+            request.state.principal = await service_of(request).authenticate(credentials.credentials)
+            return await handle(request)
+
+        return keyed
+
+
+def principal(request: Request, _: Annotated[Any, Depends(BEARER)]) -> Principal:
+    """Return who holds the key, as the route found out."""
+    holder: Principal = request.state.principal
+    return holder
 
 
 Holder = Annotated[Principal, Depends(principal)]

@@ -13,7 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memex.http.problems import problem
 
-MAX_BODY_BYTES = 16 << 20  # a file of 1 MiB, each character escaped in JSON, and the rest of the request
+MAX_BODY_BYTES = 8 << 20  # a file of 1 MiB, each character escaped in JSON, and the rest of the request
+MAX_VAULT_BYTES = 16 << 20  # a zip to import
 MAX_REQUEST_ID_CHARS = 200
 
 
@@ -38,15 +39,16 @@ class Door:
         request.state.request_id = request_id
         status = 0
         expected_bytes = _content_length(request)
+        max_bytes = MAX_VAULT_BYTES if scope["path"] == "/v1/import" else MAX_BODY_BYTES
         read_bytes = 0
 
         async def limited_receive() -> Message:
             nonlocal read_bytes
-            if expected_bytes > MAX_BODY_BYTES:
+            if expected_bytes > max_bytes:
                 raise HTTPException(413)
             message = await receive()
             read_bytes += len(message.get("body", b""))
-            if read_bytes > MAX_BODY_BYTES:
+            if read_bytes > max_bytes:
                 raise HTTPException(413)
             return message
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict
 
 from memex.errors import ValidationFailed
-from memex.http.callers import HeaderToolCallId, TheService, agent_by_headers
+from memex.http.callers import HeaderToolCallId, KeyedRoute, TheService, agent_by_headers
 from memex.service.files import (
     LinksResult,
     ListResult,
@@ -19,7 +19,7 @@ from memex.service.revisions import DiffResult, HistoryResult
 from memex.service.service import Caller
 from memex.store.catalogue import MIN_CHARS
 
-router = APIRouter(prefix="/v1", tags=["files"])
+router = APIRouter(prefix="/v1", tags=["files"], route_class=KeyedRoute)
 
 Agent = Annotated[Caller, Depends(agent_by_headers)]
 PathQuery = Annotated[

@@ -5,13 +5,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict
 
-from memex.http.callers import HeaderToolCallId, TheService, admin_by_headers, agent_by_headers
+from memex.http.callers import HeaderToolCallId, KeyedRoute, TheService, admin_by_headers, agent_by_headers
 from memex.service.operations import OperationResult, OperationsResult
 from memex.service.revisions import RevertResult
 from memex.service.service import Caller
 
-router = APIRouter(prefix="/v1/operations", tags=["operations"])
-admin_router = APIRouter(prefix="/v1/admin/operations", tags=["admin"])
+router = APIRouter(prefix="/v1/operations", tags=["operations"], route_class=KeyedRoute)
+admin_router = APIRouter(prefix="/v1/admin/operations", tags=["admin"], route_class=KeyedRoute)
 
 Agent = Annotated[Caller, Depends(agent_by_headers)]
 Admin = Annotated[Caller, Depends(admin_by_headers)]

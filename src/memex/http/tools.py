@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from memex.http.callers import Holder, RequestContext, TheService, resolve
+from memex.http.callers import Holder, KeyedRoute, RequestContext, TheService, resolve
 from memex.service.service import TOOLS, check_role
 
-router = APIRouter(prefix="/v1/tools", tags=["tools"])
-admin_router = APIRouter(prefix="/v1/admin/tools", tags=["admin"])
+router = APIRouter(prefix="/v1/tools", tags=["tools"], route_class=KeyedRoute)
+admin_router = APIRouter(prefix="/v1/admin/tools", tags=["admin"], route_class=KeyedRoute)
 
 
 ToolName = Annotated[str, Path(description="Of the tool.", json_schema_extra={"enum": list(TOOLS)})]

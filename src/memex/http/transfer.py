@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
 
-from memex.http.callers import HeaderToolCallId, TheService, agent_by_headers
+from memex.http.callers import HeaderToolCallId, KeyedRoute, TheService, agent_by_headers
 from memex.service import transfer
 from memex.service.service import Caller
 from memex.service.transfer import ImportResult
 from memex.sources.vault import ZipWriter
 
-router = APIRouter(prefix="/v1", tags=["transfer"])
+router = APIRouter(prefix="/v1", tags=["transfer"], route_class=KeyedRoute)
 
 Agent = Annotated[Caller, Depends(agent_by_headers)]
 
