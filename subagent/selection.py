@@ -78,13 +78,13 @@ class _Selection:
 
     cut: Cut
     chosen: dict[tuple[str, int], list[Choice]] = field(default_factory=dict)
-    omitted: list[Omitted] = field(default_factory=list)
+    omitted: dict[Reference, Omitted] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)
     used: int = 0
 
     def offer(self, candidate: Candidate, available: int, *, may_cut: bool) -> None:
         """Choose a passage if it fits, cut it if it may be, or note why it was left out."""
-        if any(_overlap(choice, candidate) for choice in self._of_file(candidate)):
+        if any(_overlap(choice, candidate) for choice in self.chosen.get(_key(candidate), ())):
             return
         if candidate.text in self.texts:
             self.omit(candidate, "duplicate")
@@ -92,8 +92,8 @@ class _Selection:
         choice = Choice(
             candidate.reference, candidate.reason, candidate.linked_from, heading=candidate.heading
         )
-        room = available - self.used - self._added(choice) + len(candidate.text)
-        if len(candidate.text) > room:
+        if self.used + self._added(choice) > available:
+            room = available - self.used - _line_chars(choice)
             if not may_cut or room < MIN_CUT_CHARS:
                 self.omit(candidate, "budget")
                 return
@@ -103,24 +103,25 @@ class _Selection:
 
     def omit(self, candidate: Candidate, reason: Unused) -> None:
         """Note that a passage was left out."""
-        self.omitted.append(Omitted(candidate.reference, reason))
+        self.omitted.setdefault(candidate.reference, Omitted(candidate.reference, reason))
 
     def plan(self) -> ContextPlan:
-        """Return the plan."""
-        choices = tuple(choice for file in self.chosen.values() for choice in _merged(file))
-        return ContextPlan(choices, tuple(self.omitted))
-
-    def _of_file(self, candidate: Candidate) -> list[Choice]:
-        return self.chosen.get((candidate.reference.path, candidate.reference.version), [])
+        """Return the plan. What was left out, and stands in it after all, is not omitted."""
+        files = {key: _merged(file) for key, file in self.chosen.items()}
+        omitted = (
+            omitted
+            for omitted in self.omitted.values()
+            if not any(_overlap(choice, omitted) for choice in files.get(_key(omitted), ()))
+        )
+        return ContextPlan(tuple(choice for file in files.values() for choice in file), tuple(omitted))
 
     def _choose(self, choice: Choice) -> None:
         self.used += self._added(choice)
-        key = choice.reference.path, choice.reference.version
-        self.chosen.setdefault(key, []).append(choice)
+        self.chosen.setdefault(_key(choice), []).append(choice)
 
     def _added(self, choice: Choice) -> int:
         """Return how many characters a choice adds; beside a neighbour it needs no line of its own."""
-        file = self.chosen.get((choice.reference.path, choice.reference.version), [])
+        file = self.chosen.get(_key(choice), [])
         return _chars(_merged([*file, choice])) - _chars(_merged(file))
 
 
@@ -150,12 +151,23 @@ def _chars(choices: Sequence[Choice]) -> int:
     )
 
 
+def _line_chars(choice: Choice) -> int:
+    """Return what a part of a choice adds at most beside its text: it may stand apart, and begin further on."""
+    end = choice.reference.span[1]
+    reference = replace(choice.reference, span=(end, end))
+    return Note(reference, "", choice.linked_from, choice.heading).chars
+
+
 def _truncated(choice: Choice, kept: Span) -> Choice:
     start = choice.reference.span[0]
     span = start + kept[0], start + kept[1]
     return replace(choice, reference=replace(choice.reference, span=span), truncated=True)
 
 
-def _overlap(choice: Choice, candidate: Candidate) -> bool:
+def _key(passage: Choice | Candidate | Omitted) -> tuple[str, int]:
+    return passage.reference.path, passage.reference.version
+
+
+def _overlap(choice: Choice, other: Candidate | Omitted) -> bool:
     start, end = choice.reference.span
-    return start < candidate.reference.span[1] and candidate.reference.span[0] < end
+    return start < other.reference.span[1] and other.reference.span[0] < end
