@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/installed
 
-.PHONY: install serve test check bench lock clean
+.PHONY: install serve test check bench eval-remember lock clean
 
 install: $(STAMP)
 
@@ -32,9 +32,13 @@ check: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	PYTHON=$(BIN)/python sh tests/packaging.sh
+	PYTHON=$(BIN)/python sh tests/image.sh
 
 bench: $(STAMP)
 	$(BIN)/python -m memex.evals.bench
+
+eval-remember: $(STAMP)
+	$(BIN)/python -m memex.evals.remember
 
 # Needs uv. No index address is written, so the lock works with any mirror.
 lock:
