@@ -43,45 +43,82 @@ class BuiltinPlanner:
         texts = iter(await tools.read([worth.reference for worth in (*first, *worths)]))
         wanted = frozenset(evidence.query.lexemes)
         return select(
-            [worth.candidate(next(texts)) for worth in first],
-            [worth.candidate(next(texts)) for worth in worths],
+            [worth.candidate(text) for worth in first if (text := next(texts)).strip()],
+            [worth.candidate(text) for worth in worths if (text := next(texts)).strip()],
             available=available,
             cut=lambda text, width: window(text, wanted, self._analyzer, width),
         )
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
         """Return where the statements of a text belong, which memory holds already, and what none is."""
+        day = request.now.date()
         reading = await offload.run(len(request.text), read, request.text)
-        adds = [_add(statement, request.project) for statement in reading.statements]
-        moved = await self._roomy(adds, tools)
-        adds = [replace(add, path=moved[add.path]) for add in adds]
-        own_paths = frozenset(destination(kind, request.project).path for kind in KINDS) | moved.keys()
-        known, kept = [], []
-        for place, add in enumerate(adds):
-            if place >= LOOKED_UP:
-                kept.append(add)
-                continue
-            about = await related(add, own_paths, tools, self._analyzer)
-            if about.known:
-                known.append(about.known)
-            else:
-                kept.append(replace(add, links=about.links))
-        return RememberPlan(tuple(kept), tuple(known), reading.skipped)
+        adds = await self._placed(reading.statements, request, tools)
+        own_paths = frozenset(destination(kind, request.project).path for kind in KINDS)
+        abouts = [await related(add, own_paths, tools, self._analyzer) for add in adds[:LOOKED_UP]]
+        adds = [
+            *(replace(add, links=about.links) for add, about in zip(adds, abouts, strict=False)),
+            *adds[LOOKED_UP:],
+        ]
+        known = {place: about.known for place, about in enumerate(abouts) if about.known}
+        for place in await self._replacing(adds, known.keys(), day, tools):
+            del known[place]
+        kept = tuple(add for place, add in enumerate(adds) if place not in known)
+        return RememberPlan(kept, tuple(known.values()), reading.skipped)
 
-    async def _roomy(self, adds: Sequence[Add], tools: MemoryTools) -> dict[str, str]:
-        """Return for each file that statements go to the first of its successors with room: notes, notes-2, …."""
-        moved = {}
-        for path in dict.fromkeys(add.path for add in adds):
-            stem = path.removesuffix(".md")
-            sizes = {file.path: file.size_chars for file in await tools.list_files(stem, limit=1_000)}
-            names = chain([path], (f"{stem}-{number}.md" for number in count(2)))
-            moved[path] = next(name for name in names if sizes.get(name, 0) < FULL_CHARS)
-        return moved
+    async def _placed(
+        self, statements: Sequence[Statement], request: RememberRequest, tools: MemoryTools
+    ) -> list[Add]:
+        """Return statements with where they go: the file of their kind, or its first successor with room."""
+        series: dict[str, _Series] = {}
+        adds = []
+        for statement in statements:
+            place = destination(statement.kind, request.project)
+            entry = Entry(statement, place.heading, request.now.date())
+            room = series.setdefault(place.path, _Series(place.path, tools))
+            path = await room.path_for(len(bullet(entry)))
+            adds.append(Add(path, place.title, place.heading, statement))
+        return adds
+
+    async def _replacing(
+        self, adds: Sequence[Add], known: Collection[int], day: date, tools: MemoryTools
+    ) -> set[int]:
+        """Return which statements are to be written although another file says the same.
+
+        They take the place of what their own file says today: an old note is no reason to keep a value that was
+        taken back, or a task that is done.
+        """
+        paths = {adds[place].path for place in known}
+        replacing = set()
+        for filing in filings([add for add in adds if add.path in paths], day):
+            listed = await tools.list_files(filing.path, limit=1)
+            stands = any(file.path == filing.path for file in listed)
+            content = (await tools.read_file(filing.path)).content if stands else None
+            revised = await offload.run(len(content or ""), filing.revised, content)
+            outcomes = zip(filing.adds, revised.outcomes, strict=True)
+            replacing |= {id(add) for add, outcome in outcomes if outcome.action == "superseded"}
+        return {place for place in known if id(adds[place]) in replacing}
 
 
-def _add(statement: Statement, project: str | None) -> Add:
-    place = destination(statement.kind, project)
-    return Add(place.path, place.title, place.heading, statement)
+@dataclass(slots=True)
+class _Series:
+    """A file of statements and its successors, notes, notes-2, notes-3, …, which are filled one after the other."""
+
+    path: str
+    tools: MemoryTools
+    number: int = 0
+    name: str = ""
+    chars: int = FULL_CHARS
+
+    async def path_for(self, chars: int) -> str:
+        """Return the file that so many more characters go to."""
+        while self.chars and self.chars + chars > FULL_CHARS:
+            self.number += 1
+            self.name = successor(self.path, self.number)
+            listed = await self.tools.list_files(self.name, limit=1)
+            self.chars = next((file.size_chars for file in listed if file.path == self.name), 0)
+        self.chars += chars
+        return self.name
 
 
 def _best(worths: Iterable[Worth], chars: int) -> list[Worth]:

@@ -53,9 +53,12 @@ class Worth:
         return self.reference.span[1] - self.reference.span[0]
 
     def candidate(self, text: str) -> Candidate:
-        """Return it with its text; a heading that stands in it is not said again."""
+        """Return it with its text, without white space at the end; a heading in it is not said again."""
+        text = text.rstrip()
+        start = self.reference.span[0]
+        reference = replace(self.reference, span=(start, start + len(text)))
         above = self.heading[:-1] if text.startswith("#") else self.heading
-        return Candidate(self.reference, text, self.value, self.reason, self.linked_from, above)
+        return Candidate(reference, text, self.value, self.reason, self.linked_from, above)
 
 
 @dataclass(slots=True)
