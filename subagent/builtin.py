@@ -1,18 +1,19 @@
 """The planner by rules: no model, no network, the same answer every time."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from itertools import chain, count
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 
 from memex.store import offload
 from memex.store.analyzer import Analyzer
 from memex.store.snippet import window
 from memex.subagent.assembly import WRAPPER_CHARS
 from memex.subagent.evidence import WHOLE_CHARS, Worth, gather, pinned
-from memex.subagent.filing import destination
+from memex.subagent.filing import Entry, bullet, destination
 from memex.subagent.language import KINDS
-from memex.subagent.planner import Add, ContextPlan, ContextRequest, RememberPlan, RememberRequest
-from memex.subagent.related import related
+from memex.subagent.planner import Add, ContextPlan, ContextRequest, Known, RememberPlan, RememberRequest
+from memex.subagent.related import related, successor
+from memex.subagent.remember import filings
 from memex.subagent.selection import rank, select
 from memex.subagent.statements import Statement, read
 from memex.subagent.tools import MemoryTools
@@ -21,7 +22,7 @@ READ_SHARE = 3  # so many times the budget's characters of passages are read, of
 LOOKED_UP = (
     100  # statements of one text for which memory is searched; for each, its own file is always looked at
 )
-FULL_CHARS = 300_000  # a file of statements that has so many is not added to
+FULL_CHARS = 260_000  # a file of statements is not filled beyond: under 1 MiB, of whatever characters
 
 
 class BuiltinPlanner:
@@ -51,19 +52,18 @@ class BuiltinPlanner:
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
         """Return where the statements of a text belong, which memory holds already, and what none is."""
-        day = request.now.date()
         reading = await offload.run(len(request.text), read, request.text)
         adds = await self._placed(reading.statements, request, tools)
         own_paths = frozenset(destination(kind, request.project).path for kind in KINDS)
-        abouts = [await related(add, own_paths, tools, self._analyzer) for add in adds[:LOOKED_UP]]
-        adds = [
-            *(replace(add, links=about.links) for add, about in zip(adds, abouts, strict=False)),
-            *adds[LOOKED_UP:],
-        ]
-        known = {place: about.known for place, about in enumerate(abouts) if about.known}
-        for place in await self._replacing(adds, known.keys(), day, tools):
-            del known[place]
-        kept = tuple(add for place, add in enumerate(adds) if place not in known)
+        known: dict[Add, Known] = {}
+        for place, add in enumerate(adds[:LOOKED_UP]):
+            about = await related(add, own_paths, tools, self._analyzer)
+            adds[place] = replace(add, links=about.links)
+            if about.known:
+                known[adds[place]] = about.known
+        for add in await self._replacing(adds, known, request.now.date(), tools):
+            known.pop(add, None)
+        kept = tuple(add for add in adds if add not in known)
         return RememberPlan(kept, tuple(known.values()), reading.skipped)
 
     async def _placed(
@@ -81,23 +81,22 @@ class BuiltinPlanner:
         return adds
 
     async def _replacing(
-        self, adds: Sequence[Add], known: Collection[int], day: date, tools: MemoryTools
-    ) -> set[int]:
-        """Return which statements are to be written although another file says the same.
+        self, adds: Sequence[Add], known: Collection[Add], day: date, tools: MemoryTools
+    ) -> list[Add]:
+        """Return the statements that take the place of what the file of a known one says today.
 
-        They take the place of what their own file says today: an old note is no reason to keep a value that was
-        taken back, or a task that is done.
+        An old note elsewhere is no reason to keep a value that was taken back, or a task that is done.
         """
-        paths = {adds[place].path for place in known}
-        replacing = set()
+        paths = {add.path for add in known}
+        replacing = []
         for filing in filings([add for add in adds if add.path in paths], day):
             listed = await tools.list_files(filing.path, limit=1)
             stands = any(file.path == filing.path for file in listed)
             content = (await tools.read_file(filing.path)).content if stands else None
             revised = await offload.run(len(content or ""), filing.revised, content)
             outcomes = zip(filing.adds, revised.outcomes, strict=True)
-            replacing |= {id(add) for add, outcome in outcomes if outcome.action == "superseded"}
-        return {place for place in known if id(adds[place]) in replacing}
+            replacing += [add for add, outcome in outcomes if outcome.action == "superseded"]
+        return replacing
 
 
 @dataclass(slots=True)

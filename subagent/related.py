@@ -1,5 +1,6 @@
 """What memory holds already about a statement: the same elsewhere, and the files that it names."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ MAX_LINKS = 3
 MAX_QUERY_CHARS = 1_000
 MIN_NAME_CHARS = 3
 
+_SUCCESSOR = re.compile(r"-\d+\.md$")
+
 
 @dataclass(frozen=True, slots=True)
 class Related:
@@ -31,7 +34,7 @@ async def related(add: Add, own_paths: frozenset[str], tools: MemoryTools, analy
 
     Args:
         add: the statement and where it shall go. A duplicate there is found when it is written.
-        own_paths: the files that statements are put into: they are no subject of one.
+        own_paths: the files that statements are put into: they are no subject of one, nor are their successors.
         tools: to search with.
         analyzer: makes the lexemes by which names are found in the statement.
     """
@@ -44,10 +47,16 @@ async def related(add: Add, own_paths: frozenset[str], tools: MemoryTools, analy
     if same is not None and same.file is not None:
         span = same.file.passages[0].span
         known = Known(add.statement, Reference(same.path, same.version, span))
-    named = [hit for hit in hits if hit.path not in own_paths and _may_link(mount, hit.path)]
+    others = [hit for hit in hits if _SUCCESSOR.sub(".md", hit.path) not in own_paths]
+    named = [hit for hit in others if _may_link(mount, hit.path)]
     lexemes = analyzer.lexemes(add.statement.text)
     links = [_target(mount, hit.path) for hit in named if _is_named(hit, lexemes, analyzer)]
     return Related(known, tuple(dict.fromkeys(links))[:MAX_LINKS])
+
+
+def successor(path: str, number: int) -> str:
+    """Return the path of the so-manyeth file of a series, counted from 1: notes.md, notes-2.md, notes-3.md, …."""
+    return path if number == 1 else f"{path.removesuffix('.md')}-{number}.md"
 
 
 def _says(hit: Hit, statement: Statement) -> bool:

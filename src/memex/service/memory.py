@@ -283,12 +283,10 @@ async def remembered(work: Work, arguments: RememberArguments) -> dict[str, Any]
     async with _tools(work, work.access.narrowed(project)) as (tools, moment, _):
         plan = await work.planner.plan_remember(request, tools)
         state = moment.state
-    day = work.call.now.date()
-    remember.stage(work.draft, plan, day)
+    staged = remember.stage(work.draft, plan, work.call.now.date())
 
     def answer(changes: tuple[Change, ...]) -> Answer:
-        done = remember.filed(plan, day, changes)
-        return _remember_answer(arguments, plan, done, work.planner)
+        return _remember_answer(arguments, plan, remember.filed(staged, changes), work.planner)
 
     if arguments.dry_run:
         made = answer(await work.draft.preview())
