@@ -1,9 +1,11 @@
 """The documents say only what runs, and name everything that there is."""
 
+import json
 import os
 import re
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,34 +74,48 @@ def test_the_readme_runs(server_folder: Path) -> None:
         )
     try:
         key = _first_key(log, served)
-        blocks = re.findall(r"^```sh\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
-        assert len(blocks) == 5
+        here = README.replace("127.0.0.1:8630", f"127.0.0.1:{port}")
+        blocks = re.findall(r"^```(sh|python)\n(.*?)^```$", here, flags=re.MULTILINE | re.DOTALL)
+        programs = {"sh": ["sh", "-e"], "python": [sys.executable, "-"]}
         answers = []
-        for block in blocks:
-            script = "set -e\n" + block.replace("127.0.0.1:8630", f"127.0.0.1:{port}")
+        for language, block in blocks:
             ran = subprocess.run(
-                ["sh"],
-                input=script,
+                programs[language],
+                input=block,
                 cwd=ROOT,
                 env=environment | {"MEMEX_KEY": key},
                 capture_output=True,
                 text=True,
                 check=False,
             )
-            assert ran.returncode == 0, ran.stderr
+            assert ran.returncode == 0, f"{block}\n{ran.stderr}"
             answers.append(ran.stdout)
     finally:
         served.terminate()
         served.wait(DEADLINE_S)
 
-    written, found, resources, commands, admin = answers
-    assert '"version":1' in written
-    assert '"path":"user/profile.md"' in found
-    assert "Likes oolong tea.\nNot after noon.\n" in resources
+    remembered, recalled, resources, python, commands, vault, admin = answers
+    assert [write["path"] for write in json.loads(remembered)["writes"]] == [
+        "user/preferences.md",
+        "user/profile.md",
+    ]
+    shown = re.search(r"^<memory-.*?^</memory-\w+>$", README, flags=re.MULTILINE | re.DOTALL)
+    assert shown is not None
+    assert _undated(json.loads(recalled)["context"]) == _undated(shown[0])
+    assert "- I prefer oolong tea." in resources
+    assert "- Not after noon.\n" in resources
     assert "VERSION_CONFLICT" in resources
+    assert "[('user/decisions.md', 1, 'match')" in python
     assert "user/notes/tea.md" in commands
+    assert "I take the train rather than the plane." in commands
+    assert "Repairs boats." in vault
     assert "apollo" in admin
     assert served.returncode in (0, -15, 2)
+
+
+def _undated(context: str) -> str:
+    """Return a context without what depends on the day: the date, and the digits made of the text."""
+    return re.sub(r"\d{4}-\d\d-\d\d|(?<=memory-)\w+|(?<=^\[)\w+", "", context, flags=re.MULTILINE)
 
 
 def _first_key(log: Path, served: "subprocess.Popen[bytes]") -> str:
