@@ -6,6 +6,11 @@ from pydantic import BaseModel, ConfigDict
 
 from memex.store.records import Operation
 
+LISTED_CHARS = 1_000  # a longer text is cut in a list of operations, which would be megabytes long
+LISTED_ITEMS = 50  # and a longer list
+HEAD_CHARS = 200
+HEAD_ITEMS = 10
+
 
 class InnerResult(BaseModel):
     """An operation inside a tool call, with the state that it saw."""
@@ -24,9 +29,11 @@ class InnerResult(BaseModel):
 
 
 class OperationResult(BaseModel):
-    """One attempt at a tool call, as it was asked and answered; `inner` is empty in a list.
+    """One attempt at a tool call, as it was asked and answered.
 
-    A text that a revision holds is `{"$text": "path@version:start-end"}`, a diff `{"$diff": [old, new]}`.
+    A text that a revision holds is `{"$text": "path@version:start-end"}`, a diff `{"$diff": [old, new]}`. In a list
+    of operations `inner` is empty, a text of over 1,000 characters is `{"$chars": length, "head": "…"}`, and a list
+    of over 50 items `{"$items": length, "head": […]}`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -88,3 +95,24 @@ def rendered(operation: Operation) -> OperationResult:
             for inner in operation.inner
         ],
     )
+
+
+def listed(operation: Operation) -> OperationResult:
+    """Return an operation as callers see it among others: what is long is cut."""
+    whole = rendered(operation)
+    cut = {"request": _cut(whole.request), "response": _cut(whole.response)}
+    return whole.model_copy(update=cut)
+
+
+def _cut(value: Any) -> Any:
+    match value:
+        case str() if len(value) > LISTED_CHARS:
+            return {"$chars": len(value), "head": value[:HEAD_CHARS]}
+        case list() if len(value) > LISTED_ITEMS:
+            return {"$items": len(value), "head": _cut(value[:HEAD_ITEMS])}
+        case list():
+            return [_cut(item) for item in value]
+        case dict():
+            return {name: _cut(item) for name, item in value.items()}
+        case _:
+            return value

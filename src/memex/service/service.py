@@ -159,13 +159,13 @@ class Service:
     async def operations(
         self, caller: Caller, *, limit: int = 50, cursor: str | None = None
     ) -> OperationsResult:
-        """Return the caller's calls, the newest first."""
+        """Return the caller's calls, the newest first, long texts cut."""
         before = from_cursor(cursor, int)[0] if cursor is not None else None
         async with self.database.transaction(caller.access) as connection:
             found = await log.list_calls(connection, caller.access, limit=limit + 1, before=before)
         page = found[:limit]
         return OperationsResult(
-            operations=[operations.rendered(operation) for operation in page],
+            operations=[operations.listed(operation) for operation in page],
             next_cursor=to_cursor(page[-1].operation_id) if len(found) > limit else None,
         )
 
