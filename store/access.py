@@ -74,7 +74,8 @@ class Access:
 
     def narrowed(self, project: str | None = None) -> "Access":
         """Return the access to what `searched` covers and no more; raises as that."""
-        return replace(self, scopes=self.searched(project))
+        named = project if project is not None else self.project
+        return replace(self, scopes=self.searched(named), project=named)
 
     @cached_property
     def logs(self) -> list[int]:
