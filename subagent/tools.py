@@ -127,11 +127,13 @@ class MemoryTools:
         self._left -= 1
         started_at, started_s = datetime.now(UTC), time.perf_counter()
         response: Logged = {}
-        state, code = None, None
+        state: dict[str, int] | None = None
+        code: str | None = MemexError.code  # unless it ends well, or an error of ours says more
         try:
             async with self._open_moment() as moment:
                 state = moment.state
                 yield moment.memory, response
+            code = None
         except MemexError as error:
             code = error.code
             raise
