@@ -79,6 +79,12 @@ class Evidence:
         own = max((passage.score for passage in self.files[path].passages), default=0)
         return own + (self.targets[path].bonus if path in self.targets else 0)
 
+    def led_to(self, path: str) -> Reference:
+        """Return the passage of a file that a link means."""
+        file = self.files[path]
+        passage = _led_to(file, self.targets[path].heading)
+        return Reference(path, file.version, passage.span)
+
     def _of_file(self, path: str, whole_chars: int) -> Iterable[Worth]:
         file, target = self.files[path], self.targets.get(path)
         is_match = path in self.matched
@@ -118,7 +124,7 @@ async def gather(query: str, max_hops: int, tools: MemoryTools) -> Evidence:
     await _look_at(frontier, evidence, tools)
     left: set[str] = set()
     for _ in range(max_hops):
-        texts = {path: _text(evidence.files[path]) for path in frontier if path not in left}
+        texts = await _texts([path for path in frontier if path not in left], evidence, tools)
         if not texts:
             break
         left |= texts.keys()
@@ -154,6 +160,13 @@ async def _look_at(paths: Sequence[str], evidence: Evidence, tools: MemoryTools)
         passages = {passage.span: passage for passage in (*file.passages, *(known.passages if known else ()))}
         ordered = tuple(sorted(passages.values(), key=lambda passage: passage.span))
         evidence.files[file.path] = replace(file, passages=ordered)
+
+
+async def _texts(paths: Sequence[str], evidence: Evidence, tools: MemoryTools) -> dict[str, str]:
+    """Return what of files speaks for them: the passages that search found, or the one that a link means."""
+    led_to = {path: evidence.led_to(path) for path in paths if path not in evidence.matched}
+    read = dict(zip(led_to, await tools.read(list(led_to.values())), strict=True))
+    return {path: read[path] if path in read else _text(evidence.files[path]) for path in paths}
 
 
 def _text(file: Passages) -> str:
