@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import accumulate
 
 from memex.store import offload
 from memex.store.analyzer import Analyzer
@@ -40,7 +41,7 @@ class BuiltinPlanner:
         pinned_files = await tools.passages(evidence.query, pinned_paths) if pinned_paths else []
         available = request.budget - WRAPPER_CHARS
         first = [worth for file in pinned_files for worth in pinned(file, available // 2)]
-        worths = _best(evidence.worths(min(WHOLE_CHARS, available // 3)), available * READ_SHARE)
+        worths, unread = _best(evidence.worths(min(WHOLE_CHARS, available // 3)), available * READ_SHARE)
         texts = iter(await tools.read([worth.reference for worth in (*first, *worths)]))
         wanted = frozenset(evidence.query.lexemes)
         return select(
@@ -48,6 +49,7 @@ class BuiltinPlanner:
             [worth.candidate(text) for worth in worths if (text := next(texts)).strip()],
             available=available,
             cut=lambda text, width: window(text, wanted, self._analyzer, width),
+            unread=[(worth.reference, worth.value) for worth in unread],
         )
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
@@ -120,12 +122,9 @@ class _Series:
         return self.name
 
 
-def _best(worths: Iterable[Worth], chars: int) -> list[Worth]:
-    """Return the passages that are worth most, at most so many characters of them, and at least one."""
-    kept: list[Worth] = []
-    for worth in sorted(worths, key=lambda worth: rank(worth.value, worth.reference)):
-        if kept and chars < worth.chars:
-            break
-        chars -= worth.chars
-        kept.append(worth)
-    return kept
+def _best(worths: Iterable[Worth], chars: int) -> tuple[list[Worth], list[Worth]]:
+    """Return the passages that are worth most, so many characters of them and at least one; and the others."""
+    ordered = sorted(worths, key=lambda worth: rank(worth.value, worth.reference))
+    ends = accumulate(worth.chars for worth in ordered)
+    kept = max(1, sum(end <= chars for end in ends))
+    return ordered[:kept], ordered[kept:]

@@ -49,7 +49,12 @@ def rank(value: int, reference: Reference) -> tuple[int, str, int]:
 
 
 def select(
-    pinned: Sequence[Candidate], ranked: Iterable[Candidate], *, available: int, cut: Cut
+    pinned: Sequence[Candidate],
+    ranked: Iterable[Candidate],
+    *,
+    available: int,
+    cut: Cut,
+    unread: Iterable[tuple[Reference, int]] = (),
 ) -> ContextPlan:
     """Return what to recall within `available` characters: the pinned, of half of them, then the best.
 
@@ -58,6 +63,7 @@ def select(
         ranked: in any order.
         available: characters for notes, the wrapper not counted.
         cut: gives the span of a text that is best kept when only so many characters of it can be.
+        unread: passages that rank below all those, with their values; they are left out.
     """
     selection = _Selection(cut=cut)
     for candidate in pinned:
@@ -66,9 +72,11 @@ def select(
     top = max((candidate.value for candidate in ordered), default=0)
     for candidate in ordered:
         if candidate.value * FLOOR < top:
-            selection.omit(candidate, "relevance")
+            selection.omit(candidate.reference, "relevance")
         else:
             selection.offer(candidate, available, may_cut=candidate.value * CUT_FROM >= top)
+    for reference, value in unread:
+        selection.omit(reference, "relevance" if value * FLOOR < top else "budget")
     return selection.plan()
 
 
@@ -87,7 +95,7 @@ class _Selection:
         if any(_overlap(choice, candidate) for choice in self.chosen.get(_key(candidate), ())):
             return
         if candidate.text in self.texts:
-            self.omit(candidate, "duplicate")
+            self.omit(candidate.reference, "duplicate")
             return
         choice = Choice(
             candidate.reference, candidate.reason, candidate.linked_from, heading=candidate.heading
@@ -95,15 +103,15 @@ class _Selection:
         if self.used + self._added(choice) > available:
             room = available - self.used - _line_chars(choice)
             if not may_cut or room < MIN_CUT_CHARS:
-                self.omit(candidate, "budget")
+                self.omit(candidate.reference, "budget")
                 return
             choice = _truncated(choice, self.cut(candidate.text, room))
         self._choose(choice)
         self.texts.add(candidate.text)
 
-    def omit(self, candidate: Candidate, reason: Unused) -> None:
+    def omit(self, reference: Reference, reason: Unused) -> None:
         """Note that a passage was left out."""
-        self.omitted.setdefault(candidate.reference, Omitted(candidate.reference, reason))
+        self.omitted.setdefault(reference, Omitted(reference, reason))
 
     def plan(self) -> ContextPlan:
         """Return the plan. What was left out, and stands in it after all, is not omitted."""

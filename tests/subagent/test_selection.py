@@ -136,6 +136,16 @@ def test_a_scrap_is_not_recalled() -> None:
     assert left_out(plan) == [("b", "budget")]
 
 
+def test_what_was_not_read_is_left_out() -> None:
+    """As too weak, or else for the budget; after what was read."""
+    reference = candidate("b", 0, "text").reference
+    weak = replace(reference, path="user/c.md")
+    plan = choose([], [candidate("a", 100, "one")], available=500, unread=[(reference, 20), (weak, 19)])
+
+    assert names(plan) == ["a"]
+    assert left_out(plan) == [("b", "budget"), ("c", "relevance")]
+
+
 def test_neighbours_are_one_span() -> None:
     """Two passages with only blank lines between them need one line; what lies further apart has its own."""
     plan = choose(
