@@ -89,11 +89,7 @@ async def find(
 
 
 def _text(file: str | None, content: str | None) -> str:
-    """Return the text that a write was given.
-
-    Raises:
-        ValidationFailed: none, two of them, or bytes that are no UTF-8.
-    """
+    """Return the text that a write was given; raises ValidationFailed for none and for two, and as `text_of`."""
     if content is not None:
         if file is not None:
             raise ValidationFailed("A write takes FILE or --content, not both.")
@@ -102,6 +98,15 @@ def _text(file: str | None, content: str | None) -> str:
         raise ValidationFailed(
             "There is no text to write.", hint="Name a FILE, give --content, or pipe the text in."
         )
+    return text_of(file)
+
+
+def text_of(file: str | None) -> str:
+    """Return the text of a file, or of stdin for None and `-`.
+
+    Raises:
+        ValidationFailed: it cannot be read, or is no UTF-8.
+    """
     try:
         if file in (None, STDIN):
             return sys.stdin.buffer.read().decode()
@@ -117,10 +122,10 @@ def _show_list(screen: Screen, found: dict[str, Any]) -> None:
         screen.line(("No files.", "dim"))
         return
     columns = [
-        Column("path", "bold"),
-        Column("version", align="right"),
-        Column("chars", align="right"),
-        Column("updated", "dim"),
+        Column("path", "bold", whole=True),
+        Column("version", align="right", whole=True),
+        Column("chars", align="right", whole=True),
+        Column("updated", "dim", whole=True),
         Column("title", cut=True),
         Column("tags", "cyan"),
     ]

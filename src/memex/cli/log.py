@@ -5,9 +5,10 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.options import Cursor, Reason
-from memex.cli.output import Column, Screen, Shown, moment, to_json
+from memex.cli.output import Column, Part, Screen, Shown, counted, moment, shortened, to_json
 from memex.cli.session import Session, for_user
 
+MAX_ASKED_CHARS = 80
 STATUS_STYLES = {"failed": "red", "denied": "red", "committed": "green"}
 
 
@@ -28,7 +29,7 @@ async def log(
         return Shown({"attempts": attempts}, lambda screen: _show_attempts(screen, attempts))
     page = await session.service.operations(caller, limit=limit, cursor=cursor)
     listed = page.model_dump(mode="json")
-    return Shown(listed, lambda screen: _show_log(screen, listed))
+    return Shown(listed, lambda screen: show_log(screen, listed))
 
 
 @for_user
@@ -44,23 +45,24 @@ async def revert(
     return Shown(reverted, lambda screen: _show_reverted(screen, reverted))
 
 
-def _show_log(screen: Screen, listed: dict[str, Any]) -> None:
+def show_log(screen: Screen, listed: dict[str, Any]) -> None:
+    """Print a page of calls as a table."""
     if not listed["operations"]:
         screen.line(("No calls.", "dim"))
         return
     columns = [
-        Column("when", "dim"),
-        Column("tool call", "bold"),
-        Column("tool"),
+        Column("when", "dim", whole=True),
+        Column("tool call", "bold", whole=True),
+        Column("tool", whole=True),
         Column("status"),
-        Column("ms", align="right"),
-        Column("wrote"),
+        Column("ms", align="right", whole=True),
+        Column("wrote", cut=True),
     ]
     rows = [
         (
             moment(operation["started_at"]),
             operation["tool_call_id"],
-            operation["tool"],
+            operation["tool"].removeprefix("memory_"),
             (_status(operation), STATUS_STYLES.get(operation["status"], "")),
             f"{operation['duration_ms']:.0f}",
             ", ".join(operation["writes"]),
@@ -87,11 +89,60 @@ def _show_attempts(screen: Screen, attempts: list[dict[str, Any]]) -> None:
         for name, value in facts.items():
             if value:
                 screen.line((f"  {name:8}", "dim"), value)
+        if attempt["inner"]:
+            _show_inner(screen, attempt["inner"])
         for name in ("request", "response"):
             if attempt[name] is not None:
                 screen.line((f"  {name}", "dim"))
                 screen.line("    ", to_json(attempt[name], indent=2).replace("\n", "\n    "))
         screen.line()
+
+
+def _show_inner(screen: Screen, inner: list[dict[str, Any]]) -> None:
+    """Print the operations inside a call as the branches of a tree, in their order."""
+    columns = [
+        Column("  inside", whole=True),
+        Column("asked", cut=True),
+        Column("came back", cut=True),
+        Column("ms", align="right", whole=True),
+        Column("saw", "dim", cut=True),
+    ]
+    rows = [
+        (
+            f"  {'├─' if place < len(inner) else '└─'} {operation['tool']}",
+            shortened(_few_words(operation["request"]), MAX_ASKED_CHARS),
+            _came_back(operation),
+            f"{operation['duration_ms']:.1f}",
+            _inline(operation["state"]),
+        )
+        for place, operation in enumerate(inner, start=1)
+    ]
+    screen.table(columns, rows)
+
+
+def _came_back(operation: dict[str, Any]) -> Part:
+    if operation["error_code"]:
+        return operation["error_code"], STATUS_STYLES["failed"]
+    return shortened(_few_words(operation["response"] or {}), MAX_ASKED_CHARS)
+
+
+def _few_words(logged: dict[str, Any]) -> str:
+    """Return what was asked or came back: texts as they are and first, `limit 8`, `3 hits` for a list."""
+    ordered = sorted(logged.items(), key=lambda item: not isinstance(item[1], str))
+    return ", ".join(_brief(name, value) for name, value in ordered if value is not None)
+
+
+def _brief(name: str, value: Any) -> str:
+    match value:
+        case str():
+            return value
+        case {"$text": str(reference)}:
+            return reference
+        case [str() | {"$text": _} as only]:
+            return _brief(name, only)
+        case list():
+            return counted(len(value), name.removesuffix("s"))
+    return f"{name} {value}"
 
 
 def _show_reverted(screen: Screen, reverted: dict[str, Any]) -> None:

@@ -27,17 +27,23 @@ if TYPE_CHECKING:
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _HIGH_CONTROL = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
+MAX_WHOLE_CHARS = 60
+
 Part = str | tuple[str, str]  # a text, or a text and its style
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. A terminal folds what is too long, or cuts it where `cut` is set."""
+    """A column of a table. A terminal folds what is too long, or cuts it where `cut` is set.
+
+    A `whole` column stays on one line, and the others give way, unless a cell in it is over 60 characters long.
+    """
 
     name: str
     style: str = ""
     align: Literal["left", "right"] = "left"
     cut: bool = False
+    whole: bool = False
 
 
 def printable(text: str) -> str:
@@ -48,6 +54,17 @@ def printable(text: str) -> str:
 def moment(iso: str) -> str:
     """Return a time of the API as people read it, in their own time zone."""
     return f"{datetime.fromisoformat(iso).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def shortened(text: str, max_chars: int) -> str:
+    """Return the beginning of a text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= max_chars else f"{line[: max_chars - 1].rstrip()}…"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 file`, `2 files`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def to_json(document: Any, *, indent: int | None = None) -> str:
@@ -91,16 +108,17 @@ class Screen:
         from rich.table import Table
 
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for column in columns:
+        for at, column in enumerate(columns):
+            longest = max((len(row[at][0]) for row in cells), default=0)
             table.add_column(
                 column.name,
                 style=column.style,
                 justify=column.align,
-                no_wrap=column.cut,
-                overflow="ellipsis" if column.cut else "fold",
+                no_wrap=column.whole and longest <= MAX_WHOLE_CHARS,
+                overflow="fold",
             )
         for row in cells:
-            table.add_row(*(_styled([cell]) for cell in row))
+            table.add_row(*map(_table_cell, columns, row))
         self._show(table)
 
     def markdown(self, text: str) -> None:
@@ -198,6 +216,13 @@ def _styled(parts: Sequence[Part]) -> "Text":
     for part in parts:
         styled.append(*_harmless(part))
     return styled
+
+
+def _table_cell(column: Column, cell: tuple[str, str]) -> "Text":
+    text = _styled([cell])
+    if column.cut:  # by the cell: a column that does not wrap is not made narrower either
+        text.no_wrap, text.overflow = True, "ellipsis"
+    return text
 
 
 def _harmless(part: Part) -> tuple[str, str]:
