@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -108,6 +109,29 @@ class Memex:
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         command = [*self.within, *PROGRAM, *arguments]
         return subprocess.Popen(command, env=self.environment, text=True, **pipes | options)
+
+    def on_terminal(self, *arguments: str) -> bytes:
+        """Return what a command writes to a terminal of 100 columns."""
+        ours, theirs = pty.openpty()
+        terminal = {"TERM": "xterm-256color", "COLUMNS": "100"}
+        process = subprocess.Popen(
+            [*PROGRAM, *arguments],
+            env={**self.environment, **terminal},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        written = b""
+        try:
+            while chunk := os.read(ours, 65_536):
+                written += chunk
+        except OSError:  # how Linux says that the other end is closed
+            pass
+        finally:
+            os.close(ours)
+        assert process.wait(PATIENCE_S) == 0, written
+        return written
 
     @contextmanager
     def serve(self, *arguments: str) -> Iterator[Serving]:

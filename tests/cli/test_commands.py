@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import time
@@ -10,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import PATIENCE_S, PROGRAM, Memex, Serving
+from tests.cli.conftest import PATIENCE_S, Memex, Serving
 
 pytestmark = pytest.mark.usefixtures("serving")
 
@@ -73,8 +72,8 @@ def test_a_terminal_is_not_driven_by_memory(memex: Memex, serving: Serving) -> N
     """On a terminal a file is rendered; escape sequences are shown, and markup means nothing. --raw is raw."""
     serving.call("memory_write", path="user/evil.md", content=EVIL)
 
-    shown = on_terminal(memex, "read", "user/evil.md") + on_terminal(memex, "find", "tea", "evil")
-    raw = on_terminal(memex, "read", "user/evil.md", "--raw")
+    shown = memex.on_terminal("read", "user/evil.md") + memex.on_terminal("find", "tea", "evil")
+    raw = memex.on_terminal("read", "user/evil.md", "--raw")
 
     for sequence in (b"\x1b]0;", b"\x07"):
         assert sequence not in shown
@@ -230,23 +229,3 @@ def test_ctrl_c_is_quiet(memex: Memex, tmp_path: Path) -> None:
         out, err = process.communicate()
 
     assert (process.returncode, out, err) == (130, "", "")
-
-
-def on_terminal(memex: Memex, *arguments: str) -> bytes:
-    """Return what a command writes to a terminal of 100 columns."""
-    ours, theirs = pty.openpty()
-    environment = {**memex.environment, "TERM": "xterm-256color", "COLUMNS": "100"}
-    process = subprocess.Popen(
-        [*PROGRAM, *arguments], env=environment, stdin=theirs, stdout=theirs, stderr=theirs
-    )
-    os.close(theirs)
-    written = b""
-    try:
-        while chunk := os.read(ours, 65_536):
-            written += chunk
-    except OSError:  # how Linux says that the other end is closed
-        pass
-    finally:
-        os.close(ours)
-    assert process.wait(PATIENCE_S) == 0, written
-    return written

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import PATIENCE_S, PROGRAM, Memex
-from tests.cli.test_commands import on_terminal
 
 pytestmark = pytest.mark.usefixtures("server_up")
 
@@ -118,7 +117,7 @@ def test_a_zip_goes_to_stdout_alone(memex: Memex, folder: Path) -> None:
 
 def test_a_terminal_gets_a_bar(memex: Memex, folder: Path) -> None:
     """While the work is done; the summary follows."""
-    shown = on_terminal(memex, "import", str(folder), "--into", "user/terminal")
+    shown = memex.on_terminal("import", str(folder), "--into", "user/terminal")
 
     assert b"Importing" in shown
     assert b"3 created" in shown

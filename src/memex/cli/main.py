@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from memex.cli import doctor, files, keys, log, migrate, projects, revisions, serve, transfer
+from memex.cli import demo, doctor, files, keys, log, memory, migrate, projects, revisions, serve, transfer
 
-FILES, VERSIONS, LOG, SERVICE = "Files", "Versions", "Log", "Service"
+MEMORY, FILES, VERSIONS, LOG, SERVICE = "Memory", "Files", "Versions", "Log", "Service"
 
 app = typer.Typer(
     name="memex",
@@ -17,6 +17,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command(rich_help_panel=MEMORY)(memory.remember)
+app.command(rich_help_panel=MEMORY)(memory.context)
+app.command(rich_help_panel=MEMORY)(demo.demo)
 app.command("list", rich_help_panel=FILES)(files.list_files)
 app.command(rich_help_panel=FILES)(files.read)
 app.command(rich_help_panel=FILES)(files.write)

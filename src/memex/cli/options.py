@@ -43,3 +43,11 @@ class UserOptions:
             help="The id to log the call under. A write is done once under an id.", rich_help_panel=_ACTING
         ),
     ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class DemoOptions:
+    """Where the sample memory is put: by default to a user of its own."""
+
+    tenant: Annotated[str, typer.Option(help="The tenant.", rich_help_panel=_ACTING)] = "default"
+    user: Annotated[str, typer.Option(help="Whose user/… takes it.", rich_help_panel=_ACTING)] = "demo"

@@ -3,13 +3,14 @@
 import gc
 import inspect
 import os
+import shlex
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from memex.cli.options import Json, TenantOptions, UserOptions
+from memex.cli.options import DemoOptions, Json, TenantOptions, UserOptions
 from memex.cli.output import Shown, present, reporting
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Options = TenantOptions | UserOptions | DemoOptions
 ACTOR = "cli"
 
 
@@ -47,6 +49,17 @@ class Session:
             await self.caller(), tool, arguments, tool_call_id=self.tool_call_id
         )
 
+    def command(self, *words: str) -> str:
+        """Return the line that runs another command for the same tenant and user, for a shell."""
+        given, default = {"tenant": self.tenant, "user": self.user}, UserOptions()
+        options = [
+            option
+            for name, value in given.items()
+            if value is not None and value != getattr(default, name)
+            for option in (f"--{name}", value)
+        ]
+        return shlex.join(["memex", *words, *options])
+
     async def administer(
         self,
         action: str,
@@ -67,8 +80,13 @@ def for_tenant(command: Callable[Concatenate[Session, P], Awaitable[Shown]]) -> 
     return _command(command, TenantOptions)
 
 
+def for_demo(command: Callable[Concatenate[Session, P], Awaitable[Shown]]) -> Callable[..., None]:
+    """Make a command of a coroutine that acts for the demo's user: its parameters, `DemoOptions` and `--json`."""
+    return _command(command, DemoOptions)
+
+
 def _command(
-    command: Callable[Concatenate[Session, P], Awaitable[Shown]], kind: type[TenantOptions | UserOptions]
+    command: Callable[Concatenate[Session, P], Awaitable[Shown]], kind: type[Options]
 ) -> Callable[..., None]:
     own = list(inspect.signature(command).parameters.values())[1:]
     shared = list(inspect.signature(kind).parameters.values())
@@ -97,7 +115,7 @@ def _command(
 
 
 async def _in_session(
-    command: Callable[..., Awaitable[Shown]], options: TenantOptions | UserOptions, given: dict[str, Any]
+    command: Callable[..., Awaitable[Shown]], options: Options, given: dict[str, Any]
 ) -> Shown:
     from memex import logging, postgres
     from memex.settings import read_settings

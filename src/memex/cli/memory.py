@@ -1,0 +1,181 @@
+"""`memex remember` and `memex context`: the two tools of an agent."""
+
+import re
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.files import text_of
+from memex.cli.output import Column, Part, Screen, Shown, counted, shortened
+from memex.cli.session import Session, for_user
+from memex.errors import ValidationFailed
+
+QUOTED_CHARS = 60
+BAR_CHARS = 30
+SHOWN_OMITTED = 3
+
+_NOTE = re.compile(r"^\[[0-9a-f]{12}\] ", re.MULTILINE)
+
+
+@for_user
+async def remember(
+    session: Session,
+    text: Annotated[
+        list[str] | None, typer.Argument(help="What to remember, in plain sentences.", show_default=False)
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where the text is: a file, or - for stdin.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")
+    ] = False,
+) -> Shown:
+    """File what a text states. The text comes from TEXT, --file or stdin."""
+    said = _said(text, file)
+    done = await session.execute("memory_remember", text=said, dry_run=dry_run)
+    return Shown(done, lambda screen: _show_remembered(screen, session, said, done))
+
+
+@for_user
+async def context(
+    session: Session,
+    query: Annotated[list[str], typer.Argument(help="A question or a few words.")],
+    budget: Annotated[
+        int | None, typer.Option(help="Characters that the context may have; 8,000 by default.")
+    ] = None,
+    max_hops: Annotated[
+        int | None, typer.Option(help="How far links are followed from what matches; 1 by default.")
+    ] = None,
+    sources: Annotated[
+        bool, typer.Option("--sources", help="Only where the context comes from, without its text.")
+    ] = False,
+    known_hash: Annotated[
+        str | None, typer.Option(help="The hash of an earlier answer: the same text is not sent again.")
+    ] = None,
+) -> Shown:
+    """Recall what memory holds: with its sources on a terminal, its bare text in a pipe."""
+    found = await session.execute(
+        "memory_context", query=" ".join(query), budget=budget, max_hops=max_hops, known_hash=known_hash
+    )
+    return Shown(found, lambda screen: _show_found(screen, found, only_sources=sources))
+
+
+def show_context(screen: Screen, found: dict[str, Any]) -> None:
+    """Print a context made harmless, what Memex wrote around the notes in other colours."""
+    if not found["context"]:
+        screen.line((_absence(found), "yellow"))
+        return
+    opening, sentence, *lines, closing = found["context"].split("\n")
+    first = _NOTE.search(found["context"])
+    for line in (opening, sentence):
+        screen.line((line, "dim"))
+    for line in lines:
+        # All notes of a context have the same mark, and no text in them has it.
+        screen.line((line, "cyan" if first and line.startswith(first[0]) else ""))
+    screen.line((closing, "dim"))
+
+
+def show_sources(screen: Screen, found: dict[str, Any]) -> None:
+    """Print where a context comes from, and what it cost."""
+    if found["sources"]:
+        columns = [
+            Column("source", "bold", whole=True),
+            Column("why", whole=True),
+            Column("spans", "dim", cut=True),
+            Column("chars", align="right", whole=True),
+            Column("", "yellow", whole=True),
+        ]
+        screen.table(columns, [_source(source) for source in found["sources"]])
+        screen.line()
+    budget, omitted = found["budget"], found["omitted"]
+    filled = round(BAR_CHARS * budget["used"] / budget["limit"])
+    bar = ("█" * filled, "green"), ("░" * (BAR_CHARS - filled), "dim")
+    _fact(screen, "budget", *bar, f"  {budget['used']:,} of {budget['limit']:,} characters")
+    _fact(screen, "omitted", counted(omitted["count"], "passage"))
+    for passage in omitted["best"][:SHOWN_OMITTED]:
+        place = f"{passage['path']}@{passage['version']}:{passage['start']}-{passage['end']}"
+        _fact(screen, "", (f"{place}  {passage['reason']}", "dim"))
+    _fact(screen, "hash", found["hash"])
+    _fact(screen, "state", ", ".join(f"{mount} {rev}" for mount, rev in found["state"].items()))
+    degraded = f", degraded: {found['degraded']}" if found["degraded"] else ""
+    _fact(screen, "planner", found["planner"] + degraded)
+    _fact(screen, "call", found["tool_call_id"])
+
+
+def _said(text: list[str] | None, file: str | None) -> str:
+    """Return the text to remember; raises ValidationFailed for none and for two, and as `text_of`."""
+    if text:
+        if file is not None:
+            raise ValidationFailed("remember takes TEXT or --file, not both.")
+        return " ".join(text)
+    if file is None and sys.stdin.isatty():
+        raise ValidationFailed(
+            "There is no text to remember.", hint="Give TEXT, name a --file, or pipe the text in."
+        )
+    return text_of(file)
+
+
+def _show_remembered(screen: Screen, session: Session, said: str, done: dict[str, Any]) -> None:
+    screen.line((_outcome(done), "bold"))
+    for write in done["writes"]:
+        screen.line()
+        screen.line((write["path"], "bold"), f"  version {write['version']}", (f"  {write['reason']}", "dim"))
+        screen.diff(write["diff"])
+    if done["skipped"]:
+        screen.line()
+        columns = [Column("skipped", cut=True), Column("why", "dim")]
+        screen.table(columns, [_skipped(skip, said) for skip in done["skipped"]])
+    screen.line()
+    _fact(
+        screen, "planner", done["planner"] + (f", degraded: {done['degraded']}" if done["degraded"] else "")
+    )
+    _fact(screen, "call", done["tool_call_id"])
+    if done["status"] == "committed":
+        _fact(screen, "undo", session.command("revert", done["tool_call_id"]))
+
+
+def _outcome(done: dict[str, Any]) -> str:
+    files = counted(len(done["writes"]), "file")
+    if not done["writes"]:
+        return "Nothing to remember: the text states nothing that is new and lasts."
+    if done["status"] == "dry_run":
+        return f"A dry run: {files} would be written."
+    return f"Remembered in {files}."
+
+
+def _skipped(skip: dict[str, Any], said: str) -> tuple[str, str]:
+    piece = f"“{shortened(said[skip['start'] : skip['end']], QUOTED_CHARS)}”"
+    return piece, f"known in {skip['known_in']}" if skip["known_in"] else skip["reason"].replace("_", " ")
+
+
+def _show_found(screen: Screen, found: dict[str, Any], *, only_sources: bool) -> None:
+    if only_sources:
+        show_sources(screen, found)
+    elif screen.is_terminal:
+        show_context(screen, found)
+        screen.line()
+        show_sources(screen, found)
+    elif found["context"]:
+        screen.raw(found["context"])
+    else:
+        Screen(sys.stderr).line(_absence(found))
+
+
+def _absence(found: dict[str, Any]) -> str:
+    return "Not modified: the context has the known hash." if found["not_modified"] else "Nothing found."
+
+
+def _source(source: dict[str, Any]) -> tuple[str, str, str, str, str]:
+    spans = [(span["start"], span["end"]) for span in source["spans"]]
+    return (
+        f"{source['path']}@{source['version']}",
+        f"{source['reason']} from {source['linked_from']}" if source["linked_from"] else source["reason"],
+        ", ".join(f"{start}-{end}" for start, end in spans),
+        f"{sum(end - start for start, end in spans):,}",
+        "cut" if source["truncated"] else "",
+    )
+
+
+def _fact(screen: Screen, name: str, *parts: Part) -> None:
+    screen.line((f"{name:9}", "dim"), *parts)

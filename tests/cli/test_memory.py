@@ -1,0 +1,154 @@
+"""`memex remember` and `memex context`, and the log of what they did."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Memex
+
+pytestmark = pytest.mark.usefixtures("server_up")
+
+SAID = "I prefer green tea over coffee. How are you? We decided to paint the oars red."
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def shown(memex: Memex, *arguments: str) -> str:
+    """Return what stands on a terminal of 100 columns, without its colours."""
+    return STYLE.sub("", memex.on_terminal(*arguments).decode()).replace("\r\n", "\n")
+
+
+def test_remember_shows_what_became_of_the_text(memex: Memex) -> None:
+    """The difference of each file, what was skipped and why, and how to undo it, which works."""
+    ann = ("--user", "ann")
+
+    said = memex.plain("remember", SAID, *ann, "--tool-call-id", "tea-1")
+    again = memex.plain("remember", "I prefer green tea over coffee.", *ann)
+
+    assert said.startswith(
+        "Remembered in 2 files.\n\nuser/preferences.md  version 1  1 added\n--- /dev/null\n"
+    )
+    assert "+- We decided to paint the oars red. (" in said
+    assert re.search(r"^“How are you\?” +small talk$", said, re.MULTILINE)
+    assert said.endswith("call     tea-1\nundo     memex revert tea-1 --user ann\n")
+    assert again.startswith("Nothing to remember: ")
+    assert re.search(
+        r"^“I prefer green tea over coffee\.” +known in user/preferences\.md@1$", again, re.MULTILINE
+    )
+    assert "undo" not in again
+    assert memex.json("revert", "tea-1", *ann)["reverted"] == "tea-1"
+    assert memex.plain("list", *ann) == "No files.\n"
+
+
+def test_remember_replaces_in_colours(memex: Memex) -> None:
+    """On a terminal the statement that goes is red, and the one that comes is green."""
+    memex.plain("remember", "My favorite color is blue.", "--user", "cal")
+
+    written = memex.on_terminal("remember", "My favorite color is red.", "--user", "cal").decode()
+
+    assert "1 replaced" in written
+    assert "\x1b[31m-- My favorite color is blue." in written
+    assert "\x1b[32m+- My favorite color is red." in written
+
+
+def test_remember_takes_its_text_from_anywhere(memex: Memex, tmp_path: Path) -> None:
+    """From words, a file, a dash and stdin alike; a dry run writes nothing."""
+    source = tmp_path / "said.txt"
+    source.write_text(SAID)
+    dry = ("--user", "dan", "--dry-run")
+
+    words = memex.plain("remember", *SAID.split(" "), *dry)
+    documents = [
+        memex.json("remember", "--file", str(source), *dry),
+        memex.json("remember", "--file", "-", *dry, stdin=SAID),
+        memex.json("remember", *dry, stdin=SAID),
+    ]
+
+    assert words.startswith("A dry run: 2 files would be written.\n")
+    assert {document["status"] for document in documents} == {"dry_run"}
+    assert all(document["writes"] == documents[0]["writes"] for document in documents)
+    assert memex.plain("list", "--user", "dan") == "No files.\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("tea", "--file", "-"), ("--file", "/nonexistent/said.txt"), ()],
+    ids=["two", "absent", "empty"],
+)
+def test_remember_needs_one_text(memex: Memex, arguments: tuple[str, ...]) -> None:
+    """Two texts, a file that is not there and an empty one are refused."""
+    done = memex.run("remember", *arguments)
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("error VALIDATION_ERROR: ")
+
+
+def test_context_in_a_pipe_is_the_bare_context(memex: Memex) -> None:
+    """Byte by byte, so that it can go into a prompt; the same answer has the same hash, and is sent once."""
+    evil = "# Tea\n\nOolong \x1b[31m from Fujian.\n"
+    memex.plain("write", "user/tea.md", "--content", evil, "--user", "eve")
+    ask = ("context", "Which", "oolong?", "--user", "eve")
+
+    plain, found = memex.both(*ask)
+    known = memex.run(*ask, "--known-hash", found["hash"])
+
+    assert plain == found["context"]
+    assert evil in plain
+    assert len(plain) == found["budget"]["used"]
+    assert (known.code, known.out) == (0, "")
+    assert known.err == "Not modified: the context has the known hash.\n"
+
+
+def test_nothing_found_is_said_beside_the_pipe(memex: Memex) -> None:
+    """Nothing on stdout, a word on stderr, and no failure."""
+    done = memex.run("context", "nothingofthesort", "--user", "nobody")
+
+    assert (done.code, done.out, done.err) == (0, "", "Nothing found.\n")
+
+
+def test_context_on_a_terminal_tells_its_sources(memex: Memex) -> None:
+    """The context made harmless, a row for each source with its reason, and what it cost."""
+    fay = ("--user", "fay")
+    memex.plain("write", "user/a.md", "--content", "# Oolong\n\n\x1b]0;title\x07 From [[b]].\n", *fay)
+    memex.plain("write", "user/b.md", "--content", "# Fujian\n\nA province by the sea.\n", *fay)
+
+    screen = shown(memex, "context", "oolong", "--budget", "1000", *fay)
+    table = memex.plain("context", "oolong", "--sources", *fay)
+    near = memex.plain("context", "oolong", "--sources", "--max-hops", "0", *fay)
+
+    assert "␛]0;title␇ From [[b]]." in screen
+    assert "\x1b" not in screen
+    assert re.search(r"^user/a\.md@1 +match +0-\d+ +\d+ *$", screen, re.MULTILINE)
+    assert re.search(r"^user/b\.md@1 +link from user/a\.md +0-\d+ +\d+ *$", screen, re.MULTILINE)
+    assert re.search(r"^budget   █+░+  \d+ of 1,000 characters$", screen, re.MULTILINE)
+    assert [line.split()[0] for line in screen.splitlines()[-4:]] == ["hash", "state", "planner", "call"]
+    assert table.startswith("source ")
+    assert "Fujian" not in table
+    assert "user/b.md" not in near
+
+
+def test_the_log_shows_the_operations_inside_a_call(memex: Memex) -> None:
+    """In their order, as a tree: the tool, what it asked, what came back, how long, and the state it saw."""
+    gus = ("--user", "gus")
+    memex.plain("write", "user/a.md", "--content", "# Oolong\n\nFrom Fujian.\n", *gus)
+    memex.plain("context", "oolong", *gus, "--tool-call-id", "asked")
+
+    plain, document = memex.both("log", "asked", *gus)
+
+    branches = [line for line in plain.splitlines() if line.startswith(("  ├─ ", "  └─ "))]
+    inner = document["attempts"][0]["inner"]
+    assert [branch.split()[1] for branch in branches] == [one["tool"] for one in inner]
+    assert [branch[2] for branch in branches] == ["├"] * (len(inner) - 1) + ["└"]
+    assert re.fullmatch(
+        r"  ├─ memory_find +oolong, limit \d+ +1 hit +\d+\.\d +(user 1, shared 0|shared 0, user 1)",
+        branches[0],
+    )
+
+
+def test_the_log_keeps_ids_on_one_line(memex: Memex) -> None:
+    """On a terminal of 100 columns the other columns give way."""
+    call = memex.json("remember", SAID, "--user", "hal")["tool_call_id"]
+
+    screen = shown(memex, "log", "--user", "hal")
+
+    assert call in screen
+    assert max(map(len, screen.splitlines())) <= 100
