@@ -865,3 +865,61 @@ async def test_base_version_0_never_replaces(service: Service, alice: Caller) ->
     both = {"path": "user/a.md", "content": "x", "base_version": 0, "overwrite": True}
     with pytest.raises(ValidationFailed):
         await service.execute(alice, "memory_write", both)
+
+
+def _with_line(line: str) -> Callable[[str | None], str]:
+    return lambda content: f"{content or ''}{line}\n"
+
+
+async def test_revisions_at_once_each_see_the_one_before(service: Service, apollo: Caller) -> None:
+    """Of a file that none of them saw, in two scopes: every line is there once, the versions have no gap."""
+
+    async def add(n: int) -> None:
+        draft = draft_of(service, apollo)
+        for path in ("user/log.md", "projects/apollo/log.md"):
+            draft.revise(path, _with_line(f"line {n}"))
+        await commit(draft, apollo, f"call-{n}")
+
+    await asyncio.gather(*(add(n) for n in range(24)))
+
+    for path in ("user/log.md", "projects/apollo/log.md"):
+        found = str(await content(service, apollo, path))
+        assert sorted(found.splitlines()) == sorted(f"line {n}" for n in range(24))
+        assert [version for _, version, *_ in await history(service, apollo, path)] == list(range(24, 0, -1))
+
+
+async def test_the_answer_is_made_of_what_was_written(service: Service, alice: Caller) -> None:
+    """Not of what a draft first planned: the changes that a commit reports begin at the text that it replaced."""
+    first, second = draft_of(service, alice), draft_of(service, alice)
+    first.revise("user/log.md", _with_line("one"))
+    second.revise("user/log.md", _with_line("two"))
+    await asyncio.gather(
+        commit(first, alice, "call-1"), done := asyncio.ensure_future(commit(second, alice, "call-2"))
+    )
+
+    [change] = done.result().changes
+    stands = "" if change.version == 1 else "one\n"
+    assert (change.old_content, change.new_content) == (stands, f"{stands}two\n")
+    assert change.old_version == (None if change.version == 1 else 1)
+
+
+async def test_a_revision_is_committed_with_its_call_or_not_at_all(service: Service, apollo: Caller) -> None:
+    """One of two scopes is read-only, or the function of one fails: the other is not written, the id is free."""
+    failing = draft_of(service, apollo)
+    failing.revise("user/a.md", _with_line("a"))
+    failing.revise("projects/apollo/a.md", lambda _: "nul \0")
+    before = await stored(service)
+
+    with pytest.raises(ValidationFailed):
+        await commit(failing, apollo, "call-1")
+    with pytest.raises(Refused):
+        draft_of(service, apollo).revise("shared/a.md", _with_line("a"))
+
+    assert await stored(service) == before
+    working = draft_of(service, apollo)
+    working.revise("user/a.md", _with_line("a"))
+    assert not (await commit(working, apollo, "call-1")).is_repeat
+    again = draft_of(service, apollo)
+    again.revise("user/a.md", _with_line("a"))
+    assert (await commit(again, apollo, "call-1")).is_repeat
+    assert await content(service, apollo, "user/a.md") == "a\n"

@@ -21,6 +21,7 @@ from memex.store.edits import (
     Patch,
     Place,
     Planned,
+    Revise,
     Tree,
     Undo,
     Undone,
@@ -398,3 +399,57 @@ def test_undo_keeps_the_limit_of_a_file() -> None:
 
     with pytest.raises(FileTooLarge):
         tree((at("a.md"), head)).play([Undo((Undone(at("a.md"), head, after, before),))])
+
+
+def _shout(content: str | None) -> str:
+    return "new\n" if content is None else content.upper()
+
+
+@pytest.mark.parametrize(
+    ("edits", "written"),
+    [
+        ([Revise(at("a.md"), _shout)], [("user/a.md", 4, "patch", "ONE\n")]),
+        ([Revise(at("new.md"), _shout)], [("user/new.md", 1, "create", "new\n")]),
+        ([Revise(at("a.md"), lambda content: content)], []),
+        ([Revise(at("a.md"), lambda _: None)], []),
+        ([Revise(at("new.md"), lambda content: content)], []),
+        ([Revise(at("new.md"), lambda _: "")], [("user/new.md", 1, "create", "")]),
+        ([Revise(at("a.md"), _shout), Revise(at("a.md"), str.lower)], []),  # type: ignore[arg-type]
+        (
+            [Delete(at("a.md")), Revise(at("a.md"), _shout)],
+            [
+                ("user/a.md", 4, "delete", None),
+                ("user/a.md", 5, "create", "new\n"),
+            ],
+        ),
+        ([Move(at("a.md"), at("b.md")), Revise(at("b.md"), _shout)], [("user/b.md", 4, "patch", "ONE\n")]),
+        ([Write(at("new.md"), "x"), Revise(at("new.md"), _shout)], [("user/new.md", 1, "create", "X")]),
+    ],
+)
+def test_revise_puts_what_a_function_makes_of_the_file(
+    edits: list[Edit], written: list[tuple[str, int, str, str | None]]
+) -> None:
+    """It sees the text that the edits before it left, None where no file stands; an equal text is no revision."""
+    assert play(tree(one()), *edits) == written
+
+
+@pytest.mark.parametrize(
+    ("made", "error"),
+    [
+        ("nul \0", ValidationFailed),
+        ("half \ud800", ValidationFailed),
+        ("x" * (MAX_FILE_BYTES + 1), FileTooLarge),
+    ],
+    ids=["nul", "surrogate", "too-large"],
+)
+def test_revise_makes_no_text_that_cannot_be_stored(made: str, error: type[MemexError]) -> None:
+    """The file is checked like any other that is written."""
+    with pytest.raises(error):
+        play(tree(one()), Revise(at("a.md"), lambda _: made))
+
+
+def test_revise_keeps_its_reason() -> None:
+    """It is stored with the revision."""
+    played = tree(one()).play([Revise(at("a.md"), _shout, reason="because")])
+
+    assert [file.reason for file in played.touched] == ["because"]
