@@ -31,14 +31,27 @@ _PLACES: dict[Kind, tuple[str, str, str]] = {
     "blocker": ("tasks.md", "Tasks", "Blocked"),
     "note": ("notes.md", "Notes", "Notes"),
 }
-_TASKS: frozenset[Kind] = frozenset({"pending", "done"})
+_TASKS: tuple[Kind, ...] = ("pending", "done", "blocker")
 _KIND_OF_HEADING: dict[str, Kind] = {_PLACES[kind][2].casefold(): kind for kind in KINDS}
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 _ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])(?:[ \t]+(?:\[([ xX])\][ \t]+)?|$)")
 _STAMP = re.compile(r"(?:^|[ \t]+)\((\d{4}-\d\d-\d\d)\)(?:[ \t]+\[\[[^\[\]\n]+\]\])*[ \t]*$")
+_LINE_END = re.compile(r"\r\n?|\n")
+_HTML_OPENING = re.compile(r"\s*(<!--|<\?|<!\[cdata\[|<!|<script|<pre|<style|<textarea)", re.IGNORECASE)
+_HTML_CLOSINGS = {
+    "<!--": "-->",
+    "<?": "?>",
+    "<![cdata[": "]]>",
+    "<!": ">",
+    "<script": "</script>",
+    "<pre": "</pre>",
+    "<style": "</style>",
+    "<textarea": "</textarea>",
+}
 _FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 _CONTENT_LINE = re.compile(r"[ \t]*[^\s]")
+_TEXT_LINE = re.compile(r"(?![ \t]*(?:[-*+]|\d{1,9}[.)])[ \t])[ \t]*[^\s]")
 _QUOTE = re.compile(r"(?:[ \t]*>)+[ \t]?")
 # What at the head of a bullet would be a heading, a quote, a list, a rule or a table and no text.
 _STRUCTURE = re.compile(r"(?:#{1,6}(?=[ \t]|$)|>|[-*+](?=[ \t]|$)|(?:[-*_=][ \t]*){3,}$|\[[ xX]\](?=[ \t]))")
@@ -92,7 +105,7 @@ def destination(kind: Kind, project: str | None) -> Destination:
 def bullet(entry: Entry) -> str:
     r"""Return an entry as a list item, its lines ended by `\n` but for the last.
 
-    Date and links end the text; before code or a list they end its first line.
+    Date and links end the text; before code or a list they end its first line. Code that is left open is closed.
     """
     stamp = " ".join([f"({entry.date.isoformat()})", *(f"[[{target}]]" for target in entry.links)])
     first, *rest = entry.statement.text.split("\n")
@@ -103,6 +116,8 @@ def bullet(entry: Entry) -> str:
     else:
         lines = [_escaped(first), *rest]
         lines[-1] += f" {stamp}"
+    if marker := _open_fence(entry.statement.text):
+        lines.append(marker)
     return "\n".join([f"- {lines[0]}", *(f"  {line}" if line else "" for line in lines[1:])])
 
 
@@ -111,7 +126,7 @@ def bullet_text(item: str) -> str:
 
     Any other text comes back as it is, without outer space and date.
     """
-    lines = re.split(r"\r\n?|\n", item.strip("\r\n"))
+    lines = _LINE_END.split(item.strip("\r\n"))
     marker = _ITEM.match(lines[0])
     indent = len(marker[1]) + len(marker[2]) + 1 if marker else 0
     first = lines[0][marker.end() :] if marker else lines[0].strip()
@@ -158,7 +173,8 @@ def revise(content: str | None, entries: Sequence[Entry], *, title: str) -> Revi
     """
     page = _Page.of(content or "", title)
     outcomes = tuple(page.put(entry) for entry in entries)
-    return Revised(page.content(), outcomes)
+    changed = page.content()
+    return Revised((content or "") if changed is None else changed, outcomes)
 
 
 @dataclass(slots=True, eq=False)
@@ -200,7 +216,11 @@ class _Page:
     @classmethod
     def of(cls, text: str, title: str) -> "_Page":
         """Return a file with all that it says already."""
-        page = cls(text, title, markdown.parse(text), _line_ending(text))
+        document, line_ending = markdown.parse(text), _line_ending(text)
+        if closing := _closing(text, document):
+            text = f"{text}{'' if text.endswith(line_ending) else line_ending}{closing}"
+            document = markdown.parse(text)
+        page = cls(text, title, document, line_ending)
         for item in _items(text, page.document):
             page.bullets.append(item)
             page._know(item)
@@ -212,13 +232,12 @@ class _Page:
         statement, kind = entry.statement, _kind_under(entry.heading)
         form = normal_form(statement.text)
         topic = _topic(kind, statement.text, form)
-        if statement.kind == "done" and kind != "pending":
-            task = _topic("done", statement.text, form)
-            pending = self.by_key.get(f"pending {task}")
+        if kind == "done":
+            pending = self.by_key.get(f"pending {topic}")
             if pending:
                 return self._finish(entry, form, topic, list(pending))
         is_task = kind in _TASKS
-        if self._is_known(form, *([f"pending {topic}", f"done {topic}"] if is_task else [])):
+        if self._is_known(form, *(f"{task} {topic}" for task in _TASKS if is_task)):
             return Outcome("duplicate")
         older = self.by_key.get(topic) if topic and not is_task else None
         if older:
@@ -270,11 +289,13 @@ class _Page:
         if item.topic is not None:
             yield self.by_key, f"{item.kind} {item.topic}" if item.kind in _TASKS else item.topic
 
-    def content(self) -> str:
-        """Return the file with all that was put in."""
-        changes = [*self._changes(), *self._additions()]
+    def content(self) -> str | None:
+        """Return the file with all that was put in; None when nothing was."""
+        changes = sorted([*self._changes(), *self._additions()], key=lambda change: change[:2])
+        if not changes:
+            return None
         parts, at = [], 0
-        for start, end, text in sorted(changes, key=lambda change: change[:2]):
+        for start, end, text in changes:
             parts += [self.text[at:start], text]
             at = end
         return "".join([*parts, self.text[at:]])
@@ -282,16 +303,24 @@ class _Page:
     def _changes(self) -> Iterator[tuple[int, int, str]]:
         for item in self.bullets:
             if item.is_gone:
-                yield item.start, item.end, ""
+                yield item.start, item.end, self._gap(item.start, item.end)
             elif item.entry is not None and item.form != item.form_before:
-                yield item.start, item.own_end, self._lines(item)
+                yield item.start, item.own_end, self._lines(item) + self._gap(item.start, item.own_end)
+
+    def _gap(self, start: int, end: int) -> str:
+        """Return a line ending if text would run into a bullet when the code between them goes."""
+        is_code = _FENCE.search(self.text, start, end) is not None
+        return self.line_ending if is_code and _TEXT_LINE.match(self.text, end) else ""
 
     def _lines(self, item: _Bullet) -> str:
         assert item.entry is not None  # noqa: S101  # only what an entry wrote is written
         first, *rest = bullet(item.entry).split("\n")
         indent = " " * (len(item.marker.expandtabs(4)) - len(item.marker.lstrip()) + _width(item.marker) - 2)
         lines = [item.marker + first[2:], *(indent + line if line else "" for line in rest)]
-        return "".join(line + self.line_ending for line in lines) + item.children
+        children = item.children
+        if children and children[-1] not in "\r\n":
+            children += self.line_ending
+        return "".join(line + self.line_ending for line in lines) + children
 
     def _additions(self) -> Iterator[tuple[int, int, str]]:
         """Yield what goes in under each heading, and at the end the headings that the file lacks."""
@@ -316,7 +345,7 @@ class _Page:
             if candidate.title.casefold() == title:
                 following = self.document.headings[index + 1 : index + 2]
                 end = following[0].start if following else len(self.text)
-                return candidate.end, max(candidate.end, min(end, self._closed_end()))
+                return candidate.end, end
         return None
 
     def _under(self, span: tuple[int, int], items: list[_Bullet]) -> tuple[int, int, str]:
@@ -333,25 +362,15 @@ class _Page:
         return point, point, before + lines + after
 
     def _at_end(self, sections: list[tuple[str, list[_Bullet]]]) -> tuple[int, int, str]:
-        point = self._closed_end()
-        written = self.text[:point].rstrip("\r\n")
-        has_body = bool(self.text[self.document.body_start : point].strip())
+        written = self.text.rstrip("\r\n")
+        has_body = bool(self.text[self.document.body_start :].strip())
         parts = [] if has_body or self.document.headings else [f"# {self.title}"]
         for heading, items in sections:
             parts += [f"## {heading}", "".join(map(self._lines, items)).removesuffix(self.line_ending)]
-        breaks = self.text[len(written) : point].count("\n")
+        breaks = self.text[len(written) :].count("\n")
         before = self.line_ending * (max(0, 2 - breaks) if written.strip("\ufeff") else 0)
         blank = self.line_ending * 2
-        after = self.line_ending * (2 if point < len(self.text) else 1)
-        return point, point, before + blank.join(parts) + after
-
-    def _closed_end(self) -> int:
-        """Return the end of the file, or the start of a last block that would take in all that follows it."""
-        last = self.document.blocks[-1] if self.document.blocks else None
-        if last is None or self.text[last.end :].strip():
-            return len(self.text)
-        is_open_fence = last.kind == "fence" and not _is_closed(self.text[last.start : last.end])
-        return last.start if is_open_fence or last.kind == "html_block" else len(self.text)
+        return len(self.text), len(self.text), before + blank.join(parts) + self.line_ending
 
 
 def _topic(kind: Kind, text: str, form: tuple[str, ...]) -> str | None:
@@ -375,16 +394,29 @@ def _width(marker: str) -> int:
     return len(marker.split(maxsplit=1)[0]) + 1
 
 
-def _is_closed(fence: str) -> bool:
-    lines = fence.strip("\r\n").splitlines()
-    opening = _FENCE.match(lines[0])
-    last = lines[-1].strip()
-    return (
-        opening is not None
-        and len(lines) > 1
-        and len(last) >= len(opening[1])
-        and set(last) == {last[0]} == {opening[1][0]}
-    )
+def _closing(text: str, document: Document) -> str:
+    """Return what closes a last block that would take in all that is put behind it; mostly nothing."""
+    last = document.blocks[-1] if document.blocks else None
+    if last is None or last.kind not in {"fence", "html_block"}:
+        return ""
+    block = text[last.start : last.end]
+    if last.kind == "fence":
+        return _open_fence(block)
+    opening = _HTML_OPENING.match(block)
+    closing = _HTML_CLOSINGS.get(opening[1].casefold()) if opening else None
+    return "" if closing is None or closing in block.casefold() else closing
+
+
+def _open_fence(text: str) -> str:
+    """Return the marker of a fence that the text opens and does not close."""
+    marker = ""
+    for line in _LINE_END.split(text):
+        if not marker:
+            fence = _FENCE.match(line)
+            marker = fence[1] if fence else ""
+        elif len(line.strip()) >= len(marker) and not line.strip().strip(marker[0]):
+            marker = ""
+    return marker
 
 
 def _items(text: str, document: Document) -> Iterator[_Bullet]:

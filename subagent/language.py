@@ -31,7 +31,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 Refusal = Literal["small_talk", "question", "instruction"]
 
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_GROUP_NAME = re.compile(r"\(\?P<\w+>")
+_CAPTURING = re.compile(r"\(\?P<\w+>")
 _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -62,12 +62,14 @@ class Language:
     list_opener: re.Pattern[str]
     roles: Mapping[str, str]
     requests: Sequence[tuple[re.Pattern[str], Kind | None]]
+    filler: re.Pattern[str]
     lead_in: re.Pattern[str]
     small_talk: re.Pattern[str]
     rules: Sequence[Rule]
     instruction: re.Pattern[str]
     keys: Sequence[KeyRule]
-    has_key: re.Pattern[str]
+    any_key: re.Pattern[str]  # all of `keys` at once; `lastindex` counts from 1 the one that fits first
+    trailing: re.Pattern[str]
     not_exclusive: re.Pattern[str]
     task_lead_in: re.Pattern[str]
     stop_words: frozenset[str]
@@ -107,6 +109,7 @@ def load(code: str) -> Language:
         list_opener=compiled(tables["list_opener"]),
         roles={name: role for role, names in tables["roles"].items() for name in names},
         requests=[(compiled(row["match"]), row.get("kind")) for row in tables["requests"]],
+        filler=compiled(tables["fillers"]),
         lead_in=compiled(tables["lead_ins"]),
         small_talk=compiled(tables["small_talk"]),
         rules=[
@@ -114,10 +117,8 @@ def load(code: str) -> Language:
         ],
         instruction=compiled(tables["instruction"]),
         keys=keys,
-        # One pattern that says that none of many fits.
-        has_key=re.compile(
-            "|".join(_GROUP_NAME.sub("(?:", rule.match.pattern) for rule in keys), re.IGNORECASE
-        ),
+        any_key=_alternatives([rule.match.pattern for rule in keys]),
+        trailing=compiled(tables["trailing"]),
         not_exclusive=compiled(tables["not_exclusive"]),
         task_lead_in=compiled(tables["task_lead_ins"]),
         stop_words=frozenset(tables["stop_words"]) | frozenset(tables["intensifiers"]),
@@ -132,6 +133,11 @@ def load(code: str) -> Language:
 
 def _filled(pattern: str, fragments: Mapping[str, str]) -> str:
     return _FRAGMENT.sub(lambda match: f"(?:{fragments[match[1]]})", pattern)
+
+
+def _alternatives(patterns: Sequence[str]) -> re.Pattern[str]:
+    groups = (f"({_CAPTURING.sub('(?:', pattern)})" for pattern in patterns)
+    return re.compile("|".join(groups), re.IGNORECASE)
 
 
 def _listed(pattern: str | Sequence[str]) -> Sequence[str]:

@@ -156,7 +156,8 @@ class _Scanner:
             self._blank()
         elif fence := _FENCE.match(line):
             self.fence = fence[1]
-            self.begin("code", line, start, self._hint(), is_firm=False).indent = _indent(line)
+            indent = _indent(line)
+            self.begin("code", line[indent:], start + indent, self._hint(), is_firm=False).indent = indent
         elif not self._structure(line, start):
             self._content(line, start, following)
 
@@ -358,7 +359,7 @@ class _Scanner:
 
 
 def pieces(text: str, language: Language) -> list[Piece]:
-    """Return the pieces of a text in order; blank lines are in none."""
+    """Return the pieces of a text in order; blank lines and empty items are in none."""
     scanner = _Scanner(language)
     lines = [(match[1], match.start()) for match in _LINE.finditer(text) if match[0]]
     following = _following(lines)
@@ -366,7 +367,7 @@ def pieces(text: str, language: Language) -> list[Piece]:
         bom = 1 if start == 0 and line.startswith("\ufeff") else 0
         scanner.line(line[bom:], start + bom, after)
     scanner.close()
-    return scanner.pieces
+    return [piece for piece in scanner.pieces if piece.text.strip()]
 
 
 def spoken(turn: str) -> int:

@@ -60,8 +60,9 @@ _QUESTION = re.compile(r"[?？؟][\"'”’)\]*_\s\U0001f000-\U0001faff\u2600-\u
 _WORD = re.compile(r"\S+")
 _STRIPPED = ".,;:!?…\"'()[]{}*_`“”‘’«»„。！？、，；：؟،؛|"
 _PLAIN_WORD = re.compile(r"[a-z]+")
-_GROUPED_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_GROUPED_NUMBER = re.compile(r"[-+]?[$€£¥]?\d{1,3}(?:,\d{3})+(?:\.\d+)?%?")
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
+_CLOSING_FENCE = re.compile(r"\n[ \t]*(?:`{3,}|~{3,})[ \t]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +130,11 @@ def _takes_code(before: Statement | Skipped, text: str, piece: Piece) -> bool:
 
 
 def _with_code(before: Statement | Skipped, piece: Piece) -> Statement | Skipped:
-    end = piece.places().end_of(len(piece.text))
+    code = piece.text.rstrip()
+    end = piece.places().end_of(len(code))
     if isinstance(before, Skipped):
         return replace(before, end=end)
-    return replace(before, text=f"{before.text}\n{piece.text}", end=end)
+    return replace(before, text=f"{before.text}\n{code}", end=end)
 
 
 def _read_piece(piece: Piece, tables: Language) -> Iterator[Statement | Skipped]:
@@ -154,11 +156,12 @@ def _read_piece(piece: Piece, tables: Language) -> Iterator[Statement | Skipped]
 
 
 def _skipped(piece: Piece, reason: SkipReason) -> Skipped:
-    return Skipped(piece.start, piece.places().end_of(max(1, len(piece.text))), reason)
+    return Skipped(piece.start, piece.places().end_of(len(piece.text)), reason)
 
 
 def _whole(piece: Piece, kind: Kind) -> Statement:
-    return Statement(kind, piece.text, piece.start, piece.places().end_of(len(piece.text)))
+    text = piece.text.rstrip()
+    return Statement(kind, text, piece.start, piece.places().end_of(len(text)))
 
 
 def _read_turn(piece: Piece, tables: Language) -> Statement | Skipped:
@@ -179,7 +182,7 @@ def _read_turn(piece: Piece, tables: Language) -> Statement | Skipped:
 def _read_sentences(piece: Piece, tables: Language) -> Iterator[Statement | Skipped]:
     places = piece.places()
     kind, is_label_ahead = piece.kind, False
-    whole = [(0, len(piece.text))] if piece.is_firm and piece.role == "item" else None
+    whole = [(0, len(piece.text.rstrip()))] if piece.is_firm and piece.role == "item" else None
     for start, end in whole or segments.sentences(piece.text, tables):
         label = _label(piece.text[start:end], tables)
         if label is not None and label[0] is not None:
@@ -188,12 +191,14 @@ def _read_sentences(piece: Piece, tables: Language) -> Iterator[Statement | Skip
             piece.text[start:end], kind, is_firm=label is not None or piece.is_firm, tables=tables
         )
         at, until = start + judgement.start, start + judgement.end
-        if judgement.verdict in KINDS and judgement.start < judgement.end:
-            yield Statement(judgement.verdict, piece.text[at:until], places.of(at), places.end_of(until))
-        elif judgement.start < judgement.end:
-            yield Skipped(places.of(start), places.end_of(end), judgement.verdict)  # type: ignore[arg-type]
-        else:
+        text = piece.text[at:until].strip()
+        if not text:
             yield Skipped(places.of(start), places.end_of(end), "heading" if is_label_ahead else "empty")
+        elif judgement.verdict in KINDS:
+            at = piece.text.index(text, at)
+            yield Statement(judgement.verdict, text, places.of(at), places.end_of(at + len(text)))
+        else:
+            yield Skipped(places.of(start), places.end_of(end), judgement.verdict)  # type: ignore[arg-type]
 
 
 def _label(sentence: str, tables: Language) -> tuple[Kind | None, int] | None:
@@ -243,7 +248,7 @@ def _verdict(
         return "small_talk"
     if is_question:
         return "question"
-    plain = _without_lead_ins(plain, tables)
+    plain = _without(tables.lead_in, plain)
     if len(plain) <= _SMALL_TALK_CHARS and _is_small_talk(plain, tables):
         return "small_talk"
     is_closed = head.rstrip().endswith((".", "!"))
@@ -267,9 +272,9 @@ def _plain(head: str) -> str:
     return _OPENING.sub("", _CLOSING.sub("", text))
 
 
-def _without_lead_ins(plain: str, tables: Language) -> str:
+def _without(opening: re.Pattern[str], plain: str) -> str:
     for _ in range(4):
-        match = tables.lead_in.match(plain)
+        match = opening.match(plain)
         if match is None or match.end() == len(plain):
             break
         plain = plain[match.end() :]
@@ -285,24 +290,24 @@ def key(kind: Kind, text: str) -> str | None:
     if len(text) > _MAX_KEY_CHARS:
         return None
     tables = language.load("en")
-    plain = _without_lead_ins(_plain(text), tables)
-    if kind in {"pending", "done"}:
+    plain = _without(tables.lead_in, _plain(text))
+    if kind in {"pending", "done", "blocker"}:
         return _task_key(plain, tables)
-    if not tables.has_key.match(plain) or tables.not_exclusive.search(plain):
+    fitting = tables.any_key.match(plain)
+    if fitting is None or fitting.lastindex is None or tables.not_exclusive.search(plain):
         return None
-    for rule in tables.keys:
-        match = rule.match.match(plain)
-        if match:
-            about = " ".join(filter(None, (match[group] for group in rule.groups)))
-            return f"{rule.topic}: {_bag(about, tables)}"
-    return None
+    rule = tables.keys[fitting.lastindex - 1]
+    match = rule.match.match(plain)
+    about = " ".join(filter(None, (match[group] for group in rule.groups))) if match else ""
+    return f"{rule.topic}: {_bag(tables.trailing.sub('', about), tables)}"
 
 
-def _task_key(plain: str, tables: Language) -> str:
+def _task_key(plain: str, tables: Language) -> str | None:
     task = plain.casefold()
     while (match := tables.task_lead_in.match(task)) and match.end() < len(task):
         task = task[match.end() :]
-    return f"task: {' '.join(_stemmed(_tokens(task, tables)))}"
+    words = _tokens(task, tables)
+    return f"task: {' '.join(_stemmed(words))}" if words else None
 
 
 def _bag(text: str, tables: Language) -> str:
@@ -335,11 +340,13 @@ def normal_form(text: str) -> tuple[str, ...]:
     """
     tables = language.load("en")
     fence = _FENCE.search(text)
-    code = (text[fence.start() :],) if fence else ()
+    # A closing fence may be left out at the end of a text, and says nothing.
+    code = (_CLOSING_FENCE.sub("", text[fence.start() :]),) if fence else ()
     prose = text[: fence.start()] if fence else text
     plain = " ".join(prose.translate(_APOSTROPHES).split())
-    words = _tokens(_without_lead_ins(plain, tables), tables) or _tokens(plain, tables)
-    return (*(words or [plain.casefold()]), *code)
+    words = _tokens(_without(tables.filler, plain), tables) or _tokens(plain, tables)
+    # Of articles alone, or of marks alone, all counts.
+    return (*(words or [plain.casefold().strip(_STRIPPED) or plain]), *code)
 
 
 def _tokens(text: str, tables: Language) -> list[str]:

@@ -47,6 +47,7 @@ SAID = [
     "(2020-01-01)",
     ".",
 ]
+CLOSED = [text for text in SAID if "never closed" not in text]
 KEPT = [
     "# Title",
     "## To do",
@@ -86,7 +87,7 @@ FILES = st.one_of(
         st.sampled_from([[], [""], ["", ""]]),
     ),
 )
-HEADINGS = [destination(kind, None).heading for kind in KINDS] + ["Title"]
+HEADINGS = [destination(kind, None).heading for kind in KINDS if kind != "done"] + ["Title"]
 
 
 def statement(text: str, kind: Kind = "note") -> Statement:
@@ -99,9 +100,13 @@ def entry(text: str, kind: Kind = "note", heading: str | None = None, day: date 
     return Entry(statement(text, kind), heading or destination(kind, None).heading, day)
 
 
-ENTRIES = st.lists(
-    st.builds(entry, st.sampled_from(SAID), st.sampled_from(KINDS), st.sampled_from([None, *HEADINGS])),
-    max_size=6,
+# What is filed together, as its destinations say.
+FILED: list[list[Kind]] = [
+    [kind for kind in KINDS if destination(kind, None).path == path]
+    for path in sorted({destination(kind, None).path for kind in KINDS})
+]
+ENTRIES = st.sampled_from(FILED).flatmap(
+    lambda kinds: st.lists(st.builds(entry, st.sampled_from(SAID), st.sampled_from(kinds)), max_size=6)
 )
 
 
@@ -147,12 +152,15 @@ def test_new_file_has_title_heading_and_bullet() -> None:
         ("To do\n---\ntext\nDone\n---\n", "To do\n---\n\n- x (2026-11-22)\n\ntext\nDone\n---\n"),
         ("## To do\r\n- a\r\n", "## To do\r\n- a\r\n- x (2026-11-22)\r\n"),
         ("---\ntags: [a]\n---\n", "---\ntags: [a]\n---\n\n# T\n\n## To do\n\n- x (2026-11-22)\n"),
-        ("a\n\n```\n## To do\n", "a\n\n## To do\n\n- x (2026-11-22)\n\n```\n## To do\n"),
-        ("## To do\n\n<!-- a\n", "## To do\n\n- x (2026-11-22)\n\n<!-- a\n"),
+        ("a\n\n```\n## To do\n", "a\n\n```\n## To do\n```\n\n## To do\n\n- x (2026-11-22)\n"),
+        ("## To do\n\n<!-- a\n", "## To do\n\n<!-- a\n-->\n\n- x (2026-11-22)\n"),
     ],
 )
 def test_bullet_is_put_under_its_heading(before: str, after: str) -> None:
-    """Headings are the Markdown parser's; the rest of the file and its line endings stay as they are."""
+    """Headings are the Markdown parser's; the rest of the file and its line endings stay as they are.
+
+    Only code or a comment that is open at the end is closed first, for it would swallow the bullet.
+    """
     assert revise(before, [entry("x", "pending")], title="T").content == after
 
 
@@ -170,7 +178,7 @@ def test_code_and_lists_are_indented_under_their_bullet() -> None:
     assert [block.kind for block in markdown.parse(content).blocks] == ["heading", "heading", "bullet_list"]
 
 
-@given(st.sampled_from(SAID) | st.text(st.characters(exclude_categories=["Cs", "Cc"])))
+@given(st.sampled_from(CLOSED) | st.text(st.characters(exclude_categories=["Cs", "Cc"])))
 @example(r"\\# a")
 @example("12) a")
 def test_bullet_parses_back(text: str) -> None:
@@ -301,11 +309,11 @@ def test_large_file_and_many_entries_are_quick() -> None:
     lines = [f"- I like thing number {number} and some more words (2026-01-02)" for number in range(16_000)]
     content = "# Notes\n\n## Notes\n\n" + "\n".join(lines) + "\n"
     entries = [entry(f"I like thing {number} a lot") for number in range(3_000)]
-    started = time.perf_counter()
+    started = time.process_time()
     revised = revise(content, entries, title="Notes")
 
     assert len(revised.outcomes) == 3_000
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_reading_and_filing_fit_together() -> None:
