@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memex.store import links
 from memex.store.analyzer import Analyzer
 from memex.store.markdown import file_name
 from memex.store.records import Hit, Reference
@@ -50,8 +51,8 @@ async def related(add: Add, own_paths: frozenset[str], tools: MemoryTools, analy
     others = [hit for hit in hits if _SUCCESSOR.sub(".md", hit.path) not in own_paths]
     named = [hit for hit in others if _may_link(mount, hit.path)]
     lexemes = analyzer.lexemes(add.statement.text)
-    links = [_target(mount, hit.path) for hit in named if _is_named(hit, lexemes, analyzer)]
-    return Related(known, tuple(dict.fromkeys(links))[:MAX_LINKS])
+    targets = [_target(mount, hit.path) for hit in named if _is_named(hit, lexemes, analyzer)]
+    return Related(known, tuple(filter(_is_writable, dict.fromkeys(targets)))[:MAX_LINKS])
 
 
 def successor(path: str, number: int) -> str:
@@ -91,3 +92,9 @@ def _target(mount: str, path: str) -> str:
     """Return how a file of a mount writes a link to a path: without the mount where it is its own."""
     target = path.removeprefix(f"{mount}/")
     return target[:-3] if target.lower().endswith(".md") else target
+
+
+def _is_writable(target: str) -> bool:
+    """Tell whether `[[target]]` is a link to it: not where its name holds a bar, a bracket or a `#`."""
+    found = links.parse(f"[[{target}]]", "")
+    return [link.targets for link in found] == [(links.key(target),)]
