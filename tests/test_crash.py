@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import psycopg
@@ -148,18 +150,23 @@ def loaded(load: Load, round_number: int) -> Iterator[None]:
             writer.join()
 
 
-def check(folder: Path, acknowledged: dict[str, str]) -> None:
-    """Nothing acknowledged is lost, and nothing is half."""
+def check_consistency(folder: Path) -> dict[str, str]:
+    """Nothing is half; return what the user's files say."""
     with embedded.start(folder) as lease:
         conninfo = psycopg.conninfo.make_conninfo(lease.admin_conninfo, dbname="memex")
         with psycopg.connect(conninfo) as connection:
             for name, statement in INCONSISTENCIES.items():
                 assert connection.execute(statement).fetchall() == [], name
-            heads = dict(
+            return dict(
                 connection.execute(
                     "select 'user/' || path, content from revision where rev_end is null and not deleted"
                 ).fetchall()
             )
+
+
+def check(folder: Path, acknowledged: dict[str, str]) -> None:
+    """Nothing acknowledged is lost, and nothing is half."""
+    heads = check_consistency(folder)
     lines = heads["user/log.md"].splitlines()
     assert len(lines) == len(set(lines))
     lost = [name for name in acknowledged if name not in heads and name not in lines]
@@ -197,3 +204,67 @@ def test_acknowledged_writes_survive_a_kill(server_folder: Path, victim: str) ->
                     load.target = len(acknowledged) + 20
                     assert load.enough.wait(60)
     check(folder, acknowledged)
+
+
+@dataclass
+class Rememberers:
+    """Callers of memory_remember who keep each call that they make, and send it again until it is answered."""
+
+    url: str
+    key: str
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    enough: threading.Event = field(default_factory=threading.Event)
+
+    def remember(self, caller: int, numbers: Iterable[int]) -> None:
+        """Remember one statement a number that nobody else makes, and one value that all give."""
+        headers = {"Authorization": f"Bearer {self.key}"}
+        with httpx2.Client(base_url=self.url, headers=headers, timeout=30) as client:
+            for number in numbers:
+                call_id = f"call-{caller}-{number}"
+                answer = self._sent(client, call_id, f"{caller}x{number}")
+                if answer is None:
+                    return
+                assert self.answers.setdefault(call_id, answer) == answer
+                if len(self.answers) >= 40:
+                    self.enough.set()
+
+    def _sent(self, client: httpx2.Client, call_id: str, name: str) -> dict[str, Any] | None:
+        text = f"I hate food {name}. My favorite color is color {name}. I live in Lisbon."
+        call = {"context": {"userId": "alice", "toolCallId": call_id}, "arguments": {"text": text}}
+        try:
+            answer = client.post("/v1/tools/memory_remember/execute", json=call)
+        except httpx2.TransportError:
+            return None
+        assert answer.status_code == 200, answer.text
+        body: dict[str, Any] = answer.json()
+        return body
+
+
+def test_a_text_sent_again_after_a_kill_is_remembered_once(server_folder: Path) -> None:
+    """SIGKILL with many calls under way; all of them again under their ids: each statement stands exactly once.
+
+    What was acknowledged before the kill is answered alike after it.
+    """
+    folder = server_folder / "crash-remember"
+    with served(folder) as service:
+        load = Rememberers(service.url, service.keys["agent_key"])
+        with ThreadPoolExecutor(8) as pool:
+            calling = [pool.submit(load.remember, caller, range(1_000)) for caller in range(8)]
+            assert load.enough.wait(60)
+            service.process.kill()
+            for caller in calling:
+                caller.result(60)
+    before = dict(load.answers)
+    sent = {caller: 1 + sum(name.startswith(f"call-{caller}-") for name in before) for caller in range(8)}
+    with served(folder) as service:
+        load.url = service.url
+        with ThreadPoolExecutor(8) as pool:
+            for caller in [pool.submit(load.remember, caller, range(n)) for caller, n in sent.items()]:
+                caller.result(60)
+
+    assert len(load.answers) == sum(sent.values())
+    heads = check_consistency(folder)
+    foods = [line.split()[4] for line in heads["user/preferences.md"].splitlines() if "hate food" in line]
+    assert sorted(foods) == sorted(f"{caller}x{n}." for caller, count in sent.items() for n in range(count))
+    assert heads["user/preferences.md"].count("favorite color") == 1
+    assert heads["user/profile.md"].count("Lisbon") == 1

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from httpx2 import Client, Response
 
+from memex.subagent import prompts
+
 ClientOf = Callable[..., Client]
 
 
@@ -25,17 +27,105 @@ def test_the_tools_are_listed_with_schemas_that_hold_for_their_answers(alice: Cl
     tools = {tool["name"]: tool for tool in listed["tools"]}
     assert listed["format"] == "json-schema"
     assert set(tools) == {
+        *("memory_remember", "memory_context"),
         *("memory_find", "memory_read", "memory_list", "memory_links", "memory_history", "memory_diff"),
         *("memory_write", "memory_patch", "memory_move", "memory_delete", "memory_restore"),
     }
     assert [name for name, tool in tools.items() if not tool["read_only"]] == [
-        *("memory_write", "memory_patch", "memory_move", "memory_delete", "memory_restore")
+        *("memory_remember", "memory_write", "memory_patch", "memory_move", "memory_delete", "memory_restore")
     ]
     assert set(tools["memory_write"]["output_schema"]["properties"]) == set(written)
     assert tools["memory_write"]["input_schema"]["required"] == ["path", "content"]
     assert all(
         tool["description"] and not tool["input_schema"]["additionalProperties"] for tool in tools.values()
     )
+
+
+def test_the_agents_two_tools_come_first_with_the_words_of_their_prompts(alice: Client) -> None:
+    """What a model reads of them stands in files; their schemas hold for what they return."""
+    remember, context, *_ = alice.get("/v1/tools").json()["tools"]
+    remembered = run(alice, "memory_remember", text="I prefer oolong tea. Thanks!").json()
+    recalled = run(alice, "memory_context", query="Which tea?").json()
+
+    for tool, result in ((remember, remembered), (context, recalled)):
+        name = tool["name"].removeprefix("memory_")
+        prompt = prompts.load(name)
+        told = {
+            name: schema["description"]
+            for name, schema in tool["input_schema"]["properties"].items()
+            if name in prompt.arguments
+        }
+        assert tool["description"] == prompt.tool
+        assert told == dict(prompt.arguments)
+        assert "description" not in tool["input_schema"]
+        assert set(tool["output_schema"]["properties"]) == set(result)
+    assert remember["input_schema"]["required"] == ["text"]
+    assert set(remember["input_schema"]["properties"]) == {"text", "project", "dry_run", "wait"}
+    assert context["input_schema"]["required"] == ["query"]
+
+
+def test_a_text_is_remembered_and_recalled(alice: Client, bob: Client) -> None:
+    """By its user, once, with what it replaced in the history."""
+    call = {"context": {"toolCallId": "call-1"}, "text": "My favorite color is red.\r\nThanks!"}
+    first = run(alice, "memory_remember", **call)
+    again = run(alice, "memory_remember", **call)
+    other = run(alice, "memory_remember", **(call | {"text": "My favorite color is blue."}))
+    tried = run(alice, "memory_remember", text="My favorite color is blue.", dry_run=True)
+    done = run(alice, "memory_remember", text="My favorite color is blue.")
+
+    assert (first.status_code, first.json()["status"]) == (200, "committed")
+    assert first.json() == again.json()
+    assert (other.status_code, other.json()["code"]) == (409, "TOOL_CALL_CONFLICT")
+    assert tried.json()["writes"] == done.json()["writes"]
+    assert "favorite color is blue" in run(alice, "memory_context", query="favorite color").json()["context"]
+    assert run(bob, "memory_context", query="favorite color").json()["context"] == ""
+    [path] = [write["path"] for write in done.json()["writes"]]
+    assert len(run(alice, "memory_history", path=path).json()["revisions"]) == 2
+    assert alice.post("/v1/operations/call-1/revert").json()["code"] == "VERSION_CONFLICT"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "code"),
+    [
+        ({}, 422, "VALIDATION_ERROR"),
+        ({"text": ""}, 422, "VALIDATION_ERROR"),
+        ({"text": "x" * 200_001}, 422, "VALIDATION_ERROR"),
+        ({"text": "nul \0"}, 422, "VALIDATION_ERROR"),
+        ({"text": "half \ud800"}, 422, "VALIDATION_ERROR"),
+        ({"text": "tea", "wait": False}, 422, "VALIDATION_ERROR"),
+        ({"text": "tea", "userId": "bob"}, 422, "VALIDATION_ERROR"),
+        ({"text": "tea", "project": "zeus"}, 404, "PROJECT_NOT_FOUND"),
+    ],
+)
+def test_what_cannot_be_remembered_is_refused(
+    alice: Client, arguments: dict[str, Any], status: int, code: str
+) -> None:
+    """With a code and a hint; nothing is written."""
+    refused = alice.post(
+        "/v1/tools/memory_remember/execute",
+        content=json.dumps({"arguments": arguments}),
+        headers={"Content-Type": "application/json"},
+    )
+
+    assert (refused.status_code, refused.json()["code"]) == (status, code)
+    assert run(alice, "memory_list").json()["files"] == []
+
+
+def test_the_project_of_the_context_gets_what_is_work(client_of: ClientOf, root: Client) -> None:
+    """What is personal stays with the user; a project of others is not found, and nothing is written."""
+    for slug in ("apollo", "zeus"):
+        root.put(f"/v1/admin/projects/{slug}")
+    root.put("/v1/admin/projects/apollo/members/carol")
+    backend, text = client_of("agent"), "I live in Lisbon. We decided to use Postgres."
+
+    done = run(backend, "memory_remember", text=text, context={"userId": "carol", "project": "apollo"})
+    refused = run(backend, "memory_remember", text=text, context={"userId": "carol", "project": "zeus"})
+
+    assert {write["path"] for write in done.json()["writes"]} == {
+        "projects/apollo/decisions.md",
+        "user/profile.md",
+    }
+    assert (refused.status_code, refused.json()["code"]) == (404, "PROJECT_NOT_FOUND")
 
 
 def test_a_first_user_writes_finds_and_reads(alice: Client) -> None:
