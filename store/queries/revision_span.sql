@@ -1,7 +1,8 @@
 -- Spans of stored versions, each with the size of the whole text, in the order in which they were asked for. No row
 -- for a version that is not there.
 select wanted.place, stored.size_chars, stored.deleted,
-       substring(stored.content from wanted.start_char + 1 for wanted.end_char - wanted.start_char) as text
+       substring(stored.content from wanted.start_char + 1
+                 for greatest(wanted.end_char - wanted.start_char, 0)) as text
   from unnest(%(scope_ids)s::bigint[], %(paths)s::text[], %(versions)s::integer[], %(starts)s::integer[],
               %(ends)s::integer[])
          with ordinality as wanted (scope_id, path, version, start_char, end_char, place)
