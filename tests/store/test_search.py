@@ -507,7 +507,8 @@ async def test_headings_and_tags_keep_odd_characters(service: Service, alice: Ca
 HOT = """
     lexeme_frequency chunk_score chunk_score_filtered chunk_read file_read file_list revision_read revision_history
     revision_chain revision_before operation_committed operation_list operation_read operation_writes head_load
-    chunk_load link_out link_in file_by_key revision_at
+    chunk_load link_out link_in file_by_key revision_at chunk_of_file file_pinned link_near revision_span
+    operation_inner
 """.split()  # noqa: SIM905 (a line a name would be longer than the rest)
 PARAMETERS: dict[str, Any] = {
     "lexemes": ["common", "rare"],
@@ -533,6 +534,11 @@ PARAMETERS: dict[str, Any] = {
     "keys": ["a"],
     "path_keys": ["a"],
     "name_keys": ["a"],
+    "texts": ["text"],
+    "versions": [1],
+    "starts": [0],
+    "ends": [1],
+    "parent_ids": [1],
 }
 INDEXES = {
     "lexeme_frequency": "posting_pkey",
@@ -541,6 +547,10 @@ INDEXES = {
     "file_list": "revision_head",
     "head_load": "revision_head",
     "operation_committed": "operation_call",
+    "operation_inner": "operation_inner",
+    "file_pinned": "revision_pinned",
+    "chunk_of_file": "chunk_file",
+    "revision_span": "revision_pkey",
 }
 
 
