@@ -15,7 +15,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from memex.errors import SchemaTooNew, StoreUnavailable
-from memex.store import embedded, migrate
+from memex.store import embedded, markdown, migrate
 from memex.store.database import Database
 
 PROCESS = """
@@ -165,6 +165,62 @@ async def test_migrations_run_all_or_none(empty: str, monkeypatch: pytest.Monkey
 
     assert run(empty, "select count(*) from pg_class where relnamespace = 'public'::regnamespace") == [(0,)]
     assert await migrate.migrate(empty) == known
+
+
+HEADS = [
+    "---\npinned: true\n---\ntext",
+    "---\r\ntitle: x\r\nPinned: Yes\r\n---\r\ntext",
+    "\ufeff---\npinned:   on  \ntags: [a, b]\n---\n",
+    "---\npinned: false\n---\ntext",
+    "---\npinned: trueish\n---\ntext",
+    "---\nnot-pinned: true\n---\ntext",
+    "---\ntitle: x\n---\n\npinned: true\n",
+    "# x\n\n---\npinned: true\n---\n",
+    "pinned: true\n",
+    "",
+]
+INSERT_HEAD = """
+insert into revision
+  (scope_id, tenant_id, file_id, version, rev, rev_end, path, content, sha256, operation, deleted, channel,
+   tool_call_id, created_at, title, tags, tag_keys, size_chars, path_key, name_key)
+values
+  (1, 1, %(file)s, %(version)s, %(rev)s, %(rev_end)s, %(path)s, %(text)s, sha256('x'), 'write', %(deleted)s, 'user',
+   'call', now(), '', '{}', '{}', 0, '', '')
+"""
+
+
+async def test_files_pinned_before_the_migration_are_found(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the line of their front matter, as the parser reads it; what is closed or deleted stays as it was."""
+    with monkeypatch.context() as patched:
+        first, *_ = migrate.migrations()
+        patched.setattr(migrate, "migrations", lambda: [first])
+        await migrate.migrate(empty)
+    with psycopg.connect(empty) as connection:
+        connection.execute("set local memex.maintenance = 'on'")
+        head = {"version": 1, "rev": 1, "rev_end": None, "deleted": False}
+        for number, text in enumerate(HEADS):
+            row = head | {"file": number, "path": f"{number}.md", "text": text}
+            connection.execute(INSERT_HEAD.encode(), row)
+        closed = head | {"file": 100, "path": "closed.md", "text": HEADS[0], "rev_end": 2}
+        connection.execute(INSERT_HEAD.encode(), closed)
+        deletion = head | {
+            "file": 100,
+            "path": "closed.md",
+            "text": "",
+            "rev": 2,
+            "version": 2,
+            "deleted": True,
+        }
+        connection.execute(INSERT_HEAD.encode(), deletion)
+
+    applied = await migrate.migrate(empty)
+
+    assert [one.name for one in applied][:1] == ["pinned"]
+    pinned = {path for (path,) in run(empty, "select path from revision where pinned")}
+    assert pinned == {f"{n}.md" for n, text in enumerate(HEADS) if markdown.describe("a.md", text).pinned}
+    assert pinned == {"0.md", "1.md", "2.md"}
 
 
 def test_migrations_are_numbered_without_gaps() -> None:
