@@ -26,9 +26,9 @@ from memex.store import tenants
 from memex.store.analyzer import Analyzer
 from memex.store.draft import Draft
 from memex.store.identity import Context
-from memex.store.index import ENGINE
 from memex.store.operations import Answer, Call, digest, expanded
 from memex.store.records import Change
+from memex.subagent.engine import ENGINE
 
 CallerOf = Callable[..., Awaitable[Caller]]
 Arguments = dict[str, Any]
@@ -376,3 +376,85 @@ async def test_a_refusal_before_a_caller_is_known_is_logged(service: Service, al
 
     row = await logged(service, alice, "call-1")
     assert (row.tool, row.status, row.error_code) == ("memory_read", "denied", "FORBIDDEN")
+
+
+async def test_a_context_is_logged_with_the_operations_inside_it(service: Service, alice: Caller) -> None:
+    """One row, and those below it: what was asked of memory in which order, what came back, what state it saw."""
+    await call(service, alice, "write", "w1", path="user/a.md", content="Oolong: [[b]].")
+    await call(service, alice, "write", "w2", path="user/b.md", content="# Kettle\n\nRed.")
+    await call(service, alice, "write", "w3", path="user/p.md", content="---\npinned: true\n---\nBe brief.")
+    answer = await call(service, alice, "context", "c1", query="oolong", budget=900)
+    row = await logged(service, alice, "c1")
+    state = {"user": 3, "shared": 0, "projects/apollo": 0}
+    inner = {one.ordinal: one for one in row.inner}
+
+    assert (row.tool, row.status, row.engine) == ("memory_context", "answered", ENGINE)
+    assert (row.request, row.state) == ({"query": "oolong", "budget": 900}, state)
+    assert row.config == {"planner": "builtin"}
+    assert row.response == {k: v for k, v in answer.items() if k not in ("context", "tool_call_id")}
+    assert [(inner[n].tool, inner[n].request) for n in sorted(inner)] == [
+        ("memory_find", {"query": "oolong", "limit": 16}),
+        ("memory_passages", {"paths": ["user/a.md"]}),
+        ("memory_links", {"paths": ["user/a.md"]}),
+        ("memory_passages", {"paths": ["user/b.md"]}),
+        ("memory_pinned", {}),
+        ("memory_passages", {"paths": ["user/p.md"]}),
+        ("memory_read", {"spans": ["user/p.md@1:21-30", "user/a.md@1:0-14", "user/b.md@1:0-14"]}),
+    ]
+    assert inner[1].response["hits"][0].keys() == {"path", "version", "span", "score"}
+    assert inner[3].response == {"links": [["user/a.md", "user/b.md"]]}
+    assert inner[5].response == {"files": ["user/p.md"]}
+    assert inner[7].response["texts"][1] == {"$text": "user/a.md@1:0-14"}
+    for one in row.inner:
+        assert (one.status, one.error_code, one.state) == ("answered", None, state)
+        assert datetime.fromisoformat(one.started_at) >= datetime.fromisoformat(row.started_at)
+        assert 0 < one.duration_ms <= row.duration_ms
+
+
+async def test_a_list_of_calls_holds_calls_alone(service: Service, alice: Caller) -> None:
+    """What ran inside of them neither counts nor fills the pages, nor is it an attempt."""
+    for _ in range(3):
+        await call(service, alice, "context", "c1", query="tea")
+    page = await service.operations(alice, limit=2)
+    last = await service.operations(alice, limit=2, cursor=page.next_cursor)
+    attempts = await service.operation(alice, "c1")
+
+    assert [(row.tool, row.attempt, row.inner) for row in page.operations] == [
+        ("memory_context", 3, []),
+        ("memory_context", 2, []),
+    ]
+    assert ([row.attempt for row in last.operations], last.next_cursor) == ([1], None)
+    assert [(row.attempt, len(row.inner)) for row in attempts] == [(3, 2), (2, 2), (1, 2)]
+
+
+async def test_a_failed_call_shows_what_ran_before_it_failed(service: Service, alice: Caller) -> None:
+    """The operation that failed too, with its code; one that was refused before any ran shows none."""
+    with pytest.raises(ValidationFailed):
+        await call(service, alice, "context", "c1", query=" ")
+    with pytest.raises(ValidationFailed):
+        await call(service, alice, "context", "c2", query="tea", budget=1)
+    failed, refused = await logged(service, alice, "c1"), await logged(service, alice, "c2")
+
+    assert (failed.status, failed.error_code) == ("failed", "VALIDATION_ERROR")
+    assert [(one.tool, one.status, one.error_code, one.response) for one in failed.inner] == [
+        ("memory_find", "failed", "VALIDATION_ERROR", None)
+    ]
+    assert (refused.status, refused.error_code, refused.inner) == ("failed", "BUDGET_TOO_SMALL", [])
+
+
+async def test_operations_inside_calls_hold_no_text_of_memory(service: Service, alice: Caller) -> None:
+    """What is recalled, pinned and linked to stands in revisions, and nowhere in the log."""
+    links = f"[[b#{SECRET} at noon]] [{SECRET}](b.md) [[no {SECRET}]]"
+    body = f"# The {SECRET} plays\n\nOolong at noon, by the {SECRET}. {links}\n"
+    await call(service, alice, "write", "w1", path="user/a.md", content=f"---\npinned: true\n---\n{body}")
+    await call(service, alice, "write", "w2", path="user/b.md", content=f"## {SECRET} at noon\n\n{SECRET}")
+    await call(service, alice, "write", "w3", path="projects/apollo/c.md", content=body * 40)
+    for budget in (400, 4_000):
+        answer = await call(
+            service, alice, "context", f"c{budget}", query="oolong", budget=budget, max_hops=3
+        )
+        assert SECRET in answer["context"]
+    stored = await rows(service)
+
+    assert sum(row["parent_id"] is not None for row in stored) >= 12
+    assert not any(SECRET in str(row) for row in stored)
