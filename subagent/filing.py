@@ -339,14 +339,18 @@ class _Page:
             yield self._at_end(missing)
 
     def _own_part(self, heading: str) -> tuple[int, int] | None:
-        """Return where the text under a heading begins, and where the next heading of any level does."""
+        """Return where the text under a heading begins, and where the next heading of any level does.
+
+        A file may be titled as its section is: the section is meant.
+        """
         title = markdown.plain_title(heading).casefold()
-        for index, candidate in enumerate(self.document.headings):
-            if candidate.title.casefold() == title:
-                following = self.document.headings[index + 1 : index + 2]
-                end = following[0].start if following else len(self.text)
-                return candidate.end, end
-        return None
+        headings = self.document.headings
+        named = [place for place, one in enumerate(headings) if one.title.casefold() == title]
+        if not named:
+            return None
+        place = next((place for place in named if headings[place].level > 1), named[0])
+        following = headings[place + 1 : place + 2]
+        return headings[place].end, following[0].start if following else len(self.text)
 
     def _under(self, span: tuple[int, int], items: list[_Bullet]) -> tuple[int, int, str]:
         start, end = span

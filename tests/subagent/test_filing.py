@@ -164,6 +164,16 @@ def test_bullet_is_put_under_its_heading(before: str, after: str) -> None:
     assert revise(before, [entry("x", "pending")], title="T").content == after
 
 
+def test_bullet_goes_under_the_section_that_is_named_like_the_file() -> None:
+    """`# Notes` is the title of the file that has a section `## Notes`."""
+    first = revise(None, [entry("The boat is blue.")], title="Notes").content
+    second = revise(first, [entry("The cat is called Minka.")], title="Notes").content
+
+    assert second == (
+        "# Notes\n\n## Notes\n\n- The boat is blue. (2026-11-22)\n- The cat is called Minka. (2026-11-22)\n"
+    )
+
+
 def test_code_and_lists_are_indented_under_their_bullet() -> None:
     """A statement of several lines is one list item."""
     put = [entry("Run:\n```sh\nmake\n\nmake all\n```"), entry("They are:\n- a\n- b"), entry("```\nx\n```")]
