@@ -102,10 +102,11 @@ class _Selection:
         )
         if self.used + self._added(choice) > available:
             room = available - self.used - _line_chars(choice)
-            if not may_cut or room < MIN_CUT_CHARS:
+            start, end = self.cut(candidate.text, room) if may_cut and room >= MIN_CUT_CHARS else (0, 0)
+            if start == end:  # of a single long character nothing is kept either
                 self.omit(candidate.reference, "budget")
                 return
-            choice = _truncated(choice, self.cut(candidate.text, room))
+            choice = _truncated(choice, (start, end))
         self._choose(choice)
         self.texts.add(candidate.text)
 

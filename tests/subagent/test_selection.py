@@ -136,6 +136,14 @@ def test_a_scrap_is_not_recalled() -> None:
     assert left_out(plan) == [("b", "budget")]
 
 
+def test_a_character_is_not_cut() -> None:
+    """Of a letter with 500 marks nothing fits: it is left out."""
+    plan = choose([], [candidate("a", 100, "e" + "\u0301" * 500)], available=300)
+
+    assert plan.choices == ()
+    assert left_out(plan) == [("a", "budget")]
+
+
 def test_what_was_not_read_is_left_out() -> None:
     """As too weak, or else for the budget; after what was read."""
     reference = candidate("b", 0, "text").reference
