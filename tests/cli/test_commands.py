@@ -129,12 +129,14 @@ def test_a_call_is_logged_and_reverted(memex: Memex, serving: Serving) -> None:
     assert [attempt["attempt"] for attempt in call["attempts"]] == [2, 1]
     assert "user/call.md@1:0-5" in shown
     heading, *rows = table.splitlines()
-    assert heading.split() == ["when", "tool", "call", "tool", "status", "ms", "wrote"]
+    assert heading.split() == ["when", "tool", "call", "tool", "status", "ms", "result"]
     assert all("call-of-mine" in row for row in rows)
     assert rows[1].endswith("user/call.md@1")
     assert memex.plain("revert", "call-of-mine").startswith("user/call.md deleted by version 2\n")
     of_agent = serving.call("memory_write", path="user/call.md", content="more\n")["tool_call_id"]
     assert memex.json("revert", of_agent, "--reason", "no")["writes"][0]["deleted"] is True
+    memex.run("read", "user/call.md")
+    assert memex.plain("log", "--limit", "1").endswith("  FILE_NOT_FOUND\n"), "in the place of what it wrote"
 
 
 def test_keys_are_made_listed_and_revoked(memex: Memex, serving: Serving) -> None:

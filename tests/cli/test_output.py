@@ -4,6 +4,7 @@ import io
 import json
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +51,61 @@ def test_a_plain_table_has_a_line_a_row(rows: list[tuple[str, str]]) -> None:
     assert len(lines) == len(rows) + 2
     for line, (name, _) in zip(lines[1:], rows, strict=False):
         assert line.startswith(printable(name).replace("\n", " ").rstrip())
+
+
+COLUMNS = [
+    Column("path"),
+    Column("status", whole=True),
+    Column("chars", align="right", whole=True),
+    Column("title", cut=True),
+]
+
+
+def on_terminal(width: int, rows: list[tuple[str, str, str, str]], monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return a table as a terminal of a width shows it, without its colours."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    stream = Terminal()
+    Screen(stream).table(COLUMNS, rows)
+    return re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())
+
+
+@pytest.mark.parametrize("width", range(20, 121, 5))
+def test_a_number_is_never_cut(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On any width numbers and states stand whole, a path loses no character, and no line is too long."""
+    path = "user/places/workshop-in-norrviken.md@1"
+
+    shown = on_terminal(width, [(path, "answered", "1,151", "A long title of a file")], monkeypatch)
+
+    assert re.search(r"\banswered\b", shown)
+    assert re.search(r"(?<![\d,])1,151(?![\d,])", shown)
+    if "user/places" in (at_once := "".join(line.split("  ")[0].strip() for line in shown.splitlines())):
+        assert path in at_once
+    else:
+        assert f"path    {path}" in shown
+    assert width < 50 or max(map(len, shown.splitlines())) <= width
+
+
+def test_titles_give_way_before_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What may be cut is cut as far as the others need it."""
+    rows = [("user/people/elin.md", "read", "427", "Elin Lindqvist of Norrviken")]
+
+    heading, row = on_terminal(50, rows, monkeypatch).splitlines()
+
+    assert heading.split() == ["path", "status", "chars", "title"]
+    assert row.startswith("user/people/elin.md  read      427  Elin Lind")
+    assert row.rstrip().endswith("…")
+
+
+def test_a_screen_too_narrow_for_a_table_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row becomes a block of names and values, the blocks apart."""
+    rows = [("user/a.md", "read", "1,151", ""), ("user/b.md", "read", "2", "B")]
+
+    shown = on_terminal(20, rows, monkeypatch)
+
+    assert shown == (
+        "path    user/a.md\nstatus  read\nchars   1,151\n\n"
+        "path    user/b.md\nstatus  read\nchars   2\ntitle   B\n"
+    )
 
 
 def test_markup_means_nothing() -> None:

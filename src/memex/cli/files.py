@@ -122,12 +122,12 @@ def _show_list(screen: Screen, found: dict[str, Any]) -> None:
         screen.line(("No files.", "dim"))
         return
     columns = [
-        Column("path", "bold", whole=True),
+        Column("path", "bold"),
         Column("version", align="right", whole=True),
         Column("chars", align="right", whole=True),
-        Column("updated", "dim", whole=True),
+        Column("updated", "dim"),
         Column("title", cut=True),
-        Column("tags", "cyan"),
+        Column("tags", "cyan", cut=True),
     ]
     rows = [
         (

@@ -87,7 +87,7 @@ def _show_keys(screen: Screen, keys: list[dict[str, Any]]) -> None:
         screen.line(("No keys.", "dim"))
         return
     columns = [
-        Column("id", "bold", align="right"),
+        Column("id", "bold", align="right", whole=True),
         Column("role"),
         Column("user"),
         Column("label"),

@@ -51,21 +51,21 @@ def show_log(screen: Screen, listed: dict[str, Any]) -> None:
         screen.line(("No calls.", "dim"))
         return
     columns = [
-        Column("when", "dim", whole=True),
-        Column("tool call", "bold", whole=True),
-        Column("tool", whole=True),
-        Column("status"),
+        Column("when", "dim"),
+        Column("tool call", "bold"),
+        Column("tool"),
+        Column("status", whole=True),
         Column("ms", align="right", whole=True),
-        Column("wrote", cut=True),
+        Column("result", cut=True),
     ]
     rows = [
         (
             moment(operation["started_at"]),
             operation["tool_call_id"],
             operation["tool"].removeprefix("memory_"),
-            (_status(operation), STATUS_STYLES.get(operation["status"], "")),
+            (operation["status"], STATUS_STYLES.get(operation["status"], "")),
             f"{operation['duration_ms']:.0f}",
-            ", ".join(operation["writes"]),
+            operation["error_code"] or ", ".join(operation["writes"]),
         )
         for operation in listed["operations"]
     ]
@@ -101,7 +101,7 @@ def _show_attempts(screen: Screen, attempts: list[dict[str, Any]]) -> None:
 def _show_inner(screen: Screen, inner: list[dict[str, Any]]) -> None:
     """Print the operations inside a call as the branches of a tree, in their order."""
     columns = [
-        Column("  inside", whole=True),
+        Column("  inside"),
         Column("asked", cut=True),
         Column("came back", cut=True),
         Column("ms", align="right", whole=True),

@@ -80,8 +80,8 @@ def show_sources(screen: Screen, found: dict[str, Any]) -> None:
     """Print where a context comes from, and what it cost."""
     if found["sources"]:
         columns = [
-            Column("source", "bold", whole=True),
-            Column("why", whole=True),
+            Column("source", "bold"),
+            Column("why"),
             Column("spans", "dim", cut=True),
             Column("chars", align="right", whole=True),
             Column("", "yellow", whole=True),

@@ -7,7 +7,7 @@ no markup in it is interpreted.
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,16 +27,18 @@ if TYPE_CHECKING:
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _HIGH_CONTROL = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
-MAX_WHOLE_CHARS = 60
+GAP = 2  # between the columns of a table
+MIN_CUT_WIDTH = 6  # what a cell that is cut keeps at least: `user/…`
+MIN_FOLDED_WIDTH = 16
 
 Part = str | tuple[str, str]  # a text, or a text and its style
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. A terminal folds what is too long, or cuts it where `cut` is set.
+    """A column of a table. On a narrow terminal those to `cut` give way first, and the others by folding.
 
-    A `whole` column stays on one line, and the others give way, unless a cell in it is over 60 characters long.
+    A `whole` column does neither: a number of which the end is missing would be another number.
     """
 
     name: str
@@ -105,17 +107,16 @@ class Screen:
         if not self.is_terminal:
             self._plain_table(columns, [[text for text, _ in row] for row in cells])
             return
+        widths = _fitted(columns, [[text for text, _ in row] for row in cells], self._console.width)
+        if widths is None:
+            self._blocks(columns, cells)
+            return
         from rich.table import Table
 
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for at, column in enumerate(columns):
-            longest = max((len(row[at][0]) for row in cells), default=0)
+        table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="dim")
+        for column, width in zip(columns, widths, strict=True):
             table.add_column(
-                column.name,
-                style=column.style,
-                justify=column.align,
-                no_wrap=column.whole and longest <= MAX_WHOLE_CHARS,
-                overflow="fold",
+                column.name, style=column.style, justify=column.align, width=width, overflow="fold"
             )
         for row in cells:
             table.add_row(*map(_table_cell, columns, row))
@@ -157,6 +158,16 @@ class Screen:
                 for cell, width, column in zip(row, widths, columns, strict=True)
             ]
             self.line("  ".join(cells).rstrip())
+
+    def _blocks(self, columns: Sequence[Column], rows: Sequence[Sequence[tuple[str, str]]]) -> None:
+        """Print each row as lines of a name and a value, for a screen that is too narrow for a table."""
+        longest = max(len(column.name) for column in columns)
+        for number, row in enumerate(rows):
+            if number:
+                self.line()
+            for column, (text, style) in zip(columns, row, strict=True):
+                if text:
+                    self.line((f"{column.name:{longest}}  ", "dim"), (text, style or column.style))
 
     def _show(self, shown: "RenderableType", *, soft_wrap: bool = False) -> None:
         self._console.print(shown, soft_wrap=soft_wrap, markup=False, highlight=False, emoji=False)
@@ -218,9 +229,40 @@ def _styled(parts: Sequence[Part]) -> "Text":
     return styled
 
 
+def _fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], max_width: int) -> list[int] | None:
+    """Return how wide each column is within a width, None where they do not fit.
+
+    Columns to cut are made narrower first, then others down to their longest word, then within words.
+    """
+    texts = [[column.name, *(row[at] for row in rows)] for at, column in enumerate(columns)]
+    widths = [max(1, _longest(lines)) for lines in texts]
+    words = [_longest([word for line in lines for word in line.split()]) for lines in texts]
+    room = max_width - GAP * (len(columns) - 1)
+    for rank, floors in enumerate(([MIN_CUT_WIDTH] * len(columns), words, [MIN_FOLDED_WIDTH] * len(columns))):
+        giving = [at for at, column in enumerate(columns) if not column.whole and column.cut is (rank == 0)]
+        least = {at: max(floors[at], _longest([columns[at].name])) for at in giving}
+        _narrow(widths, least, room)
+    return widths if sum(widths) <= room else None
+
+
+def _narrow(widths: list[int], least: Mapping[int, int], room: int) -> None:
+    """Take from the columns that stand furthest above what they need at least, until all fit."""
+    while sum(widths) > room:
+        above = {at: widths[at] - floor for at, floor in least.items() if widths[at] > floor}
+        if not above:
+            return
+        widths[max(above, key=above.__getitem__)] -= 1
+
+
+def _longest(texts: Sequence[str]) -> int:
+    from rich.cells import cell_len
+
+    return max(map(cell_len, texts), default=0)
+
+
 def _table_cell(column: Column, cell: tuple[str, str]) -> "Text":
     text = _styled([cell])
-    if column.cut:  # by the cell: a column that does not wrap is not made narrower either
+    if column.cut:
         text.no_wrap, text.overflow = True, "ellipsis"
     return text
 

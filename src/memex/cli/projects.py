@@ -104,7 +104,7 @@ def _show_projects(screen: Screen, projects: list[dict[str, Any]]) -> None:
         return
     columns = [
         Column("project", "bold"),
-        Column("files", align="right"),
+        Column("files", align="right", whole=True),
         Column("made", "dim"),
         Column("members"),
     ]

@@ -57,10 +57,10 @@ async def restore(
 
 def _show_history(screen: Screen, path: str, found: dict[str, Any]) -> None:
     columns = [
-        Column("version", "bold", align="right"),
+        Column("version", "bold", align="right", whole=True),
         Column("when", "dim"),
         Column("what"),
-        Column("chars", align="right"),
+        Column("chars", align="right", whole=True),
         Column("by"),
         Column("tool call", "dim"),
         Column("reason"),
