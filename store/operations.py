@@ -21,6 +21,7 @@ from memex.store.records import Operation, Status
 from memex.store.sql import sql
 
 WRITTEN_TEXT_CHARS = 1_000  # a longer text that no revision holds is logged as its digest
+QUERY_CHARS = 200  # of an operation inside a call; the call itself has the whole
 MAX_LOGGED_ARGUMENTS = 50
 MAX_ATTEMPTS = 100
 MAX_INNER = 1_000
@@ -253,7 +254,10 @@ def _logged_request(call: Call, status: Status, answer: Answer | None) -> dict[s
 
 def _summarised(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call that stored nothing: what is long becomes its length and digest."""
-    return {name[:100]: _summary(value) for name, value in list(arguments.items())[:MAX_LOGGED_ARGUMENTS]}
+    return {
+        name[:100]: shortened(value, max_chars=WRITTEN_TEXT_CHARS)
+        for name, value in list(arguments.items())[:MAX_LOGGED_ARGUMENTS]
+    }
 
 
 async def list_calls(
@@ -288,9 +292,10 @@ async def read_call(connection: Connection, access: Access, tool_call_id: str) -
     return [Operation(**record, inner=tuple(inner[record["operation_id"]])) for record in found]
 
 
-def _summary(value: Any) -> Any:
+def shortened(value: Any, *, max_chars: int = QUERY_CHARS) -> Any:
+    """Return a value as it is logged: of one that is longer its digest and length."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    if len(text) > WRITTEN_TEXT_CHARS:
+    if len(text) > max_chars:
         return {"$sha256": digest(value).hex(), "chars": len(text)}
     return value
 

@@ -10,20 +10,20 @@ from memex.store.analyzer import Analyzer
 from memex.store.snippet import window
 from memex.subagent.assembly import WRAPPER_CHARS
 from memex.subagent.evidence import WHOLE_CHARS, Worth, gather, pinned
-from memex.subagent.filing import Entry, bullet, destination
+from memex.subagent.filing import Entry, bullet, bullet_text, destination
 from memex.subagent.language import KINDS
 from memex.subagent.planner import Add, ContextPlan, ContextRequest, Known, RememberPlan, RememberRequest
-from memex.subagent.related import related, successor
+from memex.subagent.related import related, series, successor
 from memex.subagent.remember import filings
 from memex.subagent.selection import rank, select
-from memex.subagent.statements import Statement, read
+from memex.subagent.statements import Statement, normal_form, read
 from memex.subagent.tools import MemoryTools
 
 READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
-LOOKED_UP = (
-    100  # statements of one text for which memory is searched; for each, its own file is always looked at
-)
-FULL_CHARS = 260_000  # a file of statements is not filled beyond: under 1 MiB, of whatever characters
+# Statements of one text for which memory is searched; for each, its own file is always looked at.
+LOOKED_UP = 100
+MAX_SERIES = 50  # files of a series that are read for a longer text
+FULL_CHARS = 48_000  # a file of statements is not filled beyond: what is put in costs parsing the whole
 
 
 class BuiltinPlanner:
@@ -36,7 +36,7 @@ class BuiltinPlanner:
 
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
         """Return the passages that answer a query, within its budget."""
-        evidence = await gather(request.query, request.max_hops, tools)
+        evidence = await gather(request.query, request.budget, request.max_hops, tools)
         pinned_paths = await tools.pinned()
         pinned_files = await tools.passages(evidence.query, pinned_paths) if pinned_paths else []
         available = request.budget - WRAPPER_CHARS
@@ -60,7 +60,7 @@ class BuiltinPlanner:
         known: dict[Add, Known] = {}
         for place, add in enumerate(adds[:LOOKED_UP]):
             about = await related(add, own_paths, tools, self._analyzer)
-            adds[place] = replace(add, links=about.links)
+            adds[place] = replace(add, path=about.home or add.path, links=about.links)
             if about.known:
                 known[adds[place]] = about.known
         for add in await self._replacing(adds, known, request.now.date(), tools):
@@ -72,15 +72,31 @@ class BuiltinPlanner:
         self, statements: Sequence[Statement], request: RememberRequest, tools: MemoryTools
     ) -> list[Add]:
         """Return statements with where they go: the file of their kind, or its first successor with room."""
-        series: dict[str, _Series] = {}
+        rooms: dict[str, _Series] = {}
+        homes: dict[str, dict[tuple[str, ...], str]] = {}
         adds = []
         for statement in statements:
             place = destination(statement.kind, request.project)
-            entry = Entry(statement, place.heading, request.now.date())
-            room = series.setdefault(place.path, _Series(place.path, tools))
-            path = await room.path_for(len(bullet(entry)))
+            if place.path not in homes:
+                is_long = len(statements) > LOOKED_UP
+                homes[place.path] = await self._homes(place.path, tools) if is_long else {}
+            path = homes[place.path].get(normal_form(statement.text))
+            if path is None:
+                entry = Entry(statement, place.heading, request.now.date())
+                room = rooms.setdefault(place.path, _Series(place.path, tools))
+                path = await room.path_for(len(bullet(entry)))
             adds.append(Add(path, place.title, place.heading, statement))
         return adds
+
+    async def _homes(self, path: str, tools: MemoryTools) -> dict[tuple[str, ...], str]:
+        """Return which file of a series says what, by normal form."""
+        found: dict[tuple[str, ...], str] = {}
+        for listed in await tools.list_files(path.removesuffix(".md"), limit=MAX_SERIES):
+            if series(listed.path) == path:
+                content = (await tools.read_file(listed.path)).content
+                forms = await offload.run(len(content), _forms, content)
+                found |= dict.fromkeys(forms, listed.path)
+        return found
 
     async def _replacing(
         self, adds: Sequence[Add], known: Collection[Add], day: date, tools: MemoryTools
@@ -120,6 +136,10 @@ class _Series:
             self.chars = next((file.size_chars for file in listed if file.path == self.name), 0)
         self.chars += chars
         return self.name
+
+
+def _forms(content: str) -> set[tuple[str, ...]]:
+    return {normal_form(bullet_text(line)) for line in content.splitlines()}
 
 
 def _best(worths: Iterable[Worth], chars: int) -> tuple[list[Worth], list[Worth]]:

@@ -10,11 +10,13 @@ from math import isqrt
 
 from memex.store.bm25 import Query
 from memex.store.records import NearLink, Passage, Passages, Reference, Span
+from memex.store.search import MAX_HITS
 from memex.subagent.planner import Reason
 from memex.subagent.selection import Candidate
 from memex.subagent.tools import MemoryTools
 
-SEEDS = 16  # files that a query finds
+SEEDS = 16  # files that a query finds at least
+SEED_CHARS = 600  # of a budget: for so many characters each one file, up to as many as a search gives
 SEED_PASSAGES = 4  # of each, those that score highest
 SOURCES = 8  # files of one hop whose links are followed; of the first also all passages are looked at
 TARGETS = 16  # files that links of one hop lead to
@@ -112,9 +114,10 @@ class Evidence:
             yield passage.span, passage.heading, value
 
 
-async def gather(query: str, max_hops: int, tools: MemoryTools) -> Evidence:
+async def gather(query: str, budget: int, max_hops: int, tools: MemoryTools) -> Evidence:
     """Return what memory holds about a query, following links up to `max_hops` from what matches."""
-    found = await tools.find(query, limit=SEEDS, passages=SEED_PASSAGES)
+    seeds = min(max(SEEDS, budget // SEED_CHARS), MAX_HITS)
+    found = await tools.find(query, limit=seeds, passages=SEED_PASSAGES)
     evidence = Evidence(found.query)
     for hit in found.hits:
         if hit.file is not None:

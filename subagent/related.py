@@ -1,7 +1,7 @@
-"""What memory holds already about a statement: the same elsewhere, and the files that it names."""
+"""What memory holds already about a statement: where it stands, and the files that it names."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memex.store import links
@@ -10,7 +10,7 @@ from memex.store.markdown import file_name
 from memex.store.records import Hit, Reference
 from memex.subagent.filing import bullet_text
 from memex.subagent.planner import Add, Known
-from memex.subagent.statements import Statement, normal_form
+from memex.subagent.statements import Statement, key, normal_form
 from memex.subagent.tools import MemoryTools
 
 HITS = 8
@@ -19,13 +19,22 @@ MAX_LINKS = 3
 MAX_QUERY_CHARS = 1_000
 MIN_NAME_CHARS = 3
 
+_TASKS = frozenset({"pending", "done", "blocker"})
 _SUCCESSOR = re.compile(r"-\d+\.md$")
+_BOX = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A file that already says a statement, if any, and the link targets of the files that it names."""
+    """What is known of a statement.
 
+    Attributes:
+        home: the file of its series that says it, or says something else of the same thing; None when none does.
+        known: another file that says it.
+        links: targets for the files that it names.
+    """
+
+    home: str | None
     known: Known | None
     links: tuple[str, ...]
 
@@ -41,18 +50,24 @@ async def related(add: Add, own_paths: frozenset[str], tools: MemoryTools, analy
     """
     query = add.statement.text[:MAX_QUERY_CHARS]
     found = await tools.find(query, limit=HITS, passages=PASSAGES)
-    hits = [hit for hit in found.hits if hit.path != add.path]
     mount = _mount(add.path)
-    same = next((hit for hit in hits if _mount(hit.path) == mount and _says(hit, add.statement)), None)
+    own = [hit for hit in found.hits if series(hit.path) == series(add.path)]
+    others = [hit for hit in found.hits if series(hit.path) not in own_paths]
+    home = next((hit.path for hit in own if _is_about(hit, add.statement)), None)
+    same = next((hit for hit in others if _mount(hit.path) == mount and _says(hit, add.statement)), None)
     known = None
     if same is not None and same.file is not None:
         span = same.file.passages[0].span
         known = Known(add.statement, Reference(same.path, same.version, span))
-    others = [hit for hit in hits if _SUCCESSOR.sub(".md", hit.path) not in own_paths]
     named = [hit for hit in others if _may_link(mount, hit.path)]
     lexemes = analyzer.lexemes(add.statement.text)
     targets = [_target(mount, hit.path) for hit in named if _is_named(hit, lexemes, analyzer)]
-    return Related(known, tuple(filter(_is_writable, dict.fromkeys(targets)))[:MAX_LINKS])
+    return Related(home, known, tuple(filter(_is_writable, dict.fromkeys(targets)))[:MAX_LINKS])
+
+
+def series(path: str) -> str:
+    """Return the first file of the series that a file may belong to."""
+    return _SUCCESSOR.sub(".md", path)
 
 
 def successor(path: str, number: int) -> str:
@@ -60,11 +75,32 @@ def successor(path: str, number: int) -> str:
     return path if number == 1 else f"{path.removesuffix('.md')}-{number}.md"
 
 
+def _is_about(hit: Hit, statement: Statement) -> bool:
+    """Tell whether a bullet of a hit's passages says the same, or something of the same thing."""
+    form, topic = normal_form(statement.text), key(statement.kind, statement.text)
+    texts = [bullet_text(line) for _, line in _lines(hit)]
+    return any(normal_form(text) == form or (topic and key(statement.kind, text) == topic) for text in texts)
+
+
 def _says(hit: Hit, statement: Statement) -> bool:
-    """Tell whether a line of a hit's passages says the same."""
+    """Tell whether a file says the same outright: no task, no box to tick, nothing under a heading of a section.
+
+    `## Rejected` or `## Said by Tom` makes another statement of what stands below it.
+    """
+    if statement.kind in _TASKS:
+        return False
     form = normal_form(statement.text)
-    texts = [passage.text or "" for passage in hit.file.passages] if hit.file else []
-    return any(normal_form(bullet_text(line)) == form for text in texts for line in text.splitlines())
+    return any(
+        len(heading) <= 1 and not _BOX.match(line) and normal_form(bullet_text(line)) == form
+        for heading, line in _lines(hit)
+    )
+
+
+def _lines(hit: Hit) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the lines of a hit's passages, each with the headings above it."""
+    for passage in hit.file.passages if hit.file else ():
+        for line in (passage.text or "").splitlines():
+            yield passage.heading, line
 
 
 def _is_named(hit: Hit, lexemes: Sequence[str], analyzer: Analyzer) -> bool:

@@ -14,6 +14,7 @@ from memex.subagent.planner import Choice, ContextPlan, Omitted, Reason, Unused
 FLOOR = 5  # what is worth less than a fifth of the best is not recalled to fill up
 CUT_FROM = 2  # what is worth at least half of the best is cut rather than left out
 MIN_CUT_CHARS = 120
+MIN_FIRST_CHARS = 40  # where nothing is chosen yet: better a little than as if there were nothing
 MAX_GAP_CHARS = 8  # between two passages of a file lie only blank lines: they are recalled as one
 MAX_OMITTED = 20
 LENGTH_OFFSET = 3_000
@@ -102,7 +103,8 @@ class _Selection:
         )
         if self.used + self._added(choice) > available:
             room = available - self.used - _line_chars(choice)
-            start, end = self.cut(candidate.text, room) if may_cut and room >= MIN_CUT_CHARS else (0, 0)
+            least = MIN_CUT_CHARS if self.chosen else MIN_FIRST_CHARS
+            start, end = self.cut(candidate.text, room) if may_cut and room >= least else (0, 0)
             if start == end:  # of a single long character nothing is kept either
                 self.omit(candidate.reference, "budget")
                 return

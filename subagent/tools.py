@@ -11,12 +11,12 @@ from memex.errors import LimitExceeded, MemexError
 from memex.store.bm25 import Query
 from memex.store.graph import Direction
 from memex.store.memory import Memory
-from memex.store.operations import Call, Inner
+from memex.store.operations import Call, Inner, shortened
 from memex.store.records import Link, Listed, NearLink, Passages, Reference, Revision
 from memex.store.search import Found
 
 MAX_OPERATIONS = 400
-MAX_PINNED = 50
+MAX_PINNED = 200
 
 Logged = dict[str, Any]
 
@@ -52,7 +52,7 @@ class MemoryTools:
 
     async def find(self, query: str, *, limit: int = 10, passages: int = 0) -> Found:
         """Return the files that answer a query best, with so many passages of each; see `Memory.find`."""
-        request = {"query": query, "limit": limit}
+        request = {"query": shortened(query), "limit": limit}
         async with self._operation("memory_find", request) as (memory, logged):
             found = await memory.find(query, limit=limit, passages=passages)
             logged["hits"] = [
@@ -74,13 +74,26 @@ class MemoryTools:
         Raises:
             VersionNotFound, ValidationFailed: as `Memory.spans`.
         """
-        wanted = [reference for reference in dict.fromkeys(references) if reference not in self._texts]
+        wanted = [reference for reference in dict.fromkeys(references) if not self._has_read(reference)]
         if wanted:
             names = [str(reference) for reference in wanted]
             async with self._operation("memory_read", {"spans": names}) as (memory, logged):
                 self._texts |= zip(wanted, await memory.spans(wanted), strict=True)
                 logged["texts"] = [{"$text": name} for name in names]
         return [self._texts[reference] for reference in references]
+
+    def _has_read(self, reference: Reference) -> bool:
+        """Tell whether the text of a span is known, and keep it: what was read may have held more around it."""
+        if reference in self._texts:
+            return True
+        start, end = reference.span
+        for known, text in self._texts.items():
+            is_same = (known.path, known.version) == (reference.path, reference.version)
+            if is_same and known.span[0] <= start <= end <= known.span[1]:
+                first = known.span[0]
+                self._texts[reference] = text[start - first : end - first]
+                return True
+        return False
 
     async def list_files(self, prefix: str = "", *, limit: int = 100) -> Sequence[Listed]:
         """Return files by path; see `Memory.list_files`."""
@@ -98,7 +111,7 @@ class MemoryTools:
         return links
 
     async def pinned(self) -> list[str]:
-        """Return the paths of the files that go first into every context, at most 50."""
+        """Return the paths of the files that go first into every context, at most 200."""
         async with self._operation("memory_pinned", {}) as (memory, logged):
             logged["files"] = await memory.pinned(limit=MAX_PINNED)
         return list(logged["files"])

@@ -76,8 +76,9 @@ class Memex:
 
     async def close(self) -> None:
         """Close the connections, and give the share of the embedded Postgres back. A later call starts anew."""
-        self._running = None
-        await self._open.aclose()
+        async with self._starting:
+            self._running = None
+            await self._open.aclose()
 
     def for_user(self, user_id: str, *, actor: str | None = None, project: str | None = None) -> "UserMemory":
         """Return the memory of one user, as an agent has it.
@@ -97,8 +98,12 @@ class Memex:
         async with self._starting:
             loop = asyncio.get_running_loop()
             if self._running is None:
-                service = await self._open.enter_async_context(running_service(self._settings))
-                self._running = service, await tenants.ensure_tenant(service.database, self._tenant), loop
+                try:
+                    service = await self._open.enter_async_context(running_service(self._settings))
+                    self._running = service, await tenants.ensure_tenant(service.database, self._tenant), loop
+                except BaseException:
+                    await self._open.aclose()
+                    raise
             service, tenant_id, opened_in = self._running
         if opened_in is not loop:
             raise ValidationFailed(

@@ -18,6 +18,6 @@ select wanted.place, near.raw, near.anchor, near.target_keys, near.is_near
          where link.scope_id = wanted.scope_id
            and link.source_file_id = head.file_id
          group by link.ordinal, link.raw, link.anchor
-         order by 5 desc, 1
+         order by is_near desc, link.ordinal
          limit %(limit)s) as near
  order by wanted.place, near.is_near desc, near.ordinal;

@@ -61,9 +61,9 @@ async def ask(service: Service, alice: Caller) -> Ask:
         "The boat is blue.",
         "# Boat\n\nSome words.\nThe boat is blue.\nMore words.\n",
         "- the boat is blue (2020-01-01) [[people/bob]]\n",
-        "* [x] The boat is really blue!\r\n",
+        "* The boat is really blue!\r\n",
         "1. The boat is blue",
-        f"# Long\n\n{'Other words here. ' * 400}\n\n## Boat\n\nThe boat is blue.\n",
+        f"# Long\n\n{'Other words here. ' * 400}\n\nThe boat is blue.\n",
     ],
 )
 async def test_a_line_or_bullet_that_says_the_same_is_known(ask: Ask, content: str) -> None:
@@ -82,6 +82,8 @@ async def test_a_line_or_bullet_that_says_the_same_is_known(ask: Ask, content: s
         "Bob says the boat is blue.",
         "The boat is blue and old.",
         "# The boat\n\nIs blue.",
+        "* [x] The boat is blue.\n",
+        "# Boat\n\n## Said by Tom, wrong\n\n- The boat is blue.\n",
     ],
 )
 async def test_what_only_sounds_alike_is_not_known(ask: Ask, content: str) -> None:

@@ -225,7 +225,7 @@ def test_what_neighbours_take_along_is_not_left_out() -> None:
 
 def test_a_passage_is_left_out_once() -> None:
     """A pinned file that does not fit, as itself or as a match, is one of the omitted."""
-    plan = choose([pinned("p", WORDS)], [candidate("p", 100, WORDS)], available=140)
+    plan = choose([pinned("p", WORDS)], [candidate("p", 100, WORDS)], available=60)
 
     assert plan.choices == ()
     assert left_out(plan) == [("p", "budget")]

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Annotated, Any, TypeVar
 
@@ -30,6 +31,10 @@ MIN_BUDGET = 200
 MAX_BUDGET = 200_000
 DEFAULT_BUDGET = 8_000
 MAX_HOPS = 3
+UNWRITTEN = {
+    "duplicate": "duplicate",
+    "overtaken": "superseded",
+}  # outcomes that leave nothing, and their reasons
 
 A = TypeVar("A", bound=Arguments)
 
@@ -171,7 +176,8 @@ async def context(work: Work, arguments: ContextArguments) -> dict[str, Any]:
         )
     request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops)
     access = work.access.narrowed(arguments.project)
-    async with _tools(work, access) as (tools, moment, connection):
+    async with _snapshot(work, access) as (moment, connection):
+        tools = MemoryTools(lambda: nullcontext(moment), work.call)
         recalled = await recall(work.planner, request, tools)
         result = _context_result(recalled, arguments, moment.state, work.planner).body()
         logged = {name: value for name, value in result.items() if name != "context"}
@@ -280,9 +286,9 @@ async def remembered(work: Work, arguments: RememberArguments) -> dict[str, Any]
         return await _repeated(work, first)
     project = arguments.project if arguments.project is not None else work.access.project
     request = RememberRequest(arguments.text, project, work.call.now)
-    async with _tools(work, work.access.narrowed(project)) as (tools, moment, _):
-        plan = await work.planner.plan_remember(request, tools)
-        state = moment.state
+    # Each operation looks for itself: no connection is held while the text is read and thought about.
+    tools = MemoryTools(partial(_fresh_moment, work, work.access.narrowed(project)), work.call)
+    plan = await work.planner.plan_remember(request, tools)
     staged = remember.stage(work.draft, plan, work.call.now.date())
 
     def answer(changes: tuple[Change, ...]) -> Answer:
@@ -290,6 +296,7 @@ async def remembered(work: Work, arguments: RememberArguments) -> dict[str, Any]
 
     if arguments.dry_run:
         made = answer(await work.draft.preview())
+        state = work.call.inner[-1].state if work.call.inner else None
         async with work.database.transaction(work.access) as connection:
             await log.add(connection, work.access, work.call, status="dry_run", answer=made, state=state)
         return made.result
@@ -317,12 +324,12 @@ def _remember_answer(
         SkippedResult(
             start=add.statement.start,
             end=add.statement.end,
-            reason="duplicate",
-            known_in=references.new_name(file.change),
+            reason=UNWRITTEN[outcome.action],
+            known_in=references.new_name(file.change) if outcome.action == "duplicate" else None,
         )
         for file in done
         for add, outcome in zip(file.adds, file.outcomes, strict=True)
-        if outcome.action == "duplicate"
+        if outcome.action in UNWRITTEN
     ]
     result = RememberResult(
         status=status,
@@ -364,16 +371,18 @@ def _reason(file: Filed) -> str:
 
 
 @asynccontextmanager
-async def _tools(work: Work, access: Access) -> AsyncIterator[tuple[MemoryTools, Moment, Connection]]:
-    """The operations for a planner, over one snapshot while it is instant; the connection is the snapshot's."""
+async def _snapshot(work: Work, access: Access) -> AsyncIterator[tuple[Moment, Connection]]:
+    """One snapshot of memory, and its connection."""
     async with work.database.transaction(access, snapshot=True) as connection:
-        moment = await _moment(connection, access, work.analyzer)
-        yield MemoryTools(lambda: nullcontext(moment), work.call), moment, connection
+        memory = Memory(connection, access, work.analyzer)
+        yield Moment(memory, await memory.state(access.scopes)), connection
 
 
-async def _moment(connection: Connection, access: Access, analyzer: Analyzer) -> Moment:
-    memory = Memory(connection, access, analyzer)
-    return Moment(memory, await memory.state(access.scopes))
+@asynccontextmanager
+async def _fresh_moment(work: Work, access: Access) -> AsyncIterator[Moment]:
+    """A snapshot for one operation."""
+    async with _snapshot(work, access) as (moment, _):
+        yield moment
 
 
 TOOLS: tuple[PlannedTool[Any], ...] = (
