@@ -107,7 +107,9 @@ def test_the_readme_runs(server_folder: Path) -> None:
     assert "VERSION_CONFLICT" in resources
     assert "[('user/decisions.md', 1, 'match')" in python
     assert "user/notes/tea.md" in commands
-    assert "I take the train rather than the plane." in commands
+    context = re.search(r"^<memory-.*?^</memory-", commands, flags=re.MULTILINE | re.DOTALL)
+    assert context is not None
+    assert "I take the train rather than the plane." in context[0]
     assert "Repairs boats." in vault
     assert "apollo" in admin
     assert served.returncode in (0, -15, 2)
