@@ -181,7 +181,7 @@ async def context(work: Work, arguments: ContextArguments) -> dict[str, Any]:
         recalled = await recall(work.planner, request, tools)
         result = _context_result(recalled, arguments, moment.state, work.planner).body()
         logged = {name: value for name, value in result.items() if name != "context"}
-        answer = Answer(result, arguments.canonical(), logged, {"planner": work.planner.name})
+        answer = Answer(result, arguments.canonical(), logged, _config(work.planner, "context"))
         await log.add(connection, access, work.call, status="answered", answer=answer, state=moment.state)
     return result
 
@@ -351,7 +351,12 @@ def _remember_answer(
     if not arguments.dry_run:  # of a dry run no revision holds the new text
         diffs = [{"diff": references.of_diff(file.change)} for file in written]
         logged = result | {"writes": [w | d for w, d in zip(result["writes"], diffs, strict=True)]}
-    return Answer(result, arguments.canonical(), logged, {"planner": planner.name})
+    return Answer(result, arguments.canonical(), logged, _config(planner, "remember"))
+
+
+def _config(planner: Planner, prompt: str) -> dict[str, Any]:
+    """Return what is logged beside the arguments: who planned, and the version of the words in the schema."""
+    return {"planner": planner.name, "prompt": f"{prompt}-{prompts.load(prompt).version}"}
 
 
 def _known(known: Known) -> SkippedResult:
