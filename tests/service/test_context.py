@@ -648,6 +648,16 @@ async def test_what_was_left_out_is_counted_and_the_best_of_it_named(service: Se
     assert not {one["path"] for one in found["omitted"]["best"]} & set(paths(found))
 
 
+@pytest.mark.parametrize("line", ["tea " * (1 << 18), "茶" * 340_000, "[[b c]] tea " * 87_000])
+async def test_a_line_of_a_mebibyte_keeps_every_promise(service: Service, alice: Caller, line: str) -> None:
+    """However long a line is, it is recalled in part, within any budget."""
+    await put(service, alice, {"user/a.md": line})
+
+    for budget in (200, 201, 2_000, 50_000):
+        found = await recall(service, alice, "tea 茶茶", budget=budget)
+        assert [source["path"] for source in found["sources"]] == ["user/a.md"]
+
+
 async def test_a_long_page_gives_the_passages_that_answer(service: Service, alice: Caller) -> None:
     """Sections rather than the whole; those that adjoin are one span."""
     sections = [f"## Part {n}\n\n{'filler ' * 100}{n}" for n in range(20)]
