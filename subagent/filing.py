@@ -9,14 +9,14 @@ profile facts stay under `user/` even then, for the members of a project read al
 import datetime
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from memex.store import markdown
 from memex.store.markdown import Document
 from memex.subagent import language, segments
-from memex.subagent.statements import KINDS, Kind, Statement, key, normal_form
+from memex.subagent.statements import KINDS, Kind, Statement, claim, is_bare, key, normal_form
 
 _PERSONAL: frozenset[Kind] = frozenset({"preference", "profile"})
 _PLACES: dict[Kind, tuple[str, str, str]] = {
@@ -31,7 +31,12 @@ _PLACES: dict[Kind, tuple[str, str, str]] = {
     "blocker": ("tasks.md", "Tasks", "Blocked"),
     "note": ("notes.md", "Notes", "Notes"),
 }
-_TASKS: tuple[Kind, ...] = ("pending", "done", "blocker")
+# Where a task is known already: one that is done may come up again.
+_SAME_TASK: dict[Kind, tuple[Kind, ...]] = {
+    "pending": ("pending", "blocker"),
+    "done": ("done",),
+    "blocker": ("blocker",),
+}
 _KIND_OF_HEADING: dict[str, Kind] = {_PLACES[kind][2].casefold(): kind for kind in KINDS}
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
@@ -81,9 +86,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an entry; `replaced` is the text of the bullet that it superseded."""
+    """What became of an entry; `replaced` is the text of the bullet that it superseded.
 
-    action: Literal["added", "duplicate", "superseded"]
+    `overtaken`: a later entry of the same call takes its place, and it is not filed.
+    """
+
+    action: Literal["added", "duplicate", "superseded", "overtaken"]
     replaced: str | None = None
 
 
@@ -157,13 +165,15 @@ def revise(content: str | None, entries: Sequence[Entry], *, title: str) -> Revi
     """Return a file with entries put in, each under its heading, and what became of each.
 
     - A statement that a bullet or a line of prose anywhere in the file makes already is a duplicate.
-    - One with the key of a bullet takes that bullet's place, date and all; what is nested below stays. Where
-      several have that key, the last one goes.
-    - A task that is done takes the pending bullet of that task away.
+    - One with the key of a bullet takes that bullet's place, date and all, unless the bullet says more than
+      that; what is nested below stays. Where several have that key, the last one counts.
+    - One that denies what a bullet says word for word takes its place too, and the other way round.
+    - A task that is done takes the pending bullet of that task away; a task that was done may come up again.
+    - Of several entries that would replace each other the last one is filed, the others are overtaken.
     - Anything else is added behind the last line under its heading, before the next heading of any level; a
       heading that is missing is added at the end of the file.
 
-    Entries act one after the other, on each other too. To play them again, on whatever day, changes nothing.
+    Entries act one after the other. To play them again, on whatever day, changes nothing.
     Every other character of the file is kept.
 
     Args:
@@ -172,9 +182,77 @@ def revise(content: str | None, entries: Sequence[Entry], *, title: str) -> Revi
         title: the heading of level 1 of a new file.
     """
     page = _Page.of(content or "", title)
-    outcomes = tuple(page.put(entry) for entry in entries)
+    outcomes = tuple(page.put(put) for put in _in_turn(entries))
     changed = page.content()
     return Revised((content or "") if changed is None else changed, outcomes)
+
+
+@dataclass(slots=True)
+class _Put:
+    """An entry, and what the later entries of its call make of it.
+
+    `is_overtaken` when one takes its place, which has its text as `instead_of`; `is_reopened` when its task is
+    done here and comes up again there.
+    """
+
+    entry: Entry
+    kind: Kind
+    form: tuple[str, ...]
+    topic: str | None
+    is_overtaken: bool = False
+    instead_of: str | None = None
+    is_reopened: bool = False
+
+    @classmethod
+    def of(cls, entry: Entry) -> "_Put":
+        """Return an entry by itself."""
+        kind, form = _kind_under(entry.heading), normal_form(entry.statement.text)
+        return cls(entry, kind, form, _topic(kind, entry.statement.text, form))
+
+    def outcome(self) -> Outcome:
+        """Return what becomes of it when nothing in the file gives way to it."""
+        return Outcome("superseded", self.instead_of) if self.instead_of else Outcome("added")
+
+
+def _in_turn(entries: Sequence[Entry]) -> list[_Put]:
+    """Return entries with what those of one call make of each other."""
+    puts = [_Put.of(entry) for entry in entries]
+    later: dict[object, dict[tuple[str, ...], _Put]] = {}
+    for put in reversed(puts):
+        taking = next(_taking(put, later), None)
+        if taking is not None:
+            put.is_overtaken, taking.instead_of = True, put.entry.statement.text
+        put.is_reopened = put.kind == "done" and f"pending {put.topic}" in later
+        for name in _names(put.kind, put.topic, put.form):
+            later.setdefault(name, {}).setdefault(put.form, put)
+    return puts
+
+
+def _taking(put: _Put, later: Mapping[object, Mapping[tuple[str, ...], _Put]]) -> Iterator[_Put]:
+    """Yield the later entries that take an entry's place."""
+    if put.kind in _SAME_TASK:
+        if put.kind == "pending":
+            yield from later.get(f"done {put.topic}", {}).values()
+        return
+    yield from later.get(_contrary(put.form), {}).values()
+    if put.topic is not None and is_bare(put.entry.statement.text):
+        yield from (other for form, other in later.get(put.topic, {}).items() if form != put.form)
+
+
+def _names(kind: Kind, topic: str | None, form: tuple[str, ...]) -> Iterator[object]:
+    """Yield what a statement is found by when another may take its place."""
+    if kind in _SAME_TASK:
+        yield f"{kind} {topic}"
+        return
+    yield claim(form)
+    if topic is not None:
+        yield topic
+
+
+def _contrary(form: tuple[str, ...]) -> tuple[str, bool]:
+    """Return the claim of a statement that says the opposite."""
+    words, is_denied = claim(form)
+    return words, not is_denied
 
 
 @dataclass(slots=True, eq=False)
@@ -210,7 +288,7 @@ class _Page:
     bullets: list[_Bullet] = field(default_factory=list)
     added: list[_Bullet] = field(default_factory=list)
     by_form: dict[tuple[str, ...], _Bullets] = field(default_factory=dict)
-    by_key: dict[str, _Bullets] = field(default_factory=dict)
+    by_name: dict[object, _Bullets] = field(default_factory=dict)
     prose: set[tuple[str, ...]] = field(default_factory=set)
 
     @classmethod
@@ -227,67 +305,80 @@ class _Page:
         page.prose.update(normal_form(line) for line in _prose(text, page.document))
         return page
 
-    def put(self, entry: Entry) -> Outcome:
+    def put(self, put: _Put) -> Outcome:
         """File one entry and say what became of it."""
-        statement, kind = entry.statement, _kind_under(entry.heading)
-        form = normal_form(statement.text)
-        topic = _topic(kind, statement.text, form)
-        if kind == "done":
-            pending = self.by_key.get(f"pending {topic}")
-            if pending:
-                return self._finish(entry, form, topic, list(pending))
-        is_task = kind in _TASKS
-        if self._is_known(form, *(f"{task} {topic}" for task in _TASKS if is_task)):
+        if put.is_overtaken:
+            return Outcome("overtaken")
+        pending = self.by_name.get(f"pending {put.topic}") if put.kind == "done" else None
+        if pending and not put.is_reopened:
+            return self._finish(put, list(pending))
+        if put.kind in _SAME_TASK:
+            return self._add_task(put)
+        if contrary := self.by_name.get(_contrary(put.form)):
+            return self._supersede(next(reversed(contrary)), put)
+        if put.form in self.prose or self.by_form.get(put.form):
             return Outcome("duplicate")
-        older = self.by_key.get(topic) if topic and not is_task else None
+        older = [item for item in self.by_name.get(put.topic, ()) if is_bare(item.text)] if put.topic else []
         if older:
-            return self._supersede(next(reversed(older)), entry, form)
-        self._add(entry, form, topic)
-        return Outcome("added")
+            return self._supersede(older[-1], put)
+        self._add(put)
+        return put.outcome()
 
-    def _is_known(self, form: tuple[str, ...], *tasks: str) -> bool:
-        return bool(
-            self.by_form.get(form) or form in self.prose or any(self.by_key.get(task) for task in tasks)
+    def _add_task(self, put: _Put) -> Outcome:
+        if self._is_known_task(put):
+            return Outcome("duplicate")
+        self._add(put)
+        return put.outcome()
+
+    def _is_known_task(self, put: _Put) -> bool:
+        same = _SAME_TASK[put.kind]
+        return (
+            put.form in self.prose
+            or any(self.by_name.get(f"{kind} {put.topic}") for kind in same)
+            or any(
+                item.kind in same or item.kind not in _SAME_TASK for item in self.by_form.get(put.form, ())
+            )
         )
 
-    def _supersede(self, older: _Bullet, entry: Entry, form: tuple[str, ...]) -> Outcome:
+    def _supersede(self, older: _Bullet, put: _Put) -> Outcome:
         replaced = older.text
         self._forget(older)
-        older.text, older.form, older.entry = entry.statement.text, form, entry
+        older.text, older.form, older.topic, older.entry = (
+            put.entry.statement.text,
+            put.form,
+            put.topic,
+            put.entry,
+        )
         self._know(older)
         return Outcome("superseded", replaced)
 
-    def _finish(
-        self, entry: Entry, form: tuple[str, ...], topic: str | None, pending: list[_Bullet]
-    ) -> Outcome:
+    def _finish(self, put: _Put, pending: list[_Bullet]) -> Outcome:
         """Take pending bullets away and put the one that says that the task is done, unless it is there."""
         for item in pending:
             self._forget(item)
             item.is_gone = True
-        is_known = self._is_known(form, f"done {topic}")
         children = "".join(self.text[item.own_end : item.end] for item in pending)
-        if not is_known or children:
-            self._add(entry, form, topic, children)
+        if children or not self._is_known_task(put):
+            self._add(put, children)
         return Outcome("superseded", pending[-1].text)
 
-    def _add(self, entry: Entry, form: tuple[str, ...], topic: str | None, children: str = "") -> None:
-        kind = _kind_under(entry.heading)
-        item = _Bullet(entry.statement.text, form, topic, kind, entry.heading, entry, children=children)
+    def _add(self, put: _Put, children: str = "") -> None:
+        entry = put.entry
+        item = _Bullet(
+            entry.statement.text, put.form, put.topic, put.kind, entry.heading, entry, children=children
+        )
         self.added.append(item)
         self._know(item)
 
     def _know(self, item: _Bullet) -> None:
-        for index, name in self._names(item):
-            index.setdefault(name, {})[item] = None
+        self.by_form.setdefault(item.form, {})[item] = None
+        for name in _names(item.kind, item.topic, item.form):
+            self.by_name.setdefault(name, {})[item] = None
 
     def _forget(self, item: _Bullet) -> None:
-        for index, name in self._names(item):
-            del index[name][item]
-
-    def _names(self, item: _Bullet) -> Iterator[tuple[dict[Any, _Bullets], object]]:
-        yield self.by_form, item.form
-        if item.topic is not None:
-            yield self.by_key, f"{item.kind} {item.topic}" if item.kind in _TASKS else item.topic
+        del self.by_form[item.form][item]
+        for name in _names(item.kind, item.topic, item.form):
+            del self.by_name[name][item]
 
     def content(self) -> str | None:
         """Return the file with all that was put in; None when nothing was."""
@@ -380,7 +471,7 @@ class _Page:
 def _topic(kind: Kind, text: str, form: tuple[str, ...]) -> str | None:
     """Return a statement's key; of a task also when it is too long to have one."""
     topic = key(kind, text)
-    return " ".join(form) if topic is None and kind in _TASKS else topic
+    return " ".join(form) if topic is None and kind in _SAME_TASK else topic
 
 
 def _kind_under(heading: str) -> Kind:

@@ -45,11 +45,15 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class KeyRule:
-    """A pattern whose groups name what a sentence is about; `topic` sets keys of different rules apart."""
+    """A pattern whose groups name what a sentence is about; `topic` sets keys of different rules apart.
+
+    `is_whole` when it reaches to the end of the sentence, so that nothing more can stand in it.
+    """
 
     match: re.Pattern[str]
     topic: str
     groups: tuple[str, ...]
+    is_whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,9 @@ class Language:
     any_key: re.Pattern[str]  # all of `keys` at once; `lastindex` counts from 1 the one that fits first
     trailing: re.Pattern[str]
     not_exclusive: re.Pattern[str]
+    more: re.Pattern[str]
+    negations: re.Pattern[str]
+    denial: re.Pattern[str]
     task_lead_in: re.Pattern[str]
     stop_words: frozenset[str]
     spellings: Mapping[str, str]
@@ -98,7 +105,7 @@ def load(code: str) -> Language:
     }
     label = _any_of(labels)
     keys = [
-        KeyRule(compiled(pattern), row["topic"], tuple(row.get("about", ())))
+        KeyRule(compiled(pattern), row["topic"], tuple(row.get("about", ())), pattern.endswith("$"))
         for row in tables["keys"]
         for pattern in _listed(row["match"])
     ]
@@ -120,6 +127,9 @@ def load(code: str) -> Language:
         any_key=_alternatives([rule.match.pattern for rule in keys]),
         trailing=compiled(tables["trailing"]),
         not_exclusive=compiled(tables["not_exclusive"]),
+        more=compiled(tables["more"]),
+        negations=compiled(tables["negations"]),
+        denial=compiled(tables["denial"]),
         task_lead_in=compiled(tables["task_lead_ins"]),
         stop_words=frozenset(tables["stop_words"]) | frozenset(tables["intensifiers"]),
         spellings=tables["spellings"],

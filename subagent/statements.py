@@ -23,7 +23,7 @@ from typing import Literal
 
 from memex.store.analyzer import Analyzer
 from memex.subagent import language, segments
-from memex.subagent.language import KINDS, Kind, Language, Refusal
+from memex.subagent.language import KINDS, KeyRule, Kind, Language, Refusal
 from memex.subagent.segments import Piece
 
 __all__ = [
@@ -33,6 +33,8 @@ __all__ = [
     "SkipReason",
     "Skipped",
     "Statement",
+    "claim",
+    "is_bare",
     "key",
     "normal_form",
     "read",
@@ -293,13 +295,33 @@ def key(kind: Kind, text: str) -> str | None:
     plain = _without(tables.lead_in, _plain(text))
     if kind in {"pending", "done", "blocker"}:
         return _task_key(plain, tables)
-    fitting = tables.any_key.match(plain)
-    if fitting is None or fitting.lastindex is None or tables.not_exclusive.search(plain):
+    rule = _key_rule(plain, tables)
+    if rule is None or tables.not_exclusive.search(plain):
         return None
-    rule = tables.keys[fitting.lastindex - 1]
     match = rule.match.match(plain)
     about = " ".join(filter(None, (match[group] for group in rule.groups))) if match else ""
     return f"{rule.topic}: {_bag(tables.trailing.sub('', about), tables)}"
+
+
+def is_bare(text: str) -> bool:
+    """Whether a statement with a key says nothing besides, so that a newer one may take its place."""
+    tables = language.load("en")
+    plain = _without(tables.lead_in, _plain(text))
+    rule = _key_rule(plain, tables)
+    return rule is not None and (rule.is_whole or not ("\n" in text or tables.more.search(plain)))
+
+
+def _key_rule(plain: str, tables: Language) -> KeyRule | None:
+    fitting = tables.any_key.match(plain)
+    return tables.keys[fitting.lastindex - 1] if fitting and fitting.lastindex else None
+
+
+def claim(form: tuple[str, ...]) -> tuple[str, bool]:
+    """Return what a statement in normal form affirms or takes back, and whether it takes it back."""
+    tables, words = language.load("en"), " ".join(form)
+    affirmed = tables.negations.sub("", words) if tables.denial.match(words) else words
+    # Without the mark of the third person: `does not live` denies `lives`.
+    return " ".join(word.removesuffix("s") for word in affirmed.split()), affirmed != words
 
 
 def _task_key(plain: str, tables: Language) -> str | None:
@@ -346,7 +368,7 @@ def normal_form(text: str) -> tuple[str, ...]:
     plain = " ".join(prose.translate(_APOSTROPHES).split())
     words = _tokens(_without(tables.filler, plain), tables) or _tokens(plain, tables)
     # Of articles alone, or of marks alone, all counts.
-    return (*(words or [plain.casefold().strip(_STRIPPED) or plain]), *code)
+    return (*(words or [plain.casefold().strip(_STRIPPED + " ") or plain]), *code)
 
 
 def _tokens(text: str, tables: Language) -> list[str]:

@@ -21,6 +21,8 @@ SAID = [
     "I don't like tea anymore",
     "I live in Berlin",
     "I moved to Paris.",
+    "I live in Graz with my wife Eva.",
+    "I no longer live in Berlin",
     "My email is a@b.c",
     "Email: d@e.f",
     "write the docs",
@@ -252,22 +254,112 @@ def test_done_task_leaves_the_list_with_its_notes() -> None:
     )
 
 
-def test_task_that_is_done_already_is_no_task_again() -> None:
-    """A text that is remembered twice does not open its tasks again."""
-    before = "# Tasks\n\n## Done\n\n- write the docs (2026-01-02)\n"
-    revised = revise(before, [entry("I need to write the docs", "pending")], title="Tasks")
+def test_task_that_was_done_may_come_up_again() -> None:
+    """It stands under both headings, and once under each."""
+    before = "# Tasks\n\n## To do\n\n## Done\n\n- water the plants (2026-01-02)\n"
+    revised = revise(before, [entry("I need to water the plants", "pending")], title="Tasks")
+    again = revise(revised.content, [entry("water the plants", "pending")], title="Tasks")
 
-    assert (revised.content, revised.outcomes) == (before, (Outcome("duplicate"),))
+    assert "## To do\n\n- I need to water the plants (2026-11-22)\n\n## Done" in revised.content
+    assert "- water the plants (2026-01-02)" in revised.content
+    assert again.outcomes == (Outcome("duplicate"),)
+
+
+@pytest.mark.parametrize(
+    ("said", "open_tasks", "actions"),
+    [
+        (["pending", "done"], 0, ["overtaken", "superseded"]),
+        (["done", "pending"], 1, ["added", "added"]),
+        (["pending", "done", "pending"], 1, ["overtaken", "superseded", "added"]),
+        (["done", "pending", "done"], 0, ["added", "overtaken", "duplicate"]),
+    ],
+)
+def test_last_word_on_a_task_counts(said: list[Kind], open_tasks: int, actions: list[str]) -> None:
+    """A task that is open and done in one call is what was said last, each time the call is played."""
+    entries = [entry("water the plants", kind) for kind in said]
+    once = revise(None, entries, title="Tasks")
+    content = once.content
+
+    assert [outcome.action for outcome in once.outcomes] == actions
+    assert content.count("- water the plants") == open_tasks + 1
+    assert revise(content, on(LATER, entries), title="Tasks").content == content
+
+
+def test_task_is_done_though_it_was_blocked() -> None:
+    """That a task waits for something is no reason to drop the news that it is done, or the other way round."""
+    blocked = revise(None, [entry("write the docs", "blocker")], title="Tasks").content
+
+    assert revise(blocked, [entry("write the docs", "done")], title="Tasks").outcomes == (Outcome("added"),)
 
 
 def test_entries_of_one_call_supersede_each_other() -> None:
-    """The last of several with one key stays."""
+    """The last of several with one key stays, and the answer tells of the others."""
     texts = ["My favorite color is red", "My favourite colour is blue", "my favorite color is green"]
     revised = revise(None, [entry(text, "preference") for text in texts], title="P")
 
     assert revised.content.count("- ") == 1
     assert "green" in revised.content
-    assert [outcome.action for outcome in revised.outcomes] == ["added", "superseded", "superseded"]
+    assert revised.outcomes == (
+        Outcome("overtaken"),
+        Outcome("overtaken"),
+        Outcome("superseded", "My favorite color is red"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I live in Graz with my wife Eva and two cats, Tom and Ben.", "I live in Linz."),
+        ("I live in Graz. The alarm code is 4471.", "I live in Linz."),
+        ("I live in Graz\nThe alarm code is 4471", "I live in Linz."),
+        ("My name is Alice and I have a peanut allergy.", "My name is Alyce."),
+        ("I work at Siemens as an engineer.", "I work at Bosch."),
+        ("The code is 4471, Anna has the key.", "The code is 5582."),
+    ],
+)
+def test_bullet_that_says_more_stays(older: str, newer: str) -> None:
+    """A new value is no reason to destroy what else the old bullet says: both are kept."""
+    once = revise(None, [entry(older)], title="T").content
+    twice = revise(once, [entry(newer, day=LATER)], title="T")
+    together = revise(None, [entry(older), entry(newer)], title="T")
+
+    assert twice.outcomes == (Outcome("added"),)
+    assert [outcome.action for outcome in together.outcomes] == ["added", "added"]
+    assert len(twice.content.splitlines()) >= len(once.splitlines()) + 1
+
+
+@pytest.mark.parametrize(
+    ("claim", "denial"),
+    [
+        ("I work at ACME.", "I no longer work at ACME."),
+        ("I live in Graz.", "I don't live in Graz anymore"),
+        ("User lives in Graz.", "The user does not live in Graz any more."),
+        ("We decided to use Postgres for the store.", "We decided not to use Postgres for the store."),
+        ("I am vegetarian", "I am not vegetarian anymore"),
+        ("The office is in Linz.", "The office is no longer in Linz."),
+        ("I like jazz", "I don't like jazz"),
+    ],
+)
+def test_what_is_taken_back_is_replaced(claim: str, denial: str) -> None:
+    """A denial takes the place of what it denies, and the other way round, as often as it changes."""
+    content = None
+    for text, replaced in [(claim, None), (denial, claim), (claim, denial)]:
+        revised = revise(content, [entry(text)], title="T")
+        content = revised.content
+
+        assert revised.outcomes == (Outcome("superseded", replaced) if replaced else Outcome("added"),)
+        assert content.count("\n- ") == 1
+    assert revise(None, [entry(claim), entry(denial)], title="T").outcomes == (
+        Outcome("overtaken"),
+        Outcome("superseded", claim),
+    )
+
+
+def test_denial_of_another_value_replaces_nothing() -> None:
+    """Who no longer works at one place may well work at another."""
+    content = revise(None, [entry("I work at Siemens.")], title="T").content
+
+    assert revise(content, [entry("I no longer work at ACME.")], title="T").outcomes == (Outcome("added"),)
 
 
 @settings(max_examples=300)
