@@ -109,7 +109,7 @@ def play(case: Case) -> Played:
     entries: dict[str, list[Entry]] = {}
     titles: dict[str, str] = {}
     for statement in reading.statements:
-        place = destination(statement.kind, case.project)
+        place = destination(statement.kind, case.project, statement.text)
         titles[place.path] = place.title
         entries.setdefault(place.path, []).append(Entry(statement, place.heading, case.date))
     contents = dict(case.given)

@@ -1,7 +1,8 @@
 """Where statements are filed, and how they are put into a Markdown file: one bullet each, with its date. Pure.
 
 Work goes to the project that it belongs to, when there is one. What is personal does not: preferences and
-profile facts stay under `user/` even then, for the members of a project read all of its files.
+profile facts stay under `user/` even then, and so does what somebody says of himself, for the members of a
+project read all of its files.
 
     - I prefer tea over coffee. (2026-11-22) [[people/alice]]
 """
@@ -16,9 +17,10 @@ from typing import Literal
 from memex.store import markdown
 from memex.store.markdown import Document
 from memex.subagent import language, segments
-from memex.subagent.statements import KINDS, Kind, Statement, claim, is_bare, key, normal_form
+from memex.subagent.statements import KINDS, Kind, Statement, claim, is_bare, is_personal, key, normal_form
 
 _PERSONAL: frozenset[Kind] = frozenset({"preference", "profile"})
+_PERSONAL_IN_FIRST_PERSON: frozenset[Kind] = frozenset({"note", "objective", "pending", "done"})
 _PLACES: dict[Kind, tuple[str, str, str]] = {
     "profile": ("profile.md", "Profile", "About me"),
     "preference": ("preferences.md", "Preferences", "Likes and wishes"),
@@ -103,10 +105,17 @@ class Revised:
     outcomes: tuple[Outcome, ...]
 
 
-def destination(kind: Kind, project: str | None) -> Destination:
-    """Return where a statement of a kind is filed; `project` is the slug of the project that it was made in."""
+def destination(kind: Kind, project: str | None, text: str = "") -> Destination:
+    """Return where a statement is filed.
+
+    Args:
+        kind: what it is.
+        project: the slug of the project that it was made in.
+        text: the statement; without it, where those of its kind go that are not about the user himself.
+    """
     name, title, heading = _PLACES[kind]
-    folder = "user" if project is None or kind in _PERSONAL else f"projects/{project}"
+    is_own = kind in _PERSONAL or (kind in _PERSONAL_IN_FIRST_PERSON and is_personal(text))
+    folder = "user" if project is None or is_own else f"projects/{project}"
     return Destination(f"{folder}/{name}", title, heading)
 
 

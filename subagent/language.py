@@ -78,6 +78,7 @@ class Language:
     more: re.Pattern[str]
     negations: re.Pattern[str]
     denial: re.Pattern[str]
+    personal: re.Pattern[str]
     task_lead_in: re.Pattern[str]
     stop_words: frozenset[str]
     spellings: Mapping[str, str]
@@ -130,6 +131,7 @@ def load(code: str) -> Language:
         more=compiled(tables["more"]),
         negations=compiled(tables["negations"]),
         denial=compiled(tables["denial"]),
+        personal=compiled(tables["personal"]),
         task_lead_in=compiled(tables["task_lead_ins"]),
         stop_words=frozenset(tables["stop_words"]) | frozenset(tables["intensifiers"]),
         spellings=tables["spellings"],

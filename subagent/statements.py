@@ -35,6 +35,7 @@ __all__ = [
     "Statement",
     "claim",
     "is_bare",
+    "is_personal",
     "key",
     "normal_form",
     "read",
@@ -309,6 +310,13 @@ def is_bare(text: str) -> bool:
     plain = _without(tables.lead_in, _plain(text))
     rule = _key_rule(plain, tables)
     return rule is not None and (rule.is_whole or not ("\n" in text or tables.more.search(plain)))
+
+
+def is_personal(text: str) -> bool:
+    """Whether a statement's subject is the user himself, or what is his."""
+    tables = language.load("en")
+    head = _without(tables.filler, _plain(text[:_JUDGED_CHARS]))
+    return tables.personal.match(_without(tables.lead_in, head)) is not None
 
 
 def _key_rule(plain: str, tables: Language) -> KeyRule | None:

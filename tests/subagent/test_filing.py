@@ -134,6 +134,30 @@ def test_work_goes_to_the_project_and_the_person_does_not(
     assert destination(kind, project) == place
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "folder"),
+    [
+        ("note", "My wife Anna left me.", "user"),
+        ("note", "By the way, I've been diagnosed with lupus.", "user"),
+        ("note", "I earn 80k a year.", "user"),
+        ("note", "The user's IBAN is AT61 1904 3002 3457 3201.", "user"),
+        ("pending", "I have to pick up my antidepressants.", "user"),
+        ("done", "I've paid the rent.", "user"),
+        ("objective", "I want to lose 5 kg.", "user"),
+        ("decision", "I decided to use Postgres.", "projects/apollo"),
+        ("blocker", "I'm waiting for the certificate.", "projects/apollo"),
+        ("note", "User stories are in the wiki.", "projects/apollo"),
+        ("note", "I/O is slow.", "projects/apollo"),
+        ("note", "Bob: I like tea.", "projects/apollo"),
+        ("pending", "write the docs", "projects/apollo"),
+    ],
+)
+def test_what_one_says_of_himself_stays_with_him(kind: Kind, text: str, folder: str) -> None:
+    """In a project too, unless it is a decision, a limit or a blocker, which are the project's."""
+    assert destination(kind, "apollo", text).path.startswith(f"{folder}/")
+    assert destination(kind, None, text).path.startswith("user/")
+
+
 def test_new_file_has_title_heading_and_bullet() -> None:
     """A file that does not exist is written with all three, and links follow the date."""
     put = Entry(statement("Alice leads it."), "Notes", DAY, ("people/alice", "apollo"))
