@@ -1,9 +1,8 @@
 """`memex demo`: a small memory of an invented person, three questions to it, and the log of both."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,12 +13,8 @@ from memex.cli.output import Screen, Shown, counted
 from memex.cli.session import Session, for_demo
 
 if TYPE_CHECKING:
-    from memex.service.service import Caller
-    from memex.store.draft import Draft
-    from memex.store.operations import Answer
-    from memex.store.records import Change, Revision
+    from memex.service.demo import Removed
 
-ACTOR = "demo"  # what tells its versions from others
 WHOSE_IT_IS = "an invented person, her people, and the boat that she restores"
 STATEMENT = "We decided to paint the oars red."
 WHAT_IT_SHOWS = {
@@ -37,29 +32,19 @@ async def demo(
     ] = False,
 ) -> Shown:
     """Load a sample memory for a user of its own, ask it three questions, and show what happened."""
+    from memex.service import demo as sample
+
     caller = await session.caller()
-    caller = replace(caller, access=replace(caller.access, actor=ACTOR))
-    sample = dict(_walk(files("memex.demo") / "memory", "user/"))
-    standing = await _standing(session, caller, sample)
     if remove:
-        removed = await _remove(session, caller, standing)
+        removed = _removed(await sample.remove(session.service, caller))
         return Shown(removed, lambda screen: _show_removed(screen, session, removed))
-    done = {"user": session.user, **await _load(session, caller, sample, standing)}
+    done = {"user": session.user, **asdict(await sample.load(session.service, caller))}
     done["answers"] = [await _asked(session, question) for question in _questions()]
     made = len(done["answers"]) + (done["tool_call_id"] is not None)
     log = await session.service.operations(caller, limit=made)
     done["log"] = log.model_dump(mode="json")["operations"]
     done["next"] = _next_commands(session, done)
     return Shown(done, lambda screen: _show_demo(screen, done))
-
-
-def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
-    """Yield the Markdown files below a folder, each with its path, in order."""
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.is_dir():
-            yield from _walk(entry, f"{prefix}{entry.name}/")
-        elif entry.name.endswith(".md"):
-            yield prefix + entry.name, entry.read_text(encoding="utf-8")
 
 
 def _questions() -> list[dict[str, Any]]:
@@ -70,36 +55,7 @@ def _questions() -> list[dict[str, Any]]:
     return questions
 
 
-async def _standing(session: Session, caller: "Caller", sample: Mapping[str, str]) -> "dict[str, Revision]":
-    """Return what stands at the paths of the sample."""
-    from memex.store.analyzer import Analyzer
-    from memex.store.memory import Memory
-
-    async with session.service.database.transaction(caller.access) as connection:
-        memory = Memory(connection, caller.access, Analyzer())
-        found = await memory.read_files(list(sample), with_content=False)
-    return {revision.virtual_path: revision for revision in found}
-
-
-async def _load(
-    session: Session, caller: "Caller", sample: Mapping[str, str], standing: "Mapping[str, Revision]"
-) -> dict[str, Any]:
-    """Write the files that are missing in one commit; whatever stands at the path of another is left."""
-    created = [path for path in sample if path not in standing]
-    draft = session.service.draft(caller)
-    for path in created:
-        draft.write(path, sample[path], reason="the sample memory")
-    call = await _commit(session, caller, "demo_load", draft) if created else None
-    return {"tool_call_id": call, "created": created, "left": sorted(standing)}
-
-
-async def _remove(session: Session, caller: "Caller", standing: "Mapping[str, Revision]") -> dict[str, Any]:
-    """Delete the files of which the newest version is the demo's."""
-    ours = [revision for revision in standing.values() if revision.actor == ACTOR]
-    draft = session.service.draft(caller)
-    for revision in ours:
-        draft.delete(revision.virtual_path, base_version=revision.version, reason="the sample memory")
-    call = await _commit(session, caller, "demo_remove", draft) if ours else None
+def _removed(removed: "Removed") -> dict[str, Any]:
     left = [
         {
             "path": revision.virtual_path,
@@ -107,28 +63,9 @@ async def _remove(session: Session, caller: "Caller", standing: "Mapping[str, Re
             "actor": revision.actor or revision.channel,
             "tool_call_id": revision.tool_call_id,
         }
-        for revision in standing.values()
-        if revision.actor != ACTOR
+        for revision in removed.left
     ]
-    return {"tool_call_id": call, "removed": [revision.virtual_path for revision in ours], "left": left}
-
-
-async def _commit(session: Session, caller: "Caller", name: str, draft: "Draft") -> str:
-    """Commit a draft as a call of its own, and return the call's id."""
-    from memex.service.service import new_call
-
-    call = new_call(caller, name, {}, None)
-    async with session.service.logged(caller, call):
-        await draft.commit(call, _answer)
-    return call.tool_call_id
-
-
-def _answer(changes: "tuple[Change, ...]") -> "Answer":
-    from memex.service import references
-    from memex.store.operations import Answer
-
-    result = {"files": [references.new_name(change) for change in changes]}
-    return Answer(result, {"files": [references.of_change(change) for change in changes]}, result)
+    return {"tool_call_id": removed.tool_call_id, "removed": removed.removed, "left": left}
 
 
 async def _asked(session: Session, question: Mapping[str, Any]) -> dict[str, Any]:
