@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from memex import errors
 from memex.errors import MemexError
+from memex.service.tool import told
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 1
@@ -83,7 +84,7 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     """Translate what FastAPI refused before any of our code ran."""
     assert isinstance(error, RequestValidationError)  # noqa: S101  # registered for this class
     faults = error.errors()[:5]
-    found = "; ".join(f"{'.'.join(str(part) for part in one['loc'])[:200]}: {one['msg']}" for one in faults)
+    found = "; ".join(map(told, faults))
     hint = "See /docs for what this route takes."
     if faults[0]["loc"] == ("body",) and "json" not in request.headers.get("content-type", ""):
         hint = f"A JSON body needs Content-Type: application/json. {hint}"

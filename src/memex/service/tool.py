@@ -4,7 +4,7 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -17,6 +17,25 @@ from memex.store.operations import Answer
 from memex.store.records import Change
 
 MAX_PROBLEMS = 5
+MAX_PLACE_CHARS = 100  # of the name of an argument, which is the caller's
+EMPTY_TEXT = "The text is empty. Say in plain sentences what to remember"
+WANTED_KINDS = {  # by pydantic's name of the kind
+    "string": "a string",
+    "int": "a whole number",
+    "int_from_float": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "list": "a list",
+    "dict": "an object",
+    "model": "an object",
+    "model_attributes": "an object",
+}
+BOUNDS = {
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
 MAX_CURSOR_CHARS = 4_000
 MAX_CURSOR_NUMBER = 2**62
 MAX_VERSION = 2**31 - 1
@@ -171,13 +190,41 @@ def _is_place(part: Any, kind: type) -> bool:
     return type(part) is int and kind is int and abs(part) <= MAX_CURSOR_NUMBER
 
 
+def told(problem: Mapping[str, Any]) -> str:
+    """Return what is wrong with an argument in plain words, from one of pydantic's errors."""
+    where = ".".join(str(part) for part in problem["loc"])[:MAX_PLACE_CHARS]
+    kind, limits = problem["type"], problem.get("ctx", {})
+    match kind.removesuffix("_parsing").removesuffix("_type"):
+        case "missing":
+            return f"{where} is missing"
+        case "extra_forbidden":
+            return f"there is no argument {where}"
+        case "too_short" | "string_too_short" if not problem["input"]:
+            return EMPTY_TEXT if where == "text" else f"{where} is empty"
+        case "too_short" | "string_too_short":
+            return f"{where} must have at least {_length(limits['min_length'], problem['input'])}"
+        case "too_long" | "string_too_long":
+            return f"{where} must have at most {_length(limits['max_length'], problem['input'])}"
+        case "string_pattern_mismatch":
+            return f"{where} is malformed"
+        case "literal_error":
+            return f"{where} must be {limits['expected']}"
+        case known if known in WANTED_KINDS:
+            return f"{where} must be {WANTED_KINDS[known]}"
+        case known if known in BOUNDS:
+            name, words = BOUNDS[known]
+            return f"{where} must be {words} {limits[name]:,}"
+    what = problem["msg"].removeprefix("Value error, ")
+    return f"{where}: {what}" if where else what
+
+
+def _length(number: int, given: Any) -> str:
+    noun = "character" if isinstance(given, str) else "item"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def _problems(error: ValidationError) -> str:
-    found = []
-    for problem in error.errors(include_url=False, include_context=False, include_input=False)[:MAX_PROBLEMS]:
-        where = ".".join(str(part) for part in problem["loc"])[:100]
-        what = problem["msg"].removeprefix("Value error, ")
-        found.append(f"{where}: {what}" if where else what)
-    return "; ".join(found)
+    return "; ".join(told(problem) for problem in error.errors(include_url=False)[:MAX_PROBLEMS])
 
 
 def _known(arguments: type[Arguments]) -> str:
