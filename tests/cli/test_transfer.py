@@ -3,6 +3,7 @@
 import io
 import os
 import pty
+import re
 import subprocess
 import zipfile
 from collections.abc import Mapping
@@ -72,6 +73,7 @@ def test_the_summary_says_what_became_of_each_file(memex: Memex, folder: Path, t
 
     foreseen = memex.plain(*arguments[:-2], "--dry-run")
     said = memex.plain(*arguments)
+    again = memex.plain(*arguments[:-2])
     exported = memex.plain("export", str(tmp_path / "said"), "--from", "user/said")
     undone = memex.plain("revert", "the-import.1")
 
@@ -83,6 +85,8 @@ def test_the_summary_says_what_became_of_each_file(memex: Memex, folder: Path, t
     assert "2 skipped, not Markdown: 2 .png\n" in said
     assert "1 hidden files and folders passed over\n" in said
     assert said.endswith("To undo: memex revert the-import.1\n")
+    assert again.startswith("0 created, 0 updated, 3 unchanged  ")
+    assert "To undo" not in again
     assert exported.startswith(f"3 files written to {tmp_path / 'said'}  (33 bytes in ")
     assert undone.count("deleted") == 3
 
@@ -166,6 +170,7 @@ def test_what_cannot_be_read_or_written_is_an_error(memex: Memex, folder: Path, 
         ("import", str(tmp_path / "absent")): "VALIDATION_ERROR",
         ("import", str(tmp_path / "no.zip")): "VALIDATION_ERROR",
         ("import", str(tmp_path / "empty")): "VALIDATION_ERROR",
+        ("import", str(folder / "index.md")): "VALIDATION_ERROR",
         ("import", str(folder), "--into", "notes"): "UNKNOWN_MOUNT",
         ("export", str(folder)): "VALIDATION_ERROR",
         ("export", str(tmp_path / "no.zip")): "VALIDATION_ERROR",
@@ -177,4 +182,6 @@ def test_what_cannot_be_read_or_written_is_an_error(memex: Memex, folder: Path, 
         done = memex.run(*arguments)
         assert (done.code, done.out) == (1, ""), arguments
         assert done.err.startswith(f"error {code}: "), arguments
+        assert len(done.err.splitlines()) == 2, arguments
+        assert not re.search(r"\b([Ss]end|request|bytes)\b", done.err), arguments
     assert sorted(path.name for path in tmp_path.iterdir()) == before

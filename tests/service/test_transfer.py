@@ -185,6 +185,22 @@ async def test_each_batch_is_a_call_that_can_be_reverted(service: Service, alice
     assert set(await give(service, alice, "user")) == {*sorted(files)[:100], *sorted(files)[200:]}
 
 
+async def test_calls_are_those_that_wrote(service: Service, alice: Caller) -> None:
+    """A batch in which all stood already is not named, also when an import is repeated under its id."""
+    files = {f"{at:03}.md": f"note {at}".encode() for at in range(150)}
+    changed = {**files, "149.md": b"another"}
+
+    first = await take(service, alice, files, tool_call_id="first")
+    same = await take(service, alice, files, tool_call_id="same")
+    partly = await take(service, alice, changed, tool_call_id="partly")
+    repeated = await take(service, alice, changed, tool_call_id="partly")
+
+    assert first.calls == ["first.1", "first.2"]
+    assert (same.calls, same.counts.unchanged) == ([], 150)
+    assert partly.calls == repeated.calls == ["partly.2"]
+    assert repeated.updated == ["user/149.md"]
+
+
 async def test_a_batch_is_bounded_in_characters(service: Service, alice: Caller) -> None:
     """At 4 MiB, so that large files are not all held at once."""
     files = {f"{at}.md": b"x " * (MAX_FILE_BYTES // 2) for at in range(5)}
@@ -355,8 +371,8 @@ async def test_an_id_leaves_room_for_the_number_of_a_batch(service: Service, ali
 
 async def test_a_vault_without_markdown_is_an_error(service: Service, alice: Caller) -> None:
     """It says what is there instead; so is what is no vault at all. Both are logged as failed."""
-    with pytest.raises(ValidationFailed, match="among 1 others"):
-        await take(service, alice, {"a.txt": b"x", ".hidden.md": b"x"}, tool_call_id="none")
+    with pytest.raises(ValidationFailed, match="holds no Markdown file among its 2 files"):
+        await take(service, alice, {"a.txt": b"x", "b.png": b"x", ".hidden.md": b"x"}, tool_call_id="none")
     with pytest.raises(ValidationFailed, match="no zip"):
         await import_vault(service, alice, b"PK", tool_call_id="zip")
 

@@ -54,7 +54,7 @@ async def import_vault(
             progress=progress,
         )
     result = done.model_dump(mode="json")
-    return Shown(result, lambda screen: _show_import(screen, result))
+    return Shown(result, lambda screen: _show_import(screen, session, result))
 
 
 @for_user
@@ -105,17 +105,26 @@ def _writer(dest: str) -> Iterator["Writer"]:
             yield ZipWriter(sys.stdout.buffer)
             sys.stdout.flush()
         except OSError as error:
-            raise ValidationFailed(f"Cannot write to stdout: {error.strerror}.") from None
+            raise ValidationFailed(
+                f"Cannot write to stdout: {error.strerror}.", hint="Name a file to write to instead."
+            ) from None
     elif path.suffix.lower() == ".zip":
         if path.exists():
             raise ValidationFailed(f"{dest} is there already.", hint="Name another, or remove it.")
+        if not path.parent.is_dir():
+            raise ValidationFailed(
+                f"There is no folder {path.parent}.", hint="Make it first, or name another place."
+            )
         part = path.with_name(f"{path.name}.part")
         try:
             with part.open("wb") as file:
                 yield ZipWriter(file)
             part.rename(path)
         except OSError as error:
-            raise ValidationFailed(f"Cannot write {dest}: {error.strerror}.") from None
+            raise ValidationFailed(
+                f"Cannot write {dest}: {error.strerror}.",
+                hint="Name a file in a folder that can be written to.",
+            ) from None
         finally:
             part.unlink(missing_ok=True)
     else:
@@ -126,7 +135,9 @@ def _writer(dest: str) -> Iterator["Writer"]:
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on stderr, where that is a terminal."""
     if not sys.stderr.isatty():
-        yield _keep_silent
+        from memex.service.transfer import ignore_progress
+
+        yield ignore_progress
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -137,11 +148,7 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _keep_silent(_done: int, _total: int) -> None:
-    """Show no progress."""
-
-
-def _show_import(screen: Screen, result: dict[str, Any]) -> None:
+def _show_import(screen: Screen, session: Session, result: dict[str, Any]) -> None:
     counts = result["counts"]
     did = "would be " if result["dry_run"] else ""
     screen.line(
@@ -156,7 +163,7 @@ def _show_import(screen: Screen, result: dict[str, Any]) -> None:
         screen.line((f"{counts['hidden']:,} hidden files and folders passed over", "dim"))
     if calls := result["calls"]:
         more = f" (and so on to {calls[-1]})" if len(calls) > 1 else ""
-        screen.line(("To undo: ", "dim"), f"memex revert {calls[0]}", (more, "dim"))
+        screen.line(("To undo: ", "dim"), session.command("revert", calls[0]), (more, "dim"))
 
 
 def _show_export(screen: Screen, result: dict[str, Any]) -> None:

@@ -62,7 +62,7 @@ class ImportResult(Part):
 
     Attributes:
         tool_call_id: under which its report is logged.
-        calls: the ids that its writes are logged under; each can be reverted.
+        calls: the ids of those batches that wrote something; each can be reverted.
         dry_run: whether nothing was written.
         counts: of the lists below.
         created: paths where no file stood before.
@@ -108,7 +108,7 @@ class Writer(Protocol):
         """End what was written."""
 
 
-def _ignore(done: int, total: int) -> None:
+def ignore_progress(_done: int, _total: int) -> None:
     """Take no notice of progress."""
 
 
@@ -120,7 +120,7 @@ async def import_vault(
     into: str | None = None,
     dry_run: bool = False,
     tool_call_id: str | None = None,
-    progress: Progress = _ignore,
+    progress: Progress = ignore_progress,
 ) -> ImportResult:
     """Write the Markdown files of a vault as they are, replacing what differs; nothing is deleted.
 
@@ -167,7 +167,7 @@ async def export_files(
     *,
     source: str | None = None,
     tool_call_id: str | None = None,
-    progress: Progress = _ignore,
+    progress: Progress = ignore_progress,
 ) -> ExportResult:
     """Write every file that the caller reads, as it stands at one moment, and close the writer.
 
@@ -210,18 +210,26 @@ class _Note:
     sha256: str
 
 
+class _Batch(Part):
+    """What became of the files of a batch. A repeat reads it from the log, where another version may add to it."""
+
+    created: list[str]
+    updated: list[str]
+    unchanged: list[str]
+
+
 @dataclass(slots=True)
 class _Done:
-    """What became of the files of a batch."""
+    """What became of the files so far."""
 
     created: list[str] = field(default_factory=list)
     updated: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
 
-    def add(self, created: Sequence[str], updated: Sequence[str], unchanged: Sequence[str]) -> None:
-        self.created += created
-        self.updated += updated
-        self.unchanged += unchanged
+    def add(self, batch: _Batch) -> None:
+        self.created += batch.created
+        self.updated += batch.updated
+        self.unchanged += batch.unchanged
 
 
 class _Import:
@@ -249,9 +257,11 @@ class _Import:
         """
         notes, access = self._vault.notes, self._caller.access
         if not notes and not self._refused:
+            others = len(self._vault.skipped)
+            among = f" among its {others:,} files" if others > 1 else ""
             raise ValidationFailed(
-                f"There is no Markdown file, among {len(self._vault.skipped):,} others.",
-                hint="Name the folder that holds the .md files.",
+                f"The vault holds no Markdown file{among}.",
+                hint="Name a folder of Markdown files, or a zip of one.",
             )
         if into is None and notes and all(name.startswith(MOUNTS) for name in notes):
             prefix = ""
@@ -325,15 +335,17 @@ class _Import:
         if not notes:
             return
         if self._dry_run:
-            self._done.add(*_foreseen(notes, heads))
+            self._done.add(_foreseen(notes, heads))
         else:
             try:
                 commit = await self._commit(notes, heads, call_id)
             except LimitExceeded as error:
                 await self._store_in_parts(notes, call_id, error)
                 return
-            self._calls.append(call_id)
-            self._done.add(**commit.result)
+            batch = _Batch.model_validate(commit.result)
+            if batch.created or batch.updated:
+                self._calls.append(call_id)
+            self._done.add(batch)
         self._size_bytes += sum(len(note.text.encode()) for note in notes)
 
     async def _store_in_parts(self, notes: Sequence[_Note], call_id: str, error: LimitExceeded) -> None:
@@ -456,11 +468,12 @@ def _stands(note: _Note, heads: Heads) -> bool:
     return note.path in heads and heads[note.path].sha256 == note.sha256
 
 
-def _foreseen(notes: Sequence[_Note], heads: Heads) -> tuple[list[str], list[str], list[str]]:
+def _foreseen(notes: Sequence[_Note], heads: Heads) -> _Batch:
     created = [note.path for note in notes if note.path not in heads]
     unchanged = [note.path for note in notes if _stands(note, heads)]
     known = {*created, *unchanged}
-    return created, [note.path for note in notes if note.path not in known], unchanged
+    updated = [note.path for note in notes if note.path not in known]
+    return _Batch(created=created, updated=updated, unchanged=unchanged)
 
 
 def _answer(notes: Sequence[_Note], heads: Heads, changes: Sequence[Change]) -> Answer:
@@ -476,7 +489,7 @@ def _answer(notes: Sequence[_Note], heads: Heads, changes: Sequence[Change]) -> 
         else references.of_revision(heads[note.path], (0, len(note.text)))
         for note in notes
     }
-    result = {"created": created, "updated": updated, "unchanged": unchanged}
+    result = _Batch(created=created, updated=updated, unchanged=unchanged).model_dump()
     return Answer(result, {"files": files}, result)
 
 

@@ -166,7 +166,7 @@ def _of_zip(file: IO[bytes]) -> Vault:
     except _BROKEN:
         raise ValidationFailed(
             "This is no zip that can be read.",
-            hint="Send the bytes of a zip of Markdown files, as they are, without a form around them.",
+            hint="Name a folder of Markdown files, or a zip of one.",
         ) from None
     members: dict[str, zipfile.ZipInfo] = {}
     vault = Vault(lambda name: _content_of_member(archive, members[name]))
@@ -193,7 +193,7 @@ def _of_zip(file: IO[bytes]) -> Vault:
     if sum(info.file_size for info in members.values()) > MAX_TOTAL_BYTES:
         raise LimitExceeded(
             f"The zip unpacks to more than {MAX_TOTAL_BYTES >> 20} MiB of Markdown.",
-            hint="Send it in parts.",
+            hint="Import it in parts.",
             limit_bytes=MAX_TOTAL_BYTES,
         )
     return _ordered(vault)
