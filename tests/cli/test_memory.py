@@ -60,6 +60,7 @@ def test_remember_takes_its_text_from_anywhere(memex: Memex, tmp_path: Path) -> 
     documents = [
         memex.json("remember", "--file", str(source), *dry),
         memex.json("remember", "--file", "-", *dry, stdin=SAID),
+        memex.json("remember", "-", *dry, stdin=SAID),
         memex.json("remember", *dry, stdin=SAID),
     ]
 
@@ -80,6 +81,7 @@ def test_remember_needs_one_text(memex: Memex, arguments: tuple[str, ...]) -> No
 
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("error VALIDATION_ERROR: ")
+    assert bool(arguments) != ("The text is empty. Say in plain sentences what to remember." in done.err)
 
 
 def test_context_in_a_pipe_is_the_bare_context(memex: Memex) -> None:
@@ -103,6 +105,15 @@ def test_nothing_found_is_said_beside_the_pipe(memex: Memex) -> None:
     done = memex.run("context", "nothingofthesort", "--user", "nobody")
 
     assert (done.code, done.out, done.err) == (0, "", "Nothing found.\n")
+
+
+def test_a_terminal_says_what_to_try_when_nothing_is_found(memex: Memex) -> None:
+    """One line with the command that shows what is there, for the same user."""
+    for command in ("context", "find"):
+        screen = shown(memex, command, "nothingofthesort", "--user", "nobody")
+
+        assert "Nothing found.\n" in screen
+        assert "or see what is there: memex list --catalogue --user nobody\n" in screen
 
 
 def test_context_on_a_terminal_tells_its_sources(memex: Memex) -> None:

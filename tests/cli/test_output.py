@@ -3,12 +3,14 @@
 import io
 import json
 import re
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memex.cli.output import Column, Screen, printable, to_json
+from memex.cli.output import Column, Screen, printable, program, to_json
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -117,3 +119,29 @@ def test_markup_means_nothing() -> None:
         screen.table([Column("[b]")], [["[i]z[/i]"]])
         for text in ("[red]x[/red] :smile: http://example.org ", "[/]", "[red]y[/red]", "[b]", "[i]z[/i]"):
             assert text in stream.getvalue()
+
+
+def test_the_program_is_named_as_it_was_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`memex` when a shell finds it by that name, else its path, from the current folder when it lies below."""
+    installed = tmp_path / "bin" / "memex"
+    installed.parent.mkdir()
+    installed.touch(mode=0o755)
+    monkeypatch.chdir(tmp_path)
+    named = {}
+    for at, (path, called, folder) in enumerate(
+        (
+            (str(installed.parent), str(installed), tmp_path),
+            ("/nonexistent", str(installed), tmp_path),
+            ("/nonexistent", "./bin/memex", tmp_path),
+            ("/nonexistent", "memex", installed.parent),
+            ("/nonexistent", str(installed), Path("/")),
+            ("/nonexistent", "-c", tmp_path),
+        )
+    ):
+        monkeypatch.setenv("PATH", path)
+        monkeypatch.setattr(sys, "argv", [called])
+        monkeypatch.chdir(folder)
+        named[at] = program()
+
+    below_root = str(installed.relative_to("/"))
+    assert list(named.values()) == ["memex", "bin/memex", "bin/memex", "./memex", below_root, "memex"]

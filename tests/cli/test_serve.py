@@ -151,7 +151,7 @@ def bin_dir(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("start", ["first", "second"])
 def test_the_printed_commands_work(memex: Memex, fresh: Memex, bin_dir: Path, start: str) -> None:
-    """What is printed for people, pasted into a shell, makes a key if need be, writes a file and finds it."""
+    """What is printed for people, pasted into a shell, makes a key if need be, remembers and recalls."""
     if start == "second":
         fresh = memex.elsewhere(memex.data_dir)
         fresh.plain("keys", "create", "--role", "agent")
@@ -181,8 +181,8 @@ def test_the_printed_commands_work(memex: Memex, fresh: Memex, bin_dir: Path, st
         process.terminate()
         process.communicate(timeout=PATIENCE_S)
 
-    written, found = (json.loads(line) for line in done.stdout.split("\n") if line.startswith("{"))
-    assert written["path"] == "user/hello.md"
-    assert "user/hello.md" in [hit["path"] for hit in found["hits"]]
+    remembered, recalled = (json.loads(line) for line in done.stdout.split("\n") if line.startswith("{"))
+    assert [write["path"] for write in remembered["writes"]] == ["user/preferences.md"]
+    assert "I prefer oolong tea over coffee." in recalled["context"]
     assert len(commands) == (2 if start == "first" else 3)
     assert str(fresh.data_dir) in printed

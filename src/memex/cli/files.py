@@ -85,7 +85,7 @@ async def find(
     found = await session.execute(
         "memory_find", query=" ".join(query), limit=limit, prefix=prefix, tags=tag or None
     )
-    return Shown(found, lambda screen: _show_hits(screen, found))
+    return Shown(found, lambda screen: _show_hits(screen, session, found))
 
 
 def _text(file: str | None, content: str | None) -> str:
@@ -172,12 +172,15 @@ def _show_written(screen: Screen, written: dict[str, Any]) -> None:
     screen.line((written["path"], "bold"), f" {did} version {written['version']}")
 
 
-def _show_hits(screen: Screen, found: dict[str, Any]) -> None:
+def _show_hits(screen: Screen, session: Session, found: dict[str, Any]) -> None:
     from memex.store.analyzer import Analyzer
     from memex.store.bm25 import SCALE
 
     if not found["hits"]:
         screen.line(("Nothing found.", "dim"))
+        if screen.is_terminal:
+            all_files = session.command("list", "--catalogue")
+            screen.line(("Try other words, or see what is there: ", "dim"), all_files)
     analyzer = Analyzer()
     for at, hit in enumerate(found["hits"]):
         if at:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memex.cli.files import text_of
+from memex.cli.files import STDIN, text_of
 from memex.cli.output import Column, Part, Screen, Shown, counted, shortened
 from memex.cli.session import Session, for_user
 from memex.errors import ValidationFailed
@@ -22,7 +22,8 @@ _NOTE = re.compile(r"^\[[0-9a-f]{12}\] ", re.MULTILINE)
 async def remember(
     session: Session,
     text: Annotated[
-        list[str] | None, typer.Argument(help="What to remember, in plain sentences.", show_default=False)
+        list[str] | None,
+        typer.Argument(help="What to remember, in plain sentences, or - for stdin.", show_default=False),
     ] = None,
     file: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where the text is: a file, or - for stdin.")
@@ -58,7 +59,7 @@ async def context(
     found = await session.execute(
         "memory_context", query=" ".join(query), budget=budget, max_hops=max_hops, known_hash=known_hash
     )
-    return Shown(found, lambda screen: _show_found(screen, found, only_sources=sources))
+    return Shown(found, lambda screen: _show_found(screen, session, found, only_sources=sources))
 
 
 def show_context(screen: Screen, found: dict[str, Any]) -> None:
@@ -108,7 +109,7 @@ def _said(text: list[str] | None, file: str | None) -> str:
     if text:
         if file is not None:
             raise ValidationFailed("remember takes TEXT or --file, not both.")
-        return " ".join(text)
+        return text_of(STDIN) if text == [STDIN] else " ".join(text)
     if file is None and sys.stdin.isatty():
         raise ValidationFailed(
             "There is no text to remember.", hint="Give TEXT, name a --file, or pipe the text in."
@@ -149,11 +150,14 @@ def _skipped(skip: dict[str, Any], said: str) -> tuple[str, str]:
     return piece, f"known in {skip['known_in']}" if skip["known_in"] else skip["reason"].replace("_", " ")
 
 
-def _show_found(screen: Screen, found: dict[str, Any], *, only_sources: bool) -> None:
+def _show_found(screen: Screen, session: Session, found: dict[str, Any], *, only_sources: bool) -> None:
     if only_sources:
         show_sources(screen, found)
     elif screen.is_terminal:
         show_context(screen, found)
+        if not found["context"] and not found["not_modified"]:
+            all_files = session.command("list", "--catalogue")
+            screen.line(("Ask in other words, or see what is there: ", "dim"), all_files)
         screen.line()
         show_sources(screen, found)
     elif found["context"]:

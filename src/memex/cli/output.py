@@ -6,12 +6,14 @@ no markup in it is interpreted.
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import typer
@@ -73,6 +75,21 @@ def to_json(document: Any, *, indent: int | None = None) -> str:
     """Return a JSON document; what a terminal would obey, or UTF-8 cannot hold, is escaped in it."""
     text = json.dumps(document, ensure_ascii=False, indent=indent)
     return _HIGH_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def program() -> str:
+    """Return how this program is called from the current folder: `memex` when the shell finds it by that name."""
+    called = Path(sys.argv[0])
+    if called.name != "memex" or not called.is_file():
+        return "memex"  # run as a module, or by a test: the name is the best that there is
+    found = shutil.which("memex")
+    if found is not None and Path(found).samefile(called):
+        return "memex"
+    try:
+        below = called.absolute().relative_to(Path.cwd())
+    except ValueError:
+        return str(called.absolute())
+    return str(below) if len(below.parts) > 1 else f"./{below}"
 
 
 class Screen:

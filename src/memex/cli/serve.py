@@ -2,7 +2,6 @@
 
 import gc
 import shlex
-import shutil
 import signal
 import socket
 import sys
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memex.cli.options import Json
-from memex.cli.output import Screen, reporting, to_json
+from memex.cli.output import Screen, program, reporting, to_json
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -161,18 +160,11 @@ def _welcome(screen: Screen, ready: Ready) -> None:
         screen.line(f"  MEMEX_KEY=$({_command(ready)} keys create --role agent)")
         key = "$MEMEX_KEY"
     screen.line()
-    screen.line(("Write", heading), " a first file:")
-    screen.line(
-        _curl(
-            ready.url,
-            key,
-            "memory_write",
-            '{"path": "user/hello.md", "content": "# Hello\\n\\nI like oolong tea.\\n", "overwrite": true}',
-        )
-    )
+    screen.line(("Remember", heading), " something:")
+    screen.line(_curl(ready.url, key, "memory_remember", '{"text": "I prefer oolong tea over coffee."}'))
     screen.line()
-    screen.line(("Find", heading), " it again:")
-    screen.line(_curl(ready.url, key, "memory_find", '{"query": "which tea do I like?"}'))
+    screen.line(("Recall", heading), " it as context:")
+    screen.line(_curl(ready.url, key, "memory_context", '{"query": "Which tea do I prefer?"}'))
     screen.line()
     screen.line(("Ctrl-C ends it; the data stays.", "dim"))
 
@@ -187,5 +179,5 @@ def _curl(url: str, key: str, tool: str, arguments: str) -> str:
 
 def _command(ready: Ready) -> str:
     """Return how to call this program from a shell, so that it finds the same data."""
-    memex = "memex" if shutil.which("memex") else shlex.quote(sys.argv[0])
+    memex = shlex.quote(program())
     return f"MEMEX_DATA_DIR={shlex.quote(str(ready.data_dir))} {memex}" if ready.data_dir else memex

@@ -11,7 +11,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from memex.cli.options import DemoOptions, Json, TenantOptions, UserOptions
-from memex.cli.output import Shown, present, reporting
+from memex.cli.output import Shown, present, program, reporting
 
 if TYPE_CHECKING:
     from memex.service.service import Caller, Service
@@ -58,7 +58,7 @@ class Session:
             if value is not None and value != getattr(default, name)
             for option in (f"--{name}", value)
         ]
-        return shlex.join(["memex", *words, *options])
+        return shlex.join([program(), *words, *options])
 
     async def administer(
         self,
