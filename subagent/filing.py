@@ -12,6 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Literal
 
 from memex.store import markdown
@@ -62,9 +63,9 @@ _TEXT_LINE = re.compile(r"(?![ \t]*(?:[-*+]|\d{1,9}[.)])[ \t])[ \t]*[^\s]")
 _QUOTE = re.compile(r"(?:[ \t]*>)+[ \t]?")
 # What at the head of a bullet would be a heading, a quote, a list, a rule or a table and no text.
 _STRUCTURE = re.compile(r"(?:#{1,6}(?=[ \t]|$)|>|[-*+](?=[ \t]|$)|(?:[-*_=][ \t]*){3,}$|\[[ xX]\](?=[ \t]))")
-_NUMBERED = re.compile(r"(\d{1,9})(?=[.)](?:[ \t]|$))")
+_NUMBERED = re.compile(r"(\d{1,9})(?=\\*[.)](?:[ \t]|$))")
 _ESCAPED = re.compile(r"\\(?=#{1,6}(?:[ \t]|$)|>|[-*+](?:[ \t]|$)|(?:[-*_=][ \t]*){3,}$|\[[ xX]\][ \t])")
-_ESCAPED_NUMBER = re.compile(r"(\d{1,9})\\(?=[.)](?:[ \t]|$))")
+_ESCAPED_NUMBER = re.compile(r"(\d{1,9})\\(?=\\*[.)](?:[ \t]|$))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -567,6 +568,7 @@ class _Line:
     marker: re.Match[str] | None
     is_blank: bool
     is_code: bool
+    is_stamped: bool
 
 
 def _list_lines(text: str, start: int, end: int, document: Document) -> list[_Line]:
@@ -582,7 +584,14 @@ def _list_lines(text: str, start: int, end: int, document: Document) -> list[_Li
         # An item may open with a fence: then its first line is both.
         may_begin = not is_code or fences[fence][0] == start
         lines.append(
-            _Line(start, line_end, _ITEM.match(line) if may_begin else None, not line.strip(), is_code)
+            _Line(
+                start,
+                line_end,
+                _ITEM.match(line) if may_begin else None,
+                not line.strip(),
+                is_code,
+                _STAMP.search(line) is not None,
+            )
         )
         start = line_end
     return lines
@@ -592,11 +601,14 @@ def _extent(lines: Sequence[_Line], at: int, marker: re.Match[str]) -> tuple[int
     """Return behind which line the statement of an item ends, and behind which the item with what it nests.
 
     A statement ends before a blank line, before nested items unless it introduces them with a colon, and
-    behind its date; but code goes on.
+    behind its date, which is the last one where its own words hold one; but code goes on.
     """
     indent = len(marker[1].expandtabs(4)) + 1
     first = _STAMP.sub("", marker.string)
     is_stamped, is_opener = first != marker.string, first.rstrip().endswith(":")
+    if is_stamped:
+        run = takewhile(lambda line: line.marker is None and not line.is_blank, lines[at + 1 :])
+        is_stamped = not any(line.is_stamped for line in run)
     own = whole = at + 1
     is_own = True
     for index in range(at + 1, len(lines)):

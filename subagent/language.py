@@ -65,12 +65,16 @@ class Language:
     label_line: re.Pattern[str]
     list_opener: re.Pattern[str]
     roles: Mapping[str, str]
+    roles_in_dialogue: Mapping[str, str]
     requests: Sequence[tuple[re.Pattern[str], Kind | None]]
     filler: re.Pattern[str]
     lead_in: re.Pattern[str]
     small_talk: re.Pattern[str]
     rules: Sequence[Rule]
     instruction: re.Pattern[str]
+    order_with_fact: re.Pattern[str]
+    correction: re.Pattern[str]
+    dangling: re.Pattern[str]
     keys: Sequence[KeyRule]
     any_key: re.Pattern[str]  # all of `keys` at once; `lastindex` counts from 1 the one that fits first
     trailing: re.Pattern[str]
@@ -115,7 +119,8 @@ def load(code: str) -> Language:
         label=compiled(tables["label_forms"]["sentence"].replace("{label}", label)),
         label_line=compiled(tables["label_forms"]["line"].replace("{label}", label)),
         list_opener=compiled(tables["list_opener"]),
-        roles={name: role for role, names in tables["roles"].items() for name in names},
+        roles=_by_name(tables["roles"]),
+        roles_in_dialogue=_by_name(tables["roles_in_dialogue"]),
         requests=[(compiled(row["match"]), row.get("kind")) for row in tables["requests"]],
         filler=compiled(tables["fillers"]),
         lead_in=compiled(tables["lead_ins"]),
@@ -124,6 +129,9 @@ def load(code: str) -> Language:
             Rule(compiled(pattern), row["is"]) for row in tables["rules"] for pattern in _listed(row["match"])
         ],
         instruction=compiled(tables["instruction"]),
+        order_with_fact=compiled(tables["order_with_fact"]),
+        correction=compiled(tables["correction"]),
+        dangling=compiled(tables["dangling"]),
         keys=keys,
         any_key=_alternatives([rule.match.pattern for rule in keys]),
         trailing=compiled(tables["trailing"]),
@@ -141,6 +149,10 @@ def load(code: str) -> Language:
         sentence_openers=frozenset(tables["sentence_openers"]),
         continuations=frozenset(tables["continuations"]),
     )
+
+
+def _by_name(roles: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    return {name: role for role, names in roles.items() for name in names}
 
 
 def _filled(pattern: str, fragments: Mapping[str, str]) -> str:

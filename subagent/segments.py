@@ -25,6 +25,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)(.*?)[ \t#]*$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _RULE = re.compile(r" {0,3}(?:[-*_=~][ \t]*){3,}$")
 _ITEM = re.compile(r"([ \t]*)([-*+•‣–]|\d{1,3}[.)])(?:[ \t]+|$)(?:\[([ xX])\][ \t]+)?")
+_BOX = re.compile(r"([ \t]*)(\[([ xX])\])[ \t]+(?=\S)")
 _ITEM_BELOW = re.compile(r"\n[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]")
 _TURN = re.compile(
     r"(?:[\[(]?(?:\d{4}-\d\d-\d\d[ T,]*)?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?[\])]?[ -]*)?"
@@ -129,6 +130,7 @@ class _Scanner:
     has_list: bool = False  # since the last heading
     speaker: Role | None = None
     tag: str = ""
+    is_dialogue: bool = False  # somewhere in it a user speaks
 
     def close(self) -> None:
         if self.open is not None:
@@ -224,11 +226,11 @@ class _Scanner:
         self.has_list = False
 
     def _content(self, line: str, start: int, following: str) -> None:
-        item = _ITEM.match(line)
+        item = _ITEM.match(line) or _BOX.match(line)
         if item and self._may_begin_item(item):
             self._item(item, line, start, following)
             return
-        if self._opens_tag(line, start) or self._takes_turn(line, start, item is None):
+        if self._opens_tag(line, start) or self._takes_turn(line, start):
             return
         if self.open is not None and self.open.role in {"prose", "item", "turn"}:
             bare = line.lstrip(" \t")
@@ -255,7 +257,7 @@ class _Scanner:
         kind = self.labels[-1].kind if self.labels else self._heading_kind()
         if item[3] and kind in {None, "pending", "done", "blocker", "note"}:
             kind = "pending" if item[3] == " " else "done"
-        if self._takes_turn(text, text_start, kind is None):
+        if kind is None and self._takes_turn(text, text_start, is_item=True):
             return
         self.begin("item", text, text_start, kind, is_firm=kind is not None).indent = item.end()
 
@@ -309,15 +311,17 @@ class _Scanner:
         turn = _TURN.match(line.lstrip())
         return turn is not None and turn["name"].casefold() not in self.language.labels
 
-    def _takes_turn(self, line: str, start: int, is_allowed: bool) -> bool:
+    def _takes_turn(self, line: str, start: int, *, is_item: bool = False) -> bool:
         """Take the first line of a speaker's turn; say whether it was one."""
         bare = line.lstrip()
         turn = _TURN.match(bare)
-        if turn is None or not is_allowed:
+        if turn is None:
             return False
         start += len(line) - len(bare)
         name = turn["name"].casefold()
         role = self.language.roles.get(name)
+        if role is None and self.is_dialogue and not is_item:
+            role = self.language.roles_in_dialogue.get(name)
         self.speaker = None
         if role == "user":
             self.labels.clear()
@@ -360,8 +364,8 @@ class _Scanner:
 
 def pieces(text: str, language: Language) -> list[Piece]:
     """Return the pieces of a text in order; blank lines and empty items are in none."""
-    scanner = _Scanner(language)
     lines = [(match[1], match.start()) for match in _LINE.finditer(text) if match[0]]
+    scanner = _Scanner(language, is_dialogue=any(_is_user_s(line, language) for line, _ in lines))
     following = _following(lines)
     for (line, start), after in zip(lines, following, strict=True):
         bom = 1 if start == 0 and line.startswith("\ufeff") else 0
@@ -374,6 +378,11 @@ def spoken(turn: str) -> int:
     """Return where behind the speaker's name his words begin."""
     match = _TURN.match(turn)
     return match.end() if match else 0
+
+
+def _is_user_s(line: str, language: Language) -> bool:
+    turn = _TURN.match(_QUOTE.sub("", line, count=1).lstrip())
+    return turn is not None and language.roles.get(turn["name"].casefold()) == "user"
 
 
 def _following(lines: list[tuple[str, int]]) -> list[str]:

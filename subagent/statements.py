@@ -150,6 +150,8 @@ def _read_piece(piece: Piece, tables: Language) -> Iterator[Statement | Skipped]
             yield _skipped(piece, "instruction")
         case "rule":
             yield _skipped(piece, "empty")
+        case "code" if not _CLOSING_FENCE.sub("", piece.text).partition("\n")[2].strip():
+            yield _skipped(piece, "empty")
         case "code":
             yield _whole(piece, piece.kind or "note")
         case "turn":
@@ -229,7 +231,27 @@ def _judge(sentence: str, hint: Kind | None, *, is_firm: bool, tables: Language)
         head = sentence[start : min(end, start + _JUDGED_CHARS)].translate(_APOSTROPHES)
         hint = kind or hint
     is_question = request is None and _QUESTION.search(sentence[-20:]) is not None
-    return _Judgement(_verdict(head, hint, is_question=is_question, tables=tables), start, end)
+    verdict = _verdict(head, hint, is_question=is_question, tables=tables)
+    fact = _behind_order(head, tables) if verdict == "instruction" else None
+    return _Judgement(fact[0], start + fact[1], end) if fact else _Judgement(verdict, start, end)
+
+
+def _behind_order(head: str, tables: Language) -> tuple[Kind, int] | None:
+    """Return what the clause behind an order states, `Forget my old address, I live in Linz`, and where it is.
+
+    A clause that is not understood without the order is kept with it.
+    """
+    order = tables.order_with_fact.match(head)
+    is_attack = _verdict(head, "note", is_question=False, tables=tables) == "instruction"
+    if order is None or is_attack:
+        return None
+    clause = head[order.end() :]
+    verdict = _verdict(clause, None, is_question=False, tables=tables)
+    if verdict == "note" and tables.correction.match(head):
+        return "note", 0
+    if verdict == "note" or verdict not in KINDS:
+        return None
+    return verdict, 0 if tables.dangling.search(clause) else order.end()
 
 
 def _requested(head: str, tables: Language) -> tuple[Kind | None, int, int] | None:

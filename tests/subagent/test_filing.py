@@ -44,6 +44,8 @@ SAID = [
     "| a | b |\n| - | - |",
     "[a]: b",
     r"\# backslash",
+    r"1\. backslash",
+    "Meeting (2026-01-05)\nabout the roof",
     "文。",
     "שלום (2020-01-01)",
     "(2020-01-01)",
@@ -216,6 +218,8 @@ def test_code_and_lists_are_indented_under_their_bullet() -> None:
 
 @given(st.sampled_from(CLOSED) | st.text(st.characters(exclude_categories=["Cs", "Cc"])))
 @example(r"\\# a")
+@example(r"1\.")
+@example(r"1\\. a")
 @example("12) a")
 def test_bullet_parses_back(text: str) -> None:
     """Marker, date and links stripped, a bullet is its statement again."""
