@@ -161,6 +161,7 @@ def test_standing_wish_is_kept_and_an_order_is_not(wish: str, kind: Kind) -> Non
         ("Regarding your message, the alarm code is 4471.", "note"),
         ("You are the godmother of my son.", "note"),
         ("You will find the keys under the mat.", "note"),
+        ("You have to take the A2 to get to our office.", "note"),
         ("I want to know my grandchildren before I die", "note"),
         ("Call me Sam, nobody calls me Samuel.", "preference"),
     ],
