@@ -324,9 +324,11 @@ class _Page:
             return self._finish(put, list(pending))
         if put.kind in _SAME_TASK:
             return self._add_task(put)
+        if self.by_form.get(put.form):
+            return Outcome("duplicate")
         if contrary := self.by_name.get(_contrary(put.form)):
             return self._supersede(next(reversed(contrary)), put)
-        if put.form in self.prose or self.by_form.get(put.form):
+        if put.form in self.prose:
             return Outcome("duplicate")
         older = [item for item in self.by_name.get(put.topic, ()) if is_bare(item.text)] if put.topic else []
         if older:

@@ -392,6 +392,7 @@ def test_denial_of_another_value_replaces_nothing() -> None:
 
 @settings(max_examples=300)
 @given(FILES, ENTRIES)
+@example("- I like tea\n- I like tea", [entry("I don't like tea anymore")])
 def test_filing_again_changes_nothing(content: str | None, entries: list[Entry]) -> None:
     """The same entries, on the same day or a later one, leave the file as the first call left it."""
     once = revise(content, entries, title="Title").content
