@@ -56,7 +56,8 @@ class BuiltinPlanner:
         """Return where the statements of a text belong, which memory holds already, and what none is."""
         reading = await offload.run(len(request.text), read, request.text)
         adds = await self._placed(reading.statements, request, tools)
-        own_paths = frozenset(destination(kind, request.project).path for kind in KINDS)
+        projects = {request.project, None}
+        own_paths = frozenset(destination(kind, project).path for kind in KINDS for project in projects)
         known: dict[Add, Known] = {}
         for place, add in enumerate(adds[:LOOKED_UP]):
             about = await related(add, own_paths, tools, self._analyzer)
@@ -76,7 +77,7 @@ class BuiltinPlanner:
         homes: dict[str, dict[tuple[str, ...], str]] = {}
         adds = []
         for statement in statements:
-            place = destination(statement.kind, request.project)
+            place = destination(statement.kind, request.project, statement.text)
             if place.path not in homes:
                 is_long = len(statements) > LOOKED_UP
                 homes[place.path] = await self._homes(place.path, tools) if is_long else {}
