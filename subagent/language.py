@@ -1,7 +1,8 @@
 """What a language's statements look like, as tables: `languages/<code>.yaml`, read once when first needed.
 
-English ships. Another language is one more file of the same shape, which `languages/en.yaml` describes at its
-head. Every pattern runs over one sentence of bounded length, brought to a plain form first (`statements.py`).
+English is the one that is used so far. Another is one more file of the same shape, which `languages/en.yaml`
+describes at its head, and a caller that asks for it by its code. Every pattern runs over one sentence of
+bounded length, brought to a plain form first (`statements.py`).
 """
 
 import re
