@@ -16,7 +16,11 @@ BULLET_CHARS = 64  # what a statement's bullet, date and links add to it, roughl
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """The statements that go to one file, and what becomes of the file; of the same text it is known at once."""
+    """The statements that go to one file, and what they make of its text.
+
+    `revised` keeps what it made of the last text: it is asked again under the scope's lock, where nothing may take
+    long.
+    """
 
     path: str
     adds: tuple[Add, ...]
@@ -42,7 +46,6 @@ def filings(adds: Sequence[Add], day: date) -> list[Filing]:
     for add in adds:
         grouped.setdefault(add.path, []).append(add)
     return [
-        # What the draft worked out is asked for again under the scope's lock, where nothing may take long.
         Filing(path, tuple(group), lru_cache(maxsize=1)(partial(_revised, group, day)))
         for path, group in grouped.items()
     ]
