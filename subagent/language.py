@@ -1,8 +1,8 @@
-"""What a language's statements look like, as tables: `languages/<code>.yaml`, read once when first needed.
+"""What statements look like, as tables: `languages/<code>.yaml`, read once when first needed.
 
-English is the one that is used so far. Another is one more file of the same shape, which `languages/en.yaml`
-describes at its head, and a caller that asks for it by its code. Every pattern runs over one sentence of
-bounded length, brought to a plain form first (`statements.py`).
+English ships. Another language is one more file beside it with those of its tables that it adds to, in the shape
+that `languages/en.yaml` describes at its head: its labels, rules, greetings and orders are then known too. Every
+pattern runs over one sentence of bounded length, brought to a plain form first (`statements.py`).
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import yaml
 
@@ -96,9 +96,19 @@ class Language:
 
 @cache
 def load(code: str) -> Language:
-    """Return the tables of a language, such as `en`."""
-    text = (files("memex.subagent") / "languages" / f"{code}.yaml").read_text(encoding="utf-8")
-    tables = yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506  # a safe loader, in C where there is one
+    """Return the tables of a language, such as `en`, with what the files of other languages add."""
+    folder = files("memex.subagent") / "languages"
+    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".yaml"))
+    names.sort(key=lambda name: name != f"{code}.yaml")  # its own first
+    return compile_tables([(folder / name).read_text(encoding="utf-8") for name in names])
+
+
+def compile_tables(texts: Sequence[str]) -> Language:
+    """Return tables in YAML, compiled: the first one's, and what the others add to them."""
+    # A safe loader, in C where there is one.
+    tables, *others = (yaml.load(text, Loader=_YAML_LOADER) for text in texts)  # noqa: S506
+    for other in others:
+        tables = _added(tables, other)
     fragments: dict[str, str] = {}
     for name, pattern in tables["fragments"].items():
         fragments[name] = _filled(_joined(pattern), fragments)
@@ -154,6 +164,15 @@ def load(code: str) -> Language:
 
 def _by_name(roles: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {name: role for role, names in roles.items() for name in names}
+
+
+def _added(own: Any, more: Any) -> Any:
+    """Return a table with another's entries behind its own."""
+    if isinstance(own, dict):
+        return own | {
+            name: _added(own[name], value) if name in own else value for name, value in more.items()
+        }
+    return [*_listed(own), *_listed(more)]
 
 
 def _filled(pattern: str, fragments: Mapping[str, str]) -> str:

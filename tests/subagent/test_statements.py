@@ -2,6 +2,7 @@
 
 import re
 import time
+from importlib.resources import files
 from itertools import pairwise
 
 import pytest
@@ -482,3 +483,25 @@ def test_language_file_has_no_unknown_words() -> None:
     assert set(tables.labels.values()) <= {*KINDS, None}
     assert set(tables.roles.values()) == {"user", "assistant", "system"}
     assert all(re.fullmatch(r"\S+", word) for word in tables.stop_words | tables.abbreviations)
+
+
+def test_another_language_adds_its_tables() -> None:
+    """A file with a few of the tables is enough; English stays as it is."""
+    english = (files("memex.subagent") / "languages" / "en.yaml").read_text(encoding="utf-8")
+    german = """
+fragments: {ich: ["ich"]}
+labels: {decision: [entscheidung]}
+small_talk: ["guten tag", "danke(?: schön)?"]
+rules:
+  - is: profile
+    match: ["{ich} (?:wohne|lebe) in "]
+stop_words: [der, die, das]
+"""
+    both, alone = language.compile_tables([english, german]), language.compile_tables([english])
+
+    assert both.labels["entscheidung"] == both.labels["decision"] == "decision"
+    assert both.small_talk.fullmatch("danke schön")
+    assert [rule.verdict for rule in both.rules if rule.match.match("ich wohne in Graz")] == ["profile"]
+    assert "das" in both.stop_words
+    assert alone == language.load("en")
+    assert not alone.small_talk.fullmatch("danke schön")
