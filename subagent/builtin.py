@@ -22,6 +22,7 @@ from memex.subagent.tools import MemoryTools
 READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
 # Statements of one text for which memory is searched; for each, its own file is always looked at.
 LOOKED_UP = 100
+MAX_LISTED = 1_000  # files of a series that are known
 MAX_SERIES = 50  # files of a series that are read for a longer text
 FULL_CHARS = 48_000  # a file of statements is not filled beyond: what is put in costs parsing the whole
 
@@ -83,9 +84,10 @@ class BuiltinPlanner:
                 homes[place.path] = await self._homes(place.path, tools) if is_long else {}
             path = homes[place.path].get(normal_form(statement.text))
             if path is None:
+                if place.path not in rooms:
+                    rooms[place.path] = await _Series.of(place.path, tools)
                 entry = Entry(statement, place.heading, request.now.date())
-                room = rooms.setdefault(place.path, _Series(place.path, tools))
-                path = await room.path_for(len(bullet(entry)))
+                path = rooms[place.path].path_for(len(bullet(entry)))
             adds.append(Add(path, place.title, place.heading, statement))
         return adds
 
@@ -123,20 +125,25 @@ class _Series:
     """A file of statements and its successors, notes, notes-2, notes-3, …, which are filled one after the other."""
 
     path: str
-    tools: MemoryTools
-    number: int = 0
-    name: str = ""
-    chars: int = FULL_CHARS
+    sizes: dict[str, int]
+    number: int = 1
 
-    async def path_for(self, chars: int) -> str:
+    @classmethod
+    async def of(cls, path: str, tools: MemoryTools) -> "_Series":
+        """Return the series that begins at a path. Its successors are listed before it, and before its folder."""
+        listed = await tools.list_files(path.removesuffix(".md"), limit=MAX_LISTED)
+        return cls(path, {file.path: file.size_chars for file in listed})
+
+    def path_for(self, chars: int) -> str:
         """Return the file that so many more characters go to."""
-        while self.chars and self.chars + chars > FULL_CHARS:
+        while (size := self.sizes.get(self._name, 0)) and size + chars > FULL_CHARS:
             self.number += 1
-            self.name = successor(self.path, self.number)
-            listed = await self.tools.list_files(self.name, limit=1)
-            self.chars = next((file.size_chars for file in listed if file.path == self.name), 0)
-        self.chars += chars
-        return self.name
+        self.sizes[self._name] = size + chars
+        return self._name
+
+    @property
+    def _name(self) -> str:
+        return successor(self.path, self.number)
 
 
 def _forms(content: str) -> set[tuple[str, ...]]:

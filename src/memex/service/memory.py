@@ -31,10 +31,8 @@ MIN_BUDGET = 200
 MAX_BUDGET = 200_000
 DEFAULT_BUDGET = 8_000
 MAX_HOPS = 3
-UNWRITTEN = {
-    "duplicate": "duplicate",
-    "overtaken": "superseded",
-}  # outcomes that leave nothing, and their reasons
+# Outcomes of a statement that leave nothing of it, with the reasons that the answer gives.
+UNWRITTEN = {"duplicate": "duplicate", "overtaken": "superseded"}
 
 A = TypeVar("A", bound=Arguments)
 
