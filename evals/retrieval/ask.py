@@ -1,0 +1,210 @@
+"""Plays a suite: writes its files through the service, asks its questions, and notes what came back."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memex.errors import ValidationFailed
+from memex.evals.retrieval import runs
+from memex.evals.retrieval.evidence import recalled
+from memex.evals.retrieval.guard import guard
+from memex.evals.retrieval.runs import Config, Guarded, Outcome, PartRun, Run
+from memex.evals.retrieval.suites import Collection, Part, Question, readers
+from memex.evals.workbench import FILES_A_COMMIT, data_folder
+from memex.service.files import FindArguments
+from memex.service.service import Caller, Service, new_call
+from memex.settings import Settings
+from memex.store import tenants
+from memex.store.identity import Context, Principal
+from memex.store.operations import Answer
+from memex.store.search import MAX_HITS
+from memex.subagent.engine import ENGINE
+from memex.wiring import running_service
+
+BUDGETS = (2_000, 4_000, 8_000)
+AT_ONCE = 4  # questions: enough that Python and Postgres each keep a core busy
+MAX_FILES = 10_000
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a suite is played.
+
+    Attributes:
+        mode: of the search: bm25, hybrid or auto.
+        sample: questions of each part, None for all; always the same ones.
+        database_url: of a database that may be thrown away; None for an embedded server of the run's own.
+    """
+
+    mode: str = "bm25"
+    sample: int | None = None
+    database_url: str | None = None
+
+
+def ignore_progress(_what: str, _done: int, _total: int) -> None:
+    """Take no notice of progress."""
+
+
+async def play(suite: str, root: Path, options: Options, *, progress: Progress = ignore_progress) -> Run:
+    """Play every part of a suite, each in a tenant of its own, and return the run.
+
+    Args:
+        suite: of `suites.SUITES`, or `all`.
+        root: the folder of the data.
+        options: how.
+        progress: is told what is being done, how much of it is done, and of how much.
+
+    Raises:
+        ValidationFailed: the data lacks a file, or the mode is none that this version has.
+    """
+    started_at, started = datetime.now(UTC), time.perf_counter()
+    _mode_argument(options.mode)
+    parts = [reader(root) for reader in readers(suite)]
+    async with _running(options) as service:
+        played = [await _play_part(service, part, options, progress) for part in parts if part.questions]
+        server = await _server_version(service)
+    return Run(
+        format=runs.FORMAT,
+        suite=suite,
+        started_at=started_at,
+        duration_s=time.perf_counter() - started,
+        config=Config(
+            mode=options.mode, budgets=BUDGETS, depth=MAX_HITS, sample=options.sample, server=server
+        ),
+        engine=ENGINE,
+        revision=runs.revision(),
+        parts=tuple(played),
+    )
+
+
+@asynccontextmanager
+async def _running(options: Options) -> AsyncIterator[Service]:
+    """A service as users run it, over a database that is gone afterwards or was given."""
+    with ExitStack() as stack:
+        folder = None if options.database_url else stack.enter_context(data_folder())
+        given: dict[str, Any] = {
+            "DATABASE_URL": options.database_url,
+            "MEMEX_DATA_DIR": folder,
+            "MEMEX_MAX_CONNECTIONS": 2 * AT_ONCE,
+            "MEMEX_MAX_FILES": MAX_FILES,
+            "MEMEX_SEARCH_MODE": options.mode,
+        }
+        async with running_service(Settings(**given)) as service:
+            yield service
+
+
+async def _play_part(service: Service, part: Part, options: Options, progress: Progress) -> PartRun:
+    tenant_id = await tenants.ensure_tenant(service.database, f"eval-{uuid.uuid4().hex[:12]}")
+    callers = {
+        collection.user: await service.caller(
+            Principal(tenant_id, "agent"), Context(user_id=collection.user, actor="eval")
+        )
+        for collection in part.collections
+    }
+    started = time.perf_counter()
+    await _load(service, part, callers, progress)
+    loaded = time.perf_counter()
+    outcomes = await _ask(service, part, callers, options, progress)
+    asked = time.perf_counter()
+    return PartRun(
+        name=part.name,
+        collections=len(part.collections),
+        files=part.files,
+        load_s=loaded - started,
+        ask_s=asked - loaded,
+        guard=None if part.has_names else Guarded(**asdict(guard(part.collections))),
+        figures=runs.figures(outcomes),
+        counts=runs.counts(outcomes),
+        outcomes=tuple(outcomes),
+    )
+
+
+async def _load(service: Service, part: Part, callers: Mapping[str, Caller], progress: Progress) -> None:
+    """Write the files of each collection for its user, and leave the database as autovacuum would."""
+    done = 0
+    for collection in part.collections:
+        caller = callers[collection.user]
+        files = list(collection.files.items())
+        for first in range(0, len(files), FILES_A_COMMIT):
+            draft, batch = service.draft(caller), files[first : first + FILES_A_COMMIT]
+            for path, content in batch:
+                draft.write(path, content)
+            await draft.commit(new_call(caller, "eval_load", {}, None), _counted)
+            done += len(batch)
+            progress(f"{part.name}: writing", done, part.files)
+    async with service.database.connection() as connection:
+        await connection.execute("vacuum analyze")
+
+
+def _counted(changes: tuple[Any, ...]) -> Answer:
+    return Answer({}, {}, {"files": len(changes)})
+
+
+async def _ask(
+    service: Service, part: Part, callers: Mapping[str, Caller], options: Options, progress: Progress
+) -> list[Outcome]:
+    """Ask the questions of a part, a few at once, and return what became of them, in their order."""
+    wanted = _sampled(part, options.sample)
+    waiting = iter(enumerate(wanted))
+    outcomes: dict[int, Outcome] = {}
+
+    async def work() -> None:
+        for number, (collection, question) in waiting:
+            outcomes[number] = await _ask_one(
+                service, callers[collection.user], collection, question, options.mode
+            )
+            progress(f"{part.name}: asking", len(outcomes), len(wanted))
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(AT_ONCE):
+            group.create_task(work())
+    return [outcomes[number] for number in sorted(outcomes)]
+
+
+def _sampled(part: Part, sample: int | None) -> list[tuple[Collection, Question]]:
+    asked = [(collection, question) for collection in part.collections for question in collection.questions]
+    if sample is None:
+        return asked
+    return sorted(asked, key=lambda one: one[1].id)[:sample]
+
+
+async def _ask_one(
+    service: Service, caller: Caller, collection: Collection, question: Question, mode: str
+) -> Outcome:
+    arguments = {"query": question.text, "limit": MAX_HITS} | _mode_argument(mode)
+    found = await service.execute(caller, "memory_find", arguments)
+    ranks = {hit["path"]: rank for rank, hit in enumerate(found["hits"], start=1)}
+    contexts = {}
+    for budget in BUDGETS:
+        asked = {"query": question.text, "budget": budget}
+        answer = await service.execute(caller, "memory_context", asked)
+        contexts[budget] = recalled(question, answer, collection.files)
+    return Outcome(
+        id=question.id,
+        kinds=question.kinds,
+        ranks=tuple(ranks.get(path) for path in question.relevant),
+        contexts=contexts,
+    )
+
+
+def _mode_argument(mode: str) -> dict[str, str]:
+    """Return how memory_find is told the mode; a version that has only one is not told."""
+    if "mode" in FindArguments.model_fields:
+        return {"mode": mode}
+    if mode != "bm25":
+        raise ValidationFailed(f"memory_find has no mode {mode} in this version.", hint="Use --mode bm25.")
+    return {}
+
+
+async def _server_version(service: Service) -> str:
+    async with service.database.connection() as connection:
+        row = await (await connection.execute("show server_version")).fetchone()
+    return str(row["server_version"]) if row else "unknown"

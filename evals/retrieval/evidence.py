@@ -1,0 +1,42 @@
+"""What of a question's evidence stands in a context. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memex.evals.retrieval.render import Span
+from memex.evals.retrieval.runs import Recalled
+from memex.evals.retrieval.suites import Evidence, Question
+
+
+def recalled(question: Question, answer: Mapping[str, Any], files: Mapping[str, str]) -> Recalled:
+    """Return how much of its evidence an answer of memory_context holds.
+
+    Args:
+        question: what was asked.
+        answer: the tool's result.
+        files: the texts that the spans of the answer lie in, by path.
+    """
+    spans = {
+        source["path"]: [(span["start"], span["end"]) for span in source["spans"]]
+        for source in answer["sources"]
+    }
+    shares = [_share(one, answer["context"], spans.get(one.path, ()), files) for one in question.evidence]
+    return Recalled(
+        found=sum(share == 1 for share in shares),
+        evidence=len(shares),
+        coverage=sum(shares) / len(shares),
+        used_chars=answer["budget"]["used"],
+    )
+
+
+def _share(evidence: Evidence, context: str, spans: Sequence[Span], files: Mapping[str, str]) -> float:
+    """Return which share of one piece of evidence is there: all or nothing, except of a span."""
+    if evidence.text is not None:
+        return float(evidence.text in context)
+    if evidence.span is None or not spans:
+        return float(bool(spans))
+    text = files[evidence.path]
+    # Between two passages that follow each other may stand white space that neither holds.
+    wanted = [at for at in range(*evidence.span) if not text[at].isspace()]
+    held = sum(any(start <= at < end for start, end in spans) for at in wanted)
+    return held / len(wanted)

@@ -1,0 +1,171 @@
+"""Measures of a ranking and of a context, their intervals, and tests of a difference. Pure.
+
+A ranking is given by the ranks of a question's relevant documents: counted from 1, None for one that was not found.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+CUTOFFS = (1, 5, 10, 20)
+DEPTH = 100
+DRAWS = 2_000
+SEED = 7
+CONFIDENCE = 0.95
+
+Ranks = Sequence[int | None]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over questions, and its 95 % interval by a bootstrap over them."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far a mean has moved between two runs over the same questions.
+
+    Attributes:
+        value: the new mean less the old one.
+        low: of the 95 % interval, by a paired bootstrap over the questions.
+        high: likewise.
+        p: of the bootstrap, two-sided.
+        gained: questions whose figure rose.
+        lost: questions whose figure fell.
+        mcnemar: the exact McNemar test, of a figure that is 0 or 1; None of any other.
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float
+    gained: int
+    lost: int
+    mcnemar: float | None
+
+
+def recall(ranks: Ranks, k: int) -> float:
+    """Return which share of the relevant documents is among the first k."""
+    return _within(ranks, k) / len(ranks)
+
+
+def any_found(ranks: Ranks, k: int) -> float:
+    """Return 1 if some relevant document is among the first k."""
+    return float(_within(ranks, k) > 0)
+
+
+def all_found(ranks: Ranks, k: int) -> float:
+    """Return 1 if every relevant document is among the first k."""
+    return float(_within(ranks, k) == len(ranks))
+
+
+def reciprocal_rank(ranks: Ranks, k: int) -> float:
+    """Return 1 / the rank of the first relevant document, 0 if it is not among the first k."""
+    first = min((rank for rank in ranks if rank is not None), default=k + 1)
+    return 1 / first if first <= k else 0.0
+
+
+def ndcg(ranks: Ranks, k: int) -> float:
+    """Return the normalised discounted cumulative gain at k, every relevant document being worth the same.
+
+    Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002; as trec_eval.
+    """
+    gain = sum(1 / math.log2(rank + 1) for rank in ranks if rank is not None and rank <= k)
+    return gain / sum(1 / math.log2(rank + 1) for rank in range(1, min(len(ranks), k) + 1))
+
+
+def average_precision(ranks: Ranks, k: int) -> float:
+    """Return the mean over the relevant documents of the precision at each one's rank; 0 for those below k."""
+    found = sorted(rank for rank in ranks if rank is not None and rank <= k)
+    return sum(at / rank for at, rank in enumerate(found, start=1)) / len(ranks)
+
+
+def of_ranking(ranks: Ranks) -> dict[str, float]:
+    """Return every measure of a question's ranking, by name."""
+    measures = {}
+    for k in CUTOFFS:
+        measures[f"recall@{k}"] = recall(ranks, k)
+        measures[f"any@{k}"] = any_found(ranks, k)
+        measures[f"all@{k}"] = all_found(ranks, k)
+    measures[f"recall@{DEPTH}"] = recall(ranks, DEPTH)
+    measures["mrr@10"] = reciprocal_rank(ranks, 10)
+    measures["ndcg@10"] = ndcg(ranks, 10)
+    return measures
+
+
+def estimates(measured: Sequence[Mapping[str, float]]) -> dict[str, Estimate]:
+    """Return the mean of every measure over questions that all have the same ones, with its interval."""
+    if not measured:
+        return {}
+    names, values = _matrix(measured)
+    low, high = _interval(_bootstrap(values))
+    means = values.mean(axis=0)
+    return {
+        name: Estimate(float(means[at]), float(low[at]), float(high[at])) for at, name in enumerate(names)
+    }
+
+
+def differences(
+    before: Sequence[Mapping[str, float]], after: Sequence[Mapping[str, float]]
+) -> dict[str, Difference]:
+    """Return what became of every measure that both have, over the same questions in the same order."""
+    if not before:
+        return {}
+    names = [name for name in after[0] if name in before[0]]
+    old, new = (np.array([[one[name] for name in names] for one in side]) for side in (before, after))
+    change = new - old
+    drawn = _bootstrap(change)
+    low, high = _interval(drawn)
+    # A draw that is exactly 0 speaks for neither side: without a difference p is 1.
+    tail = np.minimum((drawn <= 0).mean(axis=0), (drawn >= 0).mean(axis=0))
+    found = {}
+    for at, name in enumerate(names):
+        gained, lost = int((change[:, at] > 0).sum()), int((change[:, at] < 0).sum())
+        is_binary = np.isin(np.concatenate([old[:, at], new[:, at]]), (0.0, 1.0)).all()
+        found[name] = Difference(
+            value=float(change[:, at].mean()),
+            low=float(low[at]),
+            high=float(high[at]),
+            p=min(1.0, 2 * float(tail[at])),
+            gained=gained,
+            lost=lost,
+            mcnemar=_mcnemar(gained, lost) if is_binary else None,
+        )
+    return found
+
+
+def _within(ranks: Ranks, k: int) -> int:
+    return sum(rank is not None and rank <= k for rank in ranks)
+
+
+def _matrix(measured: Sequence[Mapping[str, float]]) -> tuple[list[str], Floats]:
+    names = list(measured[0])
+    return names, np.array([[one[name] for name in names] for one in measured])
+
+
+def _bootstrap(values: Floats) -> Floats:
+    """Return the means of `DRAWS` samples of the rows, drawn with replacement."""
+    count = len(values)
+    times = np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), size=DRAWS)
+    means: Floats = times @ values / count
+    return means
+
+
+def _interval(drawn: Floats) -> tuple[Floats, Floats]:
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(drawn, (tail, 1 - tail), axis=0)
+    return low, high
+
+
+def _mcnemar(gained: int, lost: int) -> float:
+    """Return the probability of a split so uneven or more, if gains and losses are as likely."""
+    return float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0

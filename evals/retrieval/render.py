@@ -1,0 +1,59 @@
+"""What a careful importer makes of conversations, chats and documents, and where each turn stands. Pure."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from memex.evals.retrieval.data import Document, Message, Session, Turn
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The text of a file, and the span of each turn in it by the turn's id, in code points."""
+
+    content: str
+    spans: dict[str, Span]
+
+
+def session(held: Session) -> Rendered:
+    """Return a session as one file: its date and title, and a paragraph a turn."""
+    title = f"Conversation at {held.time}"
+    content = _front_matter(held.day, title) + f"# {title}\n"
+    spans = {}
+    for said in held.turns:
+        content += "\n"
+        spans[said.id] = (len(content), len(content) + len(line(said)))
+        content += line(said) + "\n"
+    return Rendered(content, spans)
+
+
+def turn(said: Turn, day: date) -> Rendered:
+    """Return a turn as a file of its own: its session's date, and what was said."""
+    head = _front_matter(day)
+    return Rendered(f"{head}{line(said)}\n", {said.id: (len(head), len(head) + len(line(said)))})
+
+
+def line(said: Turn) -> str:
+    """Return a turn as one line: the speaker, the words, and what a picture shows."""
+    shown = f" [shares an image: {said.caption}]" if said.caption else ""
+    return f"**{said.speaker}**: {said.text}{shown}"
+
+
+def message(sent: Message) -> Rendered:
+    """Return a message of a chat as a file: its date where it has one, its role and its text."""
+    head = _front_matter(sent.day) if sent.day else ""
+    body = f"{sent.role}: {sent.content}"
+    return Rendered(f"{head}{body}\n", {sent.id: (len(head), len(head) + len(body))})
+
+
+def document(held: Document) -> Rendered:
+    """Return a document as a file: its title as the heading, and its text."""
+    title = " ".join(held.title.split())
+    content = (f"# {title}\n\n" if title else "") + f"{held.text}\n"
+    return Rendered(content, {held.id: (0, len(content))})
+
+
+def _front_matter(day: date, title: str | None = None) -> str:
+    named = f'title: "{title}"\n' if title else ""
+    return f"---\ndate: {day.isoformat()}\n{named}---\n"

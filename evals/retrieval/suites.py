@@ -1,0 +1,227 @@
+"""The suites: which files are written for whom, and which questions are asked about them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from memex.evals.retrieval import data, render
+from memex.evals.retrieval.data import Asked, Chat, Conversation
+from memex.evals.retrieval.names import name, question_id
+from memex.evals.retrieval.render import Rendered, Span
+
+ARCHIVES = {"dendron": "dendron-site.tar.gz", "foam": "foam-docs.tar.gz"}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a context should hold of a file: `text` somewhere, else the whole `span`, else any of the file."""
+
+    path: str
+    span: Span | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, the documents that answer it by their paths, and what of them a context should hold.
+
+    A path may be of no file: evidence that a part leaves out can be found by no ranking, and counts.
+    """
+
+    id: str
+    text: str
+    kinds: tuple[str, ...]
+    relevant: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """The memory of one user: files by their virtual path, and what is asked about them."""
+
+    user: str
+    files: Mapping[str, str]
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One setting of a suite, reported by itself. `has_names` tells paths that are part of the content."""
+
+    name: str
+    collections: tuple[Collection, ...]
+    has_names: bool = False
+
+    @property
+    def files(self) -> int:
+        """How many files are written."""
+        return sum(len(collection.files) for collection in self.collections)
+
+    @property
+    def questions(self) -> int:
+        """How many questions are asked."""
+        return sum(len(collection.questions) for collection in self.collections)
+
+
+def locomo_sessions(root: Path) -> Part:
+    """LoCoMo, one file a session. Evidence is the sessions of the turns; a context should hold the turns."""
+    return Part("locomo-sessions", tuple(map(_sessions_of, data.conversations(root))))
+
+
+def locomo_turns(root: Path) -> Part:
+    """LoCoMo, one file a turn."""
+    return Part("locomo-turns", tuple(map(_turns_of, data.conversations(root))))
+
+
+def beam_user(root: Path, size: str = "100K") -> Part:
+    """BEAM, the user's messages alone. A quarter of the evidence is the assistant's, and out of reach here."""
+    suffix = "" if size == "100K" else f"-{size.lower()}"
+    chats = data.chats(root, size)
+    return Part(f"beam{suffix}-user", tuple(_chat_of(chat, {"user"}) for chat in chats))
+
+
+def beam_all(root: Path, size: str = "100K") -> Part:
+    """BEAM, all messages."""
+    suffix = "" if size == "100K" else f"-{size.lower()}"
+    chats = data.chats(root, size)
+    return Part(f"beam{suffix}-all", tuple(_chat_of(chat, {"user", "assistant"}) for chat in chats))
+
+
+def abstracts(root: Path, which: str) -> Part:
+    """SciFact or Cranfield, one file an abstract, all of them one user's."""
+    held = data.judged(root, which)
+    contents, places = {}, {}
+    for document in held.documents:
+        path = f"user/abstracts/{name(which, document.id)}.md"
+        contents[path] = render.document(document).content
+        places[document.id] = Evidence(path)
+    return Part(which, (_collection(which, "all", contents, held.asked, places),))
+
+
+def vaults(root: Path) -> Part:
+    """Two real vaults with the questions of `vaults.yaml`: facts of one page, or behind a link of it."""
+    return _vault_part("vaults", root, ARCHIVES, map(_fact_case, _cases("vaults.yaml")))
+
+
+def vaults_linked(root: Path) -> Part:
+    """The same vaults with the questions of `linked.yaml`: each needs passages of two linked notes."""
+    archives = {archive.removesuffix(".tar.gz"): archive for archive in ARCHIVES.values()}
+    return _vault_part("vaults-linked", root, archives, map(_linked_case, _cases("linked.yaml")))
+
+
+Reader = Callable[[Path], Part]
+
+SUITES: dict[str, tuple[Reader, ...]] = {
+    "locomo": (locomo_sessions, locomo_turns),
+    "beam": (beam_user, beam_all),
+    "beam-500k": (partial(beam_user, size="500K"), partial(beam_all, size="500K")),
+    "scifact": (partial(abstracts, which="scifact"),),
+    "cranfield": (partial(abstracts, which="cranfield"),),
+    "vaults": (vaults, vaults_linked),
+}
+ALL = ("locomo", "beam", "scifact", "cranfield", "vaults")  # 500K chats have too few questions
+
+
+def readers(suite: str) -> tuple[Reader, ...]:
+    """Return what reads the parts of a suite, or of `all`."""
+    return tuple(reader for one in (ALL if suite == "all" else (suite,)) for reader in SUITES[one])
+
+
+def _sessions_of(conversation: Conversation) -> Collection:
+    contents, places = {}, {}
+    for number, held in enumerate(conversation.sessions):
+        path = f"user/conversations/{name('locomo', conversation.id, str(number))}.md"
+        rendered = render.session(held)
+        contents[path] = rendered.content
+        places.update(_places(path, rendered))
+    return _collection("locomo", conversation.id, contents, conversation.asked, places)
+
+
+def _turns_of(conversation: Conversation) -> Collection:
+    contents, places = {}, {}
+    for number, held in enumerate(conversation.sessions):
+        home = f"user/conversations/{name('locomo', conversation.id, str(number))}"
+        for order, said in enumerate(held.turns, start=1):
+            path = f"{home}/{order:04}.md"
+            rendered = render.turn(said, held.day)
+            contents[path] = rendered.content
+            places.update(_places(path, rendered))
+    return _collection("locomo", conversation.id, contents, conversation.asked, places)
+
+
+def _chat_of(chat: Chat, roles: set[str]) -> Collection:
+    contents, places = {}, {}
+    orders: dict[int, int] = {}
+    for sent in chat.messages:
+        order = orders[sent.batch] = orders.get(sent.batch, 0) + 1
+        path = f"user/chats/{name('beam', chat.id, str(sent.batch))}/{order:04}.md"
+        places[sent.id] = Evidence(path)
+        if sent.role in roles:
+            contents[path] = render.message(sent).content
+    return _collection("beam", chat.id, contents, chat.asked, places)
+
+
+def _places(path: str, rendered: Rendered) -> dict[str, Evidence]:
+    return {turn: Evidence(path, span) for turn, span in rendered.spans.items()}
+
+
+def _collection(
+    origin: str,
+    key: str,
+    contents: Mapping[str, str],
+    asked: Sequence[Asked],
+    places: Mapping[str, Evidence],
+) -> Collection:
+    questions = [
+        _about(question, question_id(origin, key, str(number)), places)
+        for number, question in enumerate(asked)
+    ]
+    return Collection(name(origin, key), contents, tuple(questions))
+
+
+def _about(asked: Asked, key: str, places: Mapping[str, Evidence]) -> Question:
+    evidence = tuple(places[one] for one in asked.evidence)
+    relevant = tuple(dict.fromkeys(one.path for one in evidence))
+    return Question(key, asked.text, asked.kinds, relevant, evidence)
+
+
+def _cases(file: str) -> list[dict[str, Any]]:
+    """Return the written cases of a file; none where the file is not there yet."""
+    source = files("memex.evals") / "cases" / file
+    if not source.is_file():
+        return []
+    read = yaml.safe_load(source.read_text(encoding="utf-8"))
+    cases: list[dict[str, Any]] = read["cases"] if isinstance(read, dict) else read
+    return cases
+
+
+def _fact_case(case: Mapping[str, Any]) -> tuple[str, Question]:
+    paths = tuple(f"user/{path}" for path in case["sources"])
+    evidence = tuple(Evidence(paths[-1], text=text) for text in case["expect"])
+    kinds = ("linked" if case.get("linked") else "one page",)
+    return case["vault"], Question(question_id(case["name"]), case["question"], kinds, paths, evidence)
+
+
+def _linked_case(case: Mapping[str, Any]) -> tuple[str, Question]:
+    paths = tuple(f"user/{path}" for path in case["notes"])
+    evidence = tuple(Evidence(f"user/{one['path']}", text=one["text"]) for one in case["expect"])
+    kinds = (case["kind"], case["split"]) if "split" in case else (case["kind"],)
+    return case["vault"], Question(question_id(case["id"]), case["question"], kinds, paths, evidence)
+
+
+def _vault_part(
+    part: str, root: Path, archives: Mapping[str, str], cases: "map[tuple[str, Question]]"
+) -> Part:
+    asked = list(cases)
+    collections = []
+    for vault, archive in archives.items():
+        contents = {f"user/{path}": text for path, text in data.vault(root, archive).items()}
+        questions = tuple(question for about, question in asked if about == vault)
+        if questions:
+            collections.append(Collection(name(part, vault), contents, questions))
+    return Part(part, tuple(collections), has_names=True)

@@ -1,0 +1,117 @@
+"""The figures of a run as tables of texts, in percent: for the terminal and for the page. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memex.evals.retrieval.metrics import Difference, Estimate
+from memex.evals.retrieval.runs import EVERYTHING, Comparison, PartRun, Run
+
+RANKING = ("recall@1", "recall@5", "recall@10", "recall@20", "any@10", "all@10", "mrr@10", "ndcg@10")
+CONTEXT = ("context-recall", "context-all", "context-used")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A title, the names of the columns, and rows of texts; the first column is text, the others numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def ranking(part: PartRun) -> Table:
+    """Return what memory_find found, a row a kind of question: means with half of their 95 % interval."""
+    rows = [
+        (group, f"{part.counts[group]:,}", *(_with_interval(part.figures[group][name]) for name in RANKING))
+        for group in part.figures
+    ]
+    return Table("memory_find", ("questions", "n", *RANKING), tuple(rows))
+
+
+def context(part: PartRun, budgets: Sequence[int]) -> Table:
+    """Return what memory_context held, a row a kind of question.
+
+    At each budget: the share of the evidence, how often all of it, and the share of the budget that was used.
+    """
+    rows = [
+        (
+            group,
+            *(_with_interval(figures[f"context-recall@{budget}"]) for budget in budgets),
+            *(_with_interval(figures[f"context-all@{budget}"]) for budget in budgets),
+            *(f"{100 * figures[f'context-used@{budget}'].value:.0f}" for budget in budgets),
+        )
+        for group, figures in part.figures.items()
+    ]
+    columns = [f"{name} {budget:,}" for name in ("recall", "all", "used") for budget in budgets]
+    return Table("memory_context", ("questions", *columns), tuple(rows))
+
+
+def changes(part: PartRun, comparison: Comparison, budgets: Sequence[int]) -> Table | None:
+    """Return what became of the measures since an earlier run; None when that had no such part.
+
+    Those of all questions are shown when they moved at all, those of a kind when they moved beyond noise.
+    """
+    if part.name not in comparison.changes:
+        return None
+    shown = [*RANKING, *(f"{name}@{budget}" for name in CONTEXT for budget in budgets)]
+    rows = [
+        (group, name, *_change(found[name]))
+        for group, found in comparison.changes[part.name].items()
+        for name in shown
+        if name in found
+        and (is_beyond_noise(found[name]) or (group == EVERYTHING and has_moved(found[name])))
+    ]
+    columns = ("questions", "measure", "change", "95 %", "p", "gained", "lost", "McNemar p", "")
+    title = f"since {comparison.run}, over {comparison.questions[part.name]:,} questions"
+    return Table(title if rows else f"{title}: no figure has moved", columns, tuple(rows))
+
+
+def guards(run: Run) -> Table:
+    """Return what paths alone find in each part."""
+    rows = []
+    for part in run.parts:
+        if part.guard is None:
+            rows.append((part.name, "names are content", "", "", "", ""))
+            continue
+        found = part.guard
+        interval = f"{100 * found.low:.1f} … {100 * found.high:.1f}"
+        verdict = "at chance" if found.is_at_chance else "LEAKS"
+        rows.append(
+            (
+                part.name,
+                verdict,
+                f"{100 * found.observed:.1f}",
+                f"{100 * found.chance:.1f}",
+                interval,
+                f"{found.p:.2f}",
+            )
+        )
+    columns = ("leak guard", "verdict", "recall@10 by paths", "by chance", "95 % of chance", "p")
+    return Table("", columns, tuple(rows))
+
+
+def has_moved(difference: Difference) -> bool:
+    """Tell whether any question's figure is another."""
+    return difference.gained + difference.lost > 0
+
+
+def is_beyond_noise(difference: Difference) -> bool:
+    """Tell whether the 95 % interval of a difference leaves 0 out."""
+    return difference.low > 0 or difference.high < 0
+
+
+def _with_interval(estimate: Estimate) -> str:
+    half = 50 * (estimate.high - estimate.low)
+    return f"{100 * estimate.value:.1f} ±{half:.1f}"
+
+
+def _change(difference: Difference) -> tuple[str, ...]:
+    return (
+        f"{100 * difference.value:+.1f}",
+        f"{100 * difference.low:+.1f} … {100 * difference.high:+.1f}",
+        f"{difference.p:.3f}",
+        str(difference.gained),
+        str(difference.lost),
+        "" if difference.mcnemar is None else f"{difference.mcnemar:.3f}",
+        ("better" if difference.value > 0 else "worse") if is_beyond_noise(difference) else "",
+    )

@@ -1,0 +1,152 @@
+"""`memex eval`: how well memory is found, measured on real data."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from memex.cli.options import Json
+from memex.cli.output import Column, Screen, Shown, counted, present, reporting
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.evals.retrieval.runs import Comparison, Run
+    from memex.evals.retrieval.tables import Table
+
+MISUSED = 2  # the exit code where nothing could be measured: no data, no libraries
+NEEDED = ("numpy", "scipy", "matplotlib")
+
+app = typer.Typer(no_args_is_help=True, help="Measure how well memory is found.")
+
+
+@app.callback()
+def evaluate() -> None:
+    """Measure how well memory is found."""
+
+
+@app.command()
+def retrieval(
+    *,
+    suite: Annotated[
+        Literal["locomo", "beam", "beam-500k", "scifact", "cranfield", "vaults", "all"],
+        typer.Option(help="Which questions are asked; all leaves out beam-500k."),
+    ] = "all",
+    mode: Annotated[Literal["bm25", "hybrid", "auto"], typer.Option(help="How memory is searched.")] = "bm25",
+    runs: Annotated[Path, typer.Option(help="The folder in which runs are kept.")] = Path("eval-runs"),
+    compare: Annotated[
+        Path | None,
+        typer.Option(help="A run to compare with; by default the newest of the same suite in the folder."),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Ask only so many questions of each part, always the same.")
+    ] = None,
+    database_url: Annotated[
+        str | None,
+        typer.Option(
+            help="A database that may be thrown away, instead of an embedded server of the run's own."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write real data as memory files, ask through memory_find and memory_context, and say what was found.
+
+    MEMEX_EVAL_DATA names the folder of the data. Figures are in percent, with their 95 % interval over questions.
+    """
+    from memex import logging
+
+    logging.configure("warning")
+    root = _prepared(as_json=as_json)
+    with reporting(as_json=as_json):
+        import asyncio
+
+        from memex.evals.retrieval import ask
+        from memex.evals.retrieval import runs as kept
+
+        earlier_path = compare or kept.previous(runs, suite)
+        earlier = kept.load(earlier_path) if earlier_path else None
+        with _progress() as progress:
+            options = ask.Options(mode=mode, sample=sample, database_url=database_url)
+            run = asyncio.run(ask.play(suite, root, options, progress=progress))
+        comparison = kept.compare(earlier, run, name=earlier_path.name) if earlier and earlier_path else None
+        path = kept.save(run, runs)
+    document = _document(run, comparison) | {"file": str(path)}
+    present(Shown(document, lambda screen: _show(screen, run, comparison, path)), as_json=as_json)
+
+
+def _prepared(*, as_json: bool) -> Path:
+    """Return the folder of the data; exits with 2 where that or a library is missing."""
+    try:
+        with reporting(as_json=as_json):
+            if missing := [name for name in NEEDED if find_spec(name) is None]:
+                raise ValidationFailed(
+                    f"Not installed: {', '.join(missing)}.", hint='Install them: pip install "memex[evals]"'
+                )
+            from memex.evals.retrieval import data
+
+            return data.folder()
+    except typer.Exit:
+        raise typer.Exit(MISUSED) from None
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on stderr, where that is a terminal."""
+    if not sys.stderr.isatty():
+        from memex.evals.retrieval.ask import ignore_progress
+
+        yield ignore_progress
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def show(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total)
+            bar.update(tasks[what], completed=done, visible=done < total)
+
+        yield show
+
+
+def _document(run: "Run", comparison: "Comparison | None") -> dict[str, Any]:
+    """Return a run without what became of every question: the file has that."""
+    document: dict[str, Any] = run.model_dump(mode="json", exclude={"parts": {"__all__": {"outcomes"}}})
+    return document | {"comparison": comparison.model_dump(mode="json") if comparison else None}
+
+
+def _show(screen: Screen, run: "Run", comparison: "Comparison | None", path: Path) -> None:
+    from memex.evals.retrieval import tables
+
+    for part in run.parts:
+        screen.line()
+        screen.line(
+            (part.name, "bold green"),
+            f"  {counted(part.files, 'file')}, {counted(part.counts['all'], 'question')}",
+            (f"  written in {part.load_s:.0f} s, asked in {part.ask_s:.0f} s", "dim"),
+        )
+        _show_table(screen, tables.ranking(part))
+        _show_table(screen, tables.context(part, run.config.budgets))
+        if comparison and (changed := tables.changes(part, comparison, run.config.budgets)):
+            _show_table(screen, changed)
+    _show_table(screen, tables.guards(run))
+    screen.line()
+    screen.line(("Kept in ", "dim"), str(path), (f"  ({run.config.mode}, {run.engine})", "dim"))
+
+
+def _show_table(screen: Screen, table: "Table") -> None:
+    screen.line()
+    if table.title:
+        screen.line((table.title, "bold"))
+    columns = [
+        Column(name, align="left" if at == 0 else "right", whole=at > 0)
+        for at, name in enumerate(table.columns)
+    ]
+    if table.rows:
+        screen.table(columns, table.rows)
