@@ -178,6 +178,7 @@ async def _best_files(
         "weights": [float(weight) for weight in query.weights],
         "c2": query.c2,
         "c3": query.c3,
+        "removed": [],
     }
     name = "chunk_score"
     if tags or (prefix and prefix.relative):

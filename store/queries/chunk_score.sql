@@ -1,7 +1,7 @@
--- The best chunks of a scope by BM25, with everything that ties with the last, and where they stand.
--- Scores are sums of integers, so no order of addition can change them. `offset 0` keeps each look-up by its key:
--- one plan serves scopes of all sizes, and for an average one reading it whole would seem cheaper.
-with scored as (
+-- The best chunks of a scope by BM25, with everything that ties with the last, and where they stand; `removed` ones
+-- are not looked at. Scores are sums of integers, so no order of addition can change them. `offset 0` keeps each
+-- look-up by its key: one plan serves scopes of all sizes, and for an average one reading it whole would seem cheaper.
+with summed as (
   select (entry >> 32)::integer as chunk_id,
          sum((query.weight * (entry & 65535)
               / ((entry & 65535) + %(c2)s::float8 + %(c3)s::float8 * ((entry >> 16) & 65535)))::integer) as score
@@ -14,10 +14,17 @@ with scored as (
          offset 0) as posting
    cross join lateral unnest(posting.entries) as entry
    group by 1
-   order by 2 desc
+),
+scored as (
+  select chunk_id, score
+    from summed
+   where score > 0
+     and not exists (
+         select from unnest(%(removed)s::integer[]) as removed (chunk_id) where removed.chunk_id = summed.chunk_id)
+   order by score desc
    fetch first (%(limit)s::bigint) rows with ties
 )
-select scored.chunk_id, scored.score, chunk.file_id, chunk.start_char, chunk.end_char, head.path
+select scored.chunk_id, scored.score, chunk.file_id, chunk.start_char, chunk.end_char, chunk.length, head.path
   from scored
  cross join lateral (
         select *
@@ -31,5 +38,4 @@ select scored.chunk_id, scored.score, chunk.file_id, chunk.start_char, chunk.end
          where revision.scope_id = %(scope_id)s
            and revision.file_id = chunk.file_id
            and revision.rev_end is null
-        offset 0) as head
- where scored.score > 0;
+        offset 0) as head;

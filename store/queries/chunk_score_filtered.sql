@@ -1,6 +1,6 @@
 -- As chunk_score, over the files only whose path begins with `prefix` and that bear all of `tags`. The weights
 -- are those of the whole scope: a filter does not change what a word is worth.
-with scored as (
+with summed as (
   select (entry >> 32)::integer as chunk_id,
          sum((query.weight * (entry & 65535)
               / ((entry & 65535) + %(c2)s::float8 + %(c3)s::float8 * ((entry >> 16) & 65535)))::integer) as score
@@ -13,8 +13,15 @@ with scored as (
          offset 0) as posting
    cross join lateral unnest(posting.entries) as entry
    group by 1
+),
+scored as (
+  select chunk_id, score
+    from summed
+   where score > 0
+     and not exists (
+         select from unnest(%(removed)s::integer[]) as removed (chunk_id) where removed.chunk_id = summed.chunk_id)
 )
-select scored.chunk_id, scored.score, chunk.file_id, chunk.start_char, chunk.end_char, head.path
+select scored.chunk_id, scored.score, chunk.file_id, chunk.start_char, chunk.end_char, chunk.length, head.path
   from scored
  cross join lateral (
         select *
@@ -29,8 +36,7 @@ select scored.chunk_id, scored.score, chunk.file_id, chunk.start_char, chunk.end
            and revision.file_id = chunk.file_id
            and revision.rev_end is null
         offset 0) as head
- where scored.score > 0
-   and head.path >= %(prefix)s
+ where head.path >= %(prefix)s
    and head.path < %(prefix)s || repeat(chr(1114111), 512)
    and head.tag_keys @> %(tags)s::text[]
  order by scored.score desc

@@ -516,6 +516,7 @@ PARAMETERS: dict[str, Any] = {
     "c2": 0.3,
     "c3": 0.1,
     "limit": 30,
+    "removed": [5],
     "tags": ["a"],
     "chunk_ids": [1, 2, 3],
     "path": "a.md",
