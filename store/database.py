@@ -29,12 +29,16 @@ class Database:
     """A pool of connections to one Postgres, whose schema has been checked.
 
     Requests act as the roles `memex_agent` and `memex_admin`. Where the login may not become them it stays
-    the tables' owner, whom forced row-level security binds: `acts_by_role` says which.
+    the tables' owner, whom forced row-level security binds: `acts_by_role` says which. `has_vectors` says whether
+    the database can hold embeddings.
     """
 
-    def __init__(self, pool: AsyncConnectionPool[Connection], *, acts_by_role: bool) -> None:
+    def __init__(
+        self, pool: AsyncConnectionPool[Connection], *, acts_by_role: bool, tracks: frozenset[str]
+    ) -> None:
         self._pool = pool
         self.acts_by_role = acts_by_role
+        self.has_vectors = migrate.VECTORS.name in tracks
 
     @classmethod
     async def open(cls, conninfo: str, *, max_connections: int = 10) -> Self:
@@ -56,7 +60,7 @@ class Database:
         try:
             await pool.open(wait=True, timeout=30)
             async with pool.connection() as connection:
-                await migrate.check(connection)
+                tracks = await migrate.check(connection)
                 acts_by_role = await _can_act_by_role(connection)
         except (psycopg.OperationalError, PoolTimeout) as error:
             await pool.close()
@@ -64,7 +68,7 @@ class Database:
         except BaseException:
             await pool.close()
             raise
-        return cls(pool, acts_by_role=acts_by_role)
+        return cls(pool, acts_by_role=acts_by_role, tracks=tracks)
 
     async def close(self) -> None:
         """Close every connection."""

@@ -1,4 +1,9 @@
-"""Brings a database to this version's schema: numbered SQL files, in order, under one advisory lock."""
+"""Brings a database to this version's schema: numbered SQL files, in order, under one advisory lock.
+
+There are three tracks of them, each numbered and recorded by itself: memory, which every database has; jobs, a
+queue; and vectors, for which the server must have pgvector. The last two are applied where that is possible, and
+everything else works without them.
+"""
 
 import hashlib
 import re
@@ -7,9 +12,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import tuple_row
+from psycopg.sql import SQL, Identifier
 
 from memex.errors import SchemaTooNew, StoreUnavailable
+from memex.store.sql import sql
 
 LOCK_KEY = 0x4D454D4558  # "MEMEX": held by whoever migrates; the others wait and find nothing to do
 MINIMUM_SERVER = 15_00_00
@@ -17,12 +25,32 @@ ROLES = ("memex_agent", "memex_admin")
 
 
 @dataclass(frozen=True, slots=True)
+class Track:
+    """A series of migrations: the folder that holds them, and the table that records which ran.
+
+    `possible` names the query that tells whether a database can have it; None for what every database must have.
+    """
+
+    name: str
+    folder: str
+    table: str
+    possible: str | None = None
+
+
+MEMORY = Track("memory", "migrations", "schema_migration")
+JOBS = Track("jobs", "migrations/jobs", "jobs_migration", "jobs_possible")
+VECTORS = Track("vectors", "migrations/vectors", "vectors_migration", "vectors_possible")
+TRACKS = (MEMORY, JOBS, VECTORS)  # each may need those before it
+
+
+@dataclass(frozen=True, slots=True)
 class Migration:
-    """One numbered SQL file."""
+    """One numbered SQL file of a track."""
 
     version: int
     name: str
     sql: str
+    track: str = MEMORY.name
 
     @property
     def sha256(self) -> bytes:
@@ -30,20 +58,24 @@ class Migration:
         return hashlib.sha256(self.sql.encode()).digest()
 
 
-def migrations() -> list[Migration]:
-    """Return the migrations that this version ships, in order."""
-    entries = (files("memex.store") / "migrations").iterdir()
+def migrations(track: Track = MEMORY) -> list[Migration]:
+    """Return the migrations of a track that this version ships, in order."""
+    entries = files("memex.store").joinpath(*track.folder.split("/")).iterdir()
     named = [(re.fullmatch(r"(\d{4})_(\w+)\.sql", entry.name), entry) for entry in entries]
     found = [
-        Migration(int(match[1]), match[2], entry.read_text(encoding="utf-8"))
+        Migration(int(match[1]), match[2], entry.read_text(encoding="utf-8"), track.name)
         for match, entry in named
         if match
     ]
     return sorted(found, key=lambda migration: migration.version)
 
 
-async def migrate(conninfo: str) -> list[Migration]:
+async def migrate(conninfo: str, *, superuser: str | None = None) -> list[Migration]:
     """Apply what is missing, all of it or nothing, and return it. Any number of processes may call at once.
+
+    Args:
+        conninfo: of the login that owns the tables.
+        superuser: of one who may install pgvector where that login may not; its database does not matter.
 
     Raises:
         SchemaTooNew: a newer Memex migrated this database.
@@ -52,52 +84,91 @@ async def migrate(conninfo: str) -> list[Migration]:
     async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
         _check_server(connection)
         async with connection.transaction():
-            missing = await _apply_missing(connection)
+            missing = await _apply_missing(connection, superuser)
         await _ensure_roles(connection)
     return missing
 
 
-async def check(connection: psycopg.AsyncConnection[object]) -> None:
-    """Refuse a database whose schema is not this version's.
+async def check(connection: psycopg.AsyncConnection[object]) -> frozenset[str]:
+    """Return the names of the tracks that a database has, having refused one whose schema is not this version's.
 
     Raises:
         SchemaTooNew: a newer Memex migrated it.
         StoreUnavailable: migrations are missing; the hint names the command.
     """
+    tracks: set[str] = set()
     async with connection.transaction():
         await connection.execute("set local memex.maintenance = 'on'")
-        applied = await _applied(connection)
-    if missing := _missing(migrations(), applied):
-        raise StoreUnavailable(
-            f"The database lacks {len(missing)} of this version's migrations.", hint="Run `memex migrate`."
-        )
+        for track in TRACKS:
+            applied = await _applied(connection, track)
+            if track.possible is not None and not applied:
+                continue
+            if missing := _missing(migrations(track), applied):
+                raise StoreUnavailable(
+                    f"The database lacks {len(missing)} of this version's migrations.",
+                    hint="Run `memex migrate`.",
+                )
+            tracks.add(track.name)
+    return frozenset(tracks)
 
 
-async def _apply_missing(connection: psycopg.AsyncConnection[object]) -> list[Migration]:
+async def _apply_missing(
+    connection: psycopg.AsyncConnection[object], superuser: str | None
+) -> list[Migration]:
     await connection.execute("select pg_advisory_xact_lock(%s)", [LOCK_KEY])
     await connection.execute("set local memex.maintenance = 'on'")
-    missing = _missing(migrations(), await _applied(connection))
-    if missing:
-        await connection.execute(
-            "create table if not exists schema_migration ("
+    done: list[Migration] = []
+    for track in TRACKS:
+        applied = await _applied(connection, track)
+        missing = _missing(migrations(track), applied)
+        if missing and not applied and track is VECTORS and superuser is not None:
+            await _install_pgvector(make_conninfo(superuser, dbname=connection.info.dbname))
+        if missing and (applied or await _is_possible(connection, track)):
+            await _apply(connection, track, missing)
+            done += missing
+    return done
+
+
+async def _apply(
+    connection: psycopg.AsyncConnection[object], track: Track, missing: Sequence[Migration]
+) -> None:
+    table = Identifier(track.table)
+    await connection.execute(
+        SQL(
+            "create table if not exists {} ("
             " version integer primary key, name text not null, sha256 bytea not null,"
             " applied_at timestamptz not null default clock_timestamp())"
-        )
+        ).format(table)
+    )
     for migration in missing:
         await connection.execute(migration.sql.encode())
         await connection.execute(
-            "insert into schema_migration (version, name, sha256) values (%s, %s, %s)",
+            SQL("insert into {} (version, name, sha256) values (%s, %s, %s)").format(table),
             [migration.version, migration.name, migration.sha256],
         )
-    return missing
 
 
-async def _applied(connection: psycopg.AsyncConnection[object]) -> dict[int, bytes]:
+async def _install_pgvector(conninfo: str) -> None:
+    async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
+        cursor = await connection.execute("select from pg_available_extensions where name = 'vector'")
+        if cursor.rowcount:
+            await connection.execute("create extension if not exists vector")
+
+
+async def _is_possible(connection: psycopg.AsyncConnection[object], track: Track) -> bool:
+    if track.possible is None:
+        return True
     cursor = connection.cursor(row_factory=tuple_row)
-    await cursor.execute("select from pg_class where oid = to_regclass('schema_migration')")
+    await cursor.execute(sql(track.possible))
+    return await cursor.fetchone() == (True,)
+
+
+async def _applied(connection: psycopg.AsyncConnection[object], track: Track) -> dict[int, bytes]:
+    cursor = connection.cursor(row_factory=tuple_row)
+    await cursor.execute("select from pg_class where oid = to_regclass(%s)", [track.table])
     if cursor.rowcount == 0:
         return {}
-    await cursor.execute("select version, sha256 from schema_migration")
+    await cursor.execute(SQL("select version, sha256 from {}").format(Identifier(track.table)))
     return {version: bytes(sha256) for version, sha256 in await cursor.fetchall()}
 
 

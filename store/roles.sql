@@ -43,5 +43,10 @@ begin
   grant insert, delete on project_member to memex_admin;
   grant insert on scope, scope_stat to memex_admin;
   grant update (closed_at) on scope to memex_admin;
+
+  if to_regclass('vectors_migration') is not null then  -- where the server has pgvector
+    grant select on embedding, embedding_progress, embedding_hnsw to memex_agent, memex_admin;
+    grant execute on function embed_later(bigint[]) to memex_agent, memex_admin;
+  end if;
 end
 $$;

@@ -143,5 +143,5 @@ async def alice(caller_of: CallerOf) -> Caller:
 def _with_template(kind: str, admin: str, login: str) -> Server:
     server = Server(kind, admin, login, template=f"memex_template_{uuid.uuid4().hex[:8]}")
     conninfo = server.create_empty(server.template)
-    asyncio.run(migrate(conninfo))
+    asyncio.run(migrate(conninfo, superuser=admin))
     return server

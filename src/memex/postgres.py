@@ -50,7 +50,8 @@ def start(settings: Settings) -> Postgres:
         )
     try:
         conninfo = lease.conninfo if lease else conninfo_of(settings.database_url or "")
-        return Postgres(conninfo, lease, tuple(asyncio.run(_migrated(conninfo))))
+        superuser = lease.admin_conninfo if lease else None
+        return Postgres(conninfo, lease, tuple(asyncio.run(_migrated(conninfo, superuser))))
     except BaseException:
         if lease is not None:
             _give_back(lease)
@@ -98,9 +99,9 @@ def _give_back(lease: embedded.Lease) -> None:
         time.sleep(STOP_POLL_S)
 
 
-async def _migrated(conninfo: str) -> list[Migration]:
+async def _migrated(conninfo: str, superuser: str | None) -> list[Migration]:
     try:
-        return await migrate(conninfo)
+        return await migrate(conninfo, superuser=superuser)
     except psycopg.OperationalError as error:
         raise StoreUnavailable(f"The database cannot be reached: {_first_line(error)}") from error
     except psycopg.Error as error:

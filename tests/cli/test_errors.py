@@ -139,7 +139,8 @@ def test_commands_work_on_database_url(memex: Memex, stock_server: Server) -> No
 
     assert before.code == 1
     assert "memex migrate" in before.out
-    assert [one["version"] for one in applied] == list(range(1, len(applied) + 1))
+    memory = [one["version"] for one in applied if one["track"] == "memory"]
+    assert memory == list(range(1, len(memory) + 1))
     assert ready["data_dir"] is None
     assert [hit["path"] for hit in found["hits"]] == ["user/a.md"]
     assert after.code == 0

@@ -22,7 +22,7 @@ PROCESS = """
 import asyncio, sys
 from memex.store.migrate import migrate
 sys.stdin.readline()
-print(len(asyncio.run(migrate(sys.argv[1]))))
+print(len(asyncio.run(migrate(sys.argv[1], superuser=sys.argv[2]))))
 """
 
 # What makes up a schema, by name; the order of columns may differ between a table made and one altered.
@@ -48,13 +48,18 @@ select 'index', indexrelid::regclass::text, to_jsonb(pg_get_indexdef(indexrelid)
 union all
 select 'policy', tablename || '.' || policyname,
        to_jsonb(array[permissive, roles::text, cmd, qual, with_check])
-  from pg_policies
+  from pg_policies where schemaname = 'public'
 union all
 select 'function', proname::text, to_jsonb(array[pg_get_functiondef(oid), proacl::text])
-  from pg_proc where pronamespace = 'public'::regnamespace
+  from pg_proc
+ where pronamespace = 'public'::regnamespace and prokind = 'f'
+   and not exists (select from pg_depend where objid = pg_proc.oid and deptype = 'e')
 union all
-select 'trigger', tgrelid::regclass || '.' || tgname, to_jsonb(pg_get_triggerdef(oid))
-  from pg_trigger where not tgisinternal
+select 'trigger', tgrelid::regclass || '.' || tgname,
+       to_jsonb(array[pg_get_triggerdef(pg_trigger.oid), tgenabled::text])
+  from pg_trigger
+  join pg_class on pg_class.oid = tgrelid and relnamespace = 'public'::regnamespace
+ where not tgisinternal
  order by 1, 2
 """
 
@@ -86,7 +91,7 @@ def test_many_processes_migrate_at_once(server_folder: Path) -> None:
             databases.append(make_conninfo(lease.conninfo, dbname=name))
         started = [
             subprocess.Popen(
-                [sys.executable, "-c", PROCESS, databases[n % 2]],
+                [sys.executable, "-c", PROCESS, databases[n % 2], lease.admin_conninfo],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -101,10 +106,12 @@ def test_many_processes_migrate_at_once(server_folder: Path) -> None:
         ended = [process.communicate(timeout=60) for process in started]
 
         assert [process.returncode for process in started] == [0] * 10, ended
-        known = len(migrate.migrations())
+        known = sum(len(migrate.migrations(track)) for track in migrate.TRACKS)
         for database in (0, 1):
             assert sorted(int(out) for out, _ in ended[database::2]) == [0, 0, 0, 0, known]
-            assert run(databases[database], "select count(*) from schema_migration") == [(known,)]
+            assert [run(databases[database], f"table {track.table}")[-1][0] for track in migrate.TRACKS] == [
+                len(migrate.migrations(track)) for track in migrate.TRACKS
+            ]
             assert asyncio.run(_acts_by_role(databases[database]))
 
 
@@ -159,12 +166,13 @@ async def test_migrations_run_all_or_none(empty: str, monkeypatch: pytest.Monkey
     first, *_ = known = migrate.migrations()
     broken = replace(first, version=len(known) + 1, name="broken", sql="create table a (); select 1/0;")
     with monkeypatch.context() as patched:
-        patched.setattr(migrate, "migrations", lambda: [*known, broken])
+        patched.setattr(migrate, "migrations", lambda _track: [*known, broken])
         with pytest.raises(psycopg.errors.DivisionByZero):
             await migrate.migrate(empty)
 
     assert run(empty, "select count(*) from pg_class where relnamespace = 'public'::regnamespace") == [(0,)]
-    assert await migrate.migrate(empty) == known
+    applied = await migrate.migrate(empty)
+    assert [one for one in applied if one.track == "memory"] == known
 
 
 HEADS = [
@@ -195,7 +203,7 @@ async def test_files_pinned_before_the_migration_are_found(
     """By the line of their front matter, as the parser reads it; what is closed or deleted stays as it was."""
     with monkeypatch.context() as patched:
         first, *_ = migrate.migrations()
-        patched.setattr(migrate, "migrations", lambda: [first])
+        patched.setattr(migrate, "migrations", lambda track: [first] if track is migrate.MEMORY else [])
         await migrate.migrate(empty)
     with psycopg.connect(empty) as connection:
         connection.execute("set local memex.maintenance = 'on'")
@@ -223,19 +231,95 @@ async def test_files_pinned_before_the_migration_are_found(
     assert pinned == {"0.md", "1.md", "2.md"}
 
 
-def test_migrations_are_numbered_without_gaps() -> None:
+@pytest.mark.parametrize("track", migrate.TRACKS, ids=lambda track: track.name)
+def test_migrations_are_numbered_without_gaps(track: migrate.Track) -> None:
     """From 1, so that a number says how many ran before."""
-    assert [one.version for one in migrate.migrations()] == list(range(1, len(migrate.migrations()) + 1))
+    versions = [one.version for one in migrate.migrations(track)]
+
+    assert versions == list(range(1, len(versions) + 1))
+    assert versions
 
 
-async def test_the_schema_file_is_what_the_migrations_make(conninfo: str, empty: str) -> None:
-    """Tables, columns, constraints, indexes, policies, functions, storage, grants: one database from each."""
+def install_pgvector(server: Any, conninfo: str) -> None:
+    """Install it as the superuser, who alone may on these servers."""
+    name = psycopg.conninfo.conninfo_to_dict(conninfo)["dbname"]
+    with psycopg.connect(make_conninfo(server.admin, dbname=name)) as connection:
+        connection.execute("create extension vector")
+
+
+def catalogue(conninfo: str) -> dict[tuple[Any, ...], Any]:
+    """Return what makes up the schema of a database, by kind and name."""
+    return {tuple(row[:2]): row[2] for row in run(conninfo, CATALOGUE)}
+
+
+async def test_the_schema_files_are_what_the_migrations_make(conninfo: str, empty: str, server: Any) -> None:
+    """Tables, columns, constraints, indexes, policies, functions, storage, grants: one database from each.
+
+    The queue's own migrations are its schema: they are made anew in both.
+    """
+    migrated = catalogue(conninfo)
+    has_vectors = ("table", "embedding") in migrated
+    names = ["schema.sql", "schema_vectors.sql", "roles.sql"] if has_vectors else ["schema.sql", "roles.sql"]
+    if has_vectors:
+        install_pgvector(server, empty)
     with psycopg.connect(empty) as connection:
-        for name in ("schema.sql", "roles.sql"):
+        for name in names:
             connection.execute((files("memex.store") / name).read_bytes())
-
-    migrated = {tuple(row[:2]): row[2] for row in run(conninfo, CATALOGUE)}
-    read = {tuple(row[:2]): row[2] for row in run(empty, CATALOGUE)}
+    read = catalogue(empty)
+    jobs = {key for key in migrated if key[1].startswith("jobs_migration")}
 
     assert {kind for kind, _ in migrated} == {"table", "column", "constraint", "index", "policy", "function"}
-    assert read == migrated
+    assert {key: migrated[key] for key in migrated.keys() - jobs} == read
+
+
+async def test_the_queue_is_what_its_library_expects(conninfo: str, empty: str) -> None:
+    """The installed Procrastinate's own schema, and what the migration says that Memex changes of it."""
+    with psycopg.connect(empty) as connection:
+        connection.execute("create schema procrastinate")
+        connection.execute("set local search_path = procrastinate")
+        connection.execute((files("procrastinate.sql") / "schema.sql").read_bytes())
+    ours, theirs = (
+        {tuple(row[:2]): row[2] for row in run(place, CATALOGUE.replace("'public'", "'procrastinate'"))}
+        for place in (conninfo, empty)
+    )
+
+    changed = {key for key in ours if ours[key] != theirs.get(key)}
+    assert theirs.keys() <= ours.keys()
+    assert changed == {
+        ("function", "free_queueing_lock"),
+        ("trigger", "procrastinate.procrastinate_jobs.free_queueing_lock"),
+        ("trigger", "procrastinate.procrastinate_jobs.procrastinate_jobs_notify_queue_job_inserted_v1"),
+    }
+
+
+async def test_vectors_come_where_the_server_has_them(empty: str, server: Any) -> None:
+    """With pgvector they are there after the first migration; without it everything else is."""
+    await migrate.migrate(empty, superuser=server.admin)
+    database = await Database.open(empty)
+    await database.close()
+
+    assert database.has_vectors == (server.kind == "embedded")
+    assert run(empty, "select to_regclass('procrastinate.procrastinate_jobs') is not null") == [(True,)]
+
+
+async def test_vectors_come_later_too(empty: str, server: Any) -> None:
+    """Once somebody has installed pgvector, the next migration brings them."""
+    if server.kind != "embedded":
+        pytest.skip("no pgvector here")
+    first = await migrate.migrate(empty)
+    install_pgvector(server, empty)
+
+    assert {one.track for one in first} == {"memory", "jobs"}
+    assert [one.name for one in await migrate.migrate(empty)] == ["embedding"]
+
+
+async def test_a_queue_of_somebody_else_is_left_alone(empty: str, server: Any) -> None:
+    """A schema of its name that we did not make: the memory is there, jobs and vectors are not."""
+    run(empty, "create schema procrastinate")
+
+    applied = await migrate.migrate(empty, superuser=server.admin)
+
+    assert {one.track for one in applied} == {"memory"}
+    database = await Database.open(empty)
+    await database.close()
+    assert not database.has_vectors

@@ -21,12 +21,14 @@ def _migrate() -> Shown:
     ready = postgres.start(settings)
     ready.close()
     version = migrations()[-1].version
-    applied = [{"version": one.version, "name": one.name} for one in ready.applied]
+    applied = [{"track": one.track, "version": one.version, "name": one.name} for one in ready.applied]
 
     def show(screen: Screen) -> None:
         for one in ready.applied:
-            screen.line(("applied ", "green"), f"{one.version:04}_{one.name}")
-        done = "The schema is now" if applied else "Nothing to apply: the schema is"
+            screen.line(("applied ", "green"), f"{one.track} {one.version:04}_{one.name}")
+        done = (
+            "The schema of the memory is now" if applied else "Nothing to apply: the schema of the memory is"
+        )
         screen.line(f"{done} at version {version}.")
 
     return Shown({"version": version, "applied": applied}, show)
