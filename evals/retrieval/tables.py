@@ -1,9 +1,10 @@
 """The figures of a run as tables of texts, in percent: for the terminal and for the page. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memex.evals.retrieval.metrics import Difference, Estimate
+from memex.evals.retrieval.reference import Figure
 from memex.evals.retrieval.runs import EVERYTHING, Comparison, PartRun, Run
 
 RANKING = ("recall@1", "recall@5", "recall@10", "recall@20", "any@10", "all@10", "mrr@10", "ndcg@10")
@@ -87,6 +88,25 @@ def guards(run: Run) -> Table:
             )
         )
     columns = ("leak guard", "verdict", "recall@10 by paths", "by chance", "95 % of chance", "p")
+    return Table("", columns, tuple(rows))
+
+
+def reference(figures: Iterable[Figure]) -> Table:
+    """Return published figures beside what came out here, a row each."""
+    rows = [
+        (
+            figure.part,
+            figure.stop_list,
+            figure.group,
+            figure.measure,
+            f"{figure.published:.2f}",
+            f"{figure.found:.2f}",
+            f"{figure.found - figure.published:+.2f}",
+            "" if figure.agrees else "differs",
+        )
+        for figure in figures
+    ]
+    columns = ("reference", "stop list", "questions", "measure", "published", "found", "difference", "")
     return Table("", columns, tuple(rows))
 
 

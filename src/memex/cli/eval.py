@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -50,6 +51,13 @@ def retrieval(
             help="A database that may be thrown away, instead of an embedded server of the run's own."
         ),
     ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the run as a page too, with plots.")] = None,
+    reference: Annotated[
+        bool,
+        typer.Option(
+            "--reference", help="Instead of all that: the published figures beside this version's formula."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write real data as memory files, ask through memory_find and memory_context, and say what was found.
@@ -60,6 +68,9 @@ def retrieval(
 
     logging.configure("warning")
     root = _prepared(as_json=as_json)
+    if reference:
+        _reproduce(root, suite, as_json=as_json)
+        return
     with reporting(as_json=as_json):
         import asyncio
 
@@ -73,8 +84,38 @@ def retrieval(
             run = asyncio.run(ask.play(suite, root, options, progress=progress))
         comparison = kept.compare(earlier, run, name=earlier_path.name) if earlier and earlier_path else None
         path = kept.save(run, runs)
+        if html:
+            from memex.evals.retrieval import page
+
+            _write(html, page.render(run, comparison, earlier))
     document = _document(run, comparison) | {"file": str(path)}
     present(Shown(document, lambda screen: _show(screen, run, comparison, path)), as_json=as_json)
+
+
+def _reproduce(root: Path, suite: str, *, as_json: bool) -> None:
+    """Print the published figures of a suite beside those of `bm25.py`; exits with 1 when one differs."""
+    from memex.evals.retrieval import reference, tables
+
+    with reporting(as_json=as_json):
+        figures = reference.reproduce(root, reference.SUITES if suite == "all" else (suite,))
+    agree = all(figure.agrees for figure in figures)
+    document = {
+        "agree": agree,
+        "tolerance": reference.TOLERANCE,
+        "figures": [asdict(figure) | {"agrees": figure.agrees} for figure in figures],
+    }
+    present(Shown(document, lambda screen: _show_table(screen, tables.reference(figures))), as_json=as_json)
+    if not agree:
+        raise typer.Exit(1)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ValidationFailed(
+            f"Cannot write {path}: {error.strerror}.", hint="Name a file in a folder that can be written to."
+        ) from None
 
 
 def _prepared(*, as_json: bool) -> Path:

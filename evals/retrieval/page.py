@@ -1,0 +1,236 @@
+"""A run as a page: one file that loads nothing, with its plots as SVG, for light and dark screens."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from io import StringIO
+from string import Template
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, ScalarFormatter
+
+from memex.evals.retrieval import metrics, tables
+from memex.evals.retrieval.metrics import DEPTH
+from memex.evals.retrieval.runs import EVERYTHING, Comparison, Outcome, PartRun, Run, groups
+from memex.evals.retrieval.tables import Table
+
+CURVE = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, DEPTH)
+MAX_CURVES = 6  # more kinds than that cannot be told apart in one plot: then only the widest groups
+MEASURES = {"recall@10": "recall@10", "all@10": "all evidence@10", "mrr@10": "MRR@10", "ndcg@10": "nDCG@10"}
+
+# Stand-ins that the page's style sheet replaces, so that a plot follows the screen's colours.
+_INK, _SOFT, _LINE = "#010101", "#010102", "#010103"
+_COLOURS = tuple(f"#0102{number:02x}" for number in range(7))
+_VARIABLES = {_INK: "--ink", _SOFT: "--soft", _LINE: "--line"} | {
+    colour: f"--c{number}" for number, colour in enumerate(_COLOURS)
+}
+_STYLE: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "memex",
+    "font.size": 10,
+    "text.color": _INK,
+    "axes.labelcolor": _SOFT,
+    "axes.edgecolor": _LINE,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "xtick.color": _SOFT,
+    "ytick.color": _SOFT,
+    "grid.color": _LINE,
+    "legend.frameon": False,
+}
+
+
+def render(run: Run, comparison: Comparison | None = None, before: Run | None = None) -> str:
+    """Return the page of a run.
+
+    Args:
+        run: what is shown.
+        comparison: with the run before, if there is one.
+        before: that run, whose curves are drawn beside.
+    """
+    earlier = {part.name: part for part in before.parts} if before else {}
+    template = Template((files("memex.evals.retrieval") / "page.html").read_text(encoding="utf-8"))
+    contents = "".join(f'<a href="#{part.name}">{escape(part.name)}</a>' for part in run.parts)
+    return template.substitute(
+        title=escape(f"Retrieval: {run.suite}, {run.started_at:%Y-%m-%d %H:%M} UTC"),
+        about=escape(_about(run)),
+        contents=f'{contents}<a href="#guard">leak guard</a>',
+        parts="\n".join(_part(part, run, comparison, earlier.get(part.name)) for part in run.parts),
+        guards=_table(tables.guards(run)),
+    )
+
+
+def _about(run: Run) -> str:
+    sampled = f", {run.config.sample} questions of each part" if run.config.sample else ""
+    revision = f"revision {run.revision}, " if run.revision else ""
+    return (
+        f"Search mode {run.config.mode}{sampled}; {revision}engine {run.engine}; Postgres {run.config.server}; "
+        f"{run.duration_s:.0f} s in all."
+    )
+
+
+def _part(part: PartRun, run: Run, comparison: Comparison | None, before: PartRun | None) -> str:
+    budgets = run.config.budgets
+    rows = 1.2 + 0.4 * len(part.figures)
+    plots = [
+        _figure(lambda figure: _draw_measures(figure, part), "Means with their 95 % intervals.", rows),
+        _figure(lambda figure: _draw_curves(figure, part, before), _curve_caption(before)),
+        _figure(
+            lambda figure: _draw_budgets(figure, part, budgets), "Evidence that stands in memory_context."
+        ),
+    ]
+    changed = tables.changes(part, comparison, budgets) if comparison else None
+    shown = [tables.ranking(part), tables.context(part, budgets)]
+    if comparison and changed:
+        shown.append(changed)
+        if changed.rows:
+            caption = f"Paired difference from {comparison.run}, all questions."
+            plots.append(_figure(lambda figure: _draw_changes(figure, part, comparison, budgets), caption))
+    head = (
+        f"{part.files:,} files of {part.collections:,} users, {part.counts[EVERYTHING]:,} questions; "
+        f"written in {part.load_s:.0f} s, asked in {part.ask_s:.0f} s."
+    )
+    return "\n".join(
+        [
+            f'<h2 id="{part.name}">{escape(part.name)}</h2>',
+            f'<p class="soft">{escape(head)}</p>',
+            f'<div class="plots">{"".join(plots)}</div>',
+            *(f"<h3>{escape(table.title)}</h3>{_table(table)}" for table in shown),
+        ]
+    )
+
+
+def _curve_caption(before: PartRun | None) -> str:
+    return "Recall by depth of the ranking" + ("; dashed: the run before." if before else ".")
+
+
+def _table(table: Table) -> str:
+    if not table.rows:
+        return ""
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
+    return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
+
+
+def _cell(text: str) -> str:
+    marked = f' class="{text.lower()}"' if text in {"better", "worse", "LEAKS"} else ""
+    return f"<td{marked}>{escape(text)}</td>"
+
+
+def _figure(draw: Callable[[Figure], None], caption: str, height: float = 4) -> str:
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(7, height), layout="constrained")
+        draw(figure)
+        written = StringIO()
+        figure.savefig(written, format="svg", transparent=True)
+    return (
+        f"<figure>{_inline(written.getvalue(), caption)}<figcaption>{escape(caption)}</figcaption></figure>"
+    )
+
+
+def _inline(svg: str, label: str) -> str:
+    """Return a drawing as a part of a page: no prologue, metadata or names of its own, colours by variables."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\s(?:xmlns(?::\w+)?="[^"]*"|id="[a-zA-Z]+[\d.]*_[\d.]+")', "", svg)
+    for colour, variable in _VARIABLES.items():
+        svg = svg.replace(colour, f"var({variable})")
+    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
+
+
+def _draw_measures(figure: Figure, part: PartRun) -> None:
+    names = list(part.figures)
+    panels = figure.subplots(1, len(MEASURES), sharey=True)
+    for axes, (measure, title), colour in zip(panels, MEASURES.items(), _COLOURS[1:], strict=False):
+        found = [part.figures[name][measure] for name in names]
+        values = [100 * one.value for one in found]
+        reach = [
+            [100 * (one.value - one.low) for one in found],
+            [100 * (one.high - one.value) for one in found],
+        ]
+        axes.errorbar(values, range(len(names)), xerr=reach, fmt="o", color=colour, markersize=5, capsize=2)
+        axes.set_title(title)
+        axes.set_xlim(-4, 104)
+        axes.grid(axis="x", linewidth=0.6)
+    panels[0].set_yticks(
+        range(len(names)), [f"{name.replace('_', ' ')} ({part.counts[name]})" for name in names]
+    )
+    panels[0].invert_yaxis()
+
+
+def _draw_curves(figure: Figure, part: PartRun, before: PartRun | None) -> None:
+    axes = figure.subplots()
+    now, then = groups(part.outcomes), groups(before.outcomes) if before else {}
+    for name, colour in _coloured(part).items():
+        width = 2.2 if name == EVERYTHING else 1.3
+        axes.plot(CURVE, _recalls(now[name]), color=colour, linewidth=width, label=name.replace("_", " "))
+        if name in then:
+            axes.plot(CURVE, _recalls(then[name]), color=colour, linewidth=1, linestyle=(0, (4, 3)))
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xticks([1, 5, 10, 20, 50, DEPTH])
+    _finish(axes, x="first k files", y="recall, percent")
+
+
+def _recalls(outcomes: Sequence[Outcome]) -> list[float]:
+    return [
+        100 * sum(metrics.recall(outcome.ranks, k) for outcome in outcomes) / len(outcomes) for k in CURVE
+    ]
+
+
+def _draw_budgets(figure: Figure, part: PartRun, budgets: Sequence[int]) -> None:
+    axes = figure.subplots()
+    for number, (name, colour) in enumerate(_coloured(part).items()):
+        found = [part.figures[name][f"context-recall@{budget}"] for budget in budgets]
+        values = [100 * one.value for one in found]
+        reach = [
+            [100 * (one.value - one.low) for one in found],
+            [100 * (one.high - one.value) for one in found],
+        ]
+        places = [at + 0.04 * number for at in range(len(budgets))]  # beside each other, to be told apart
+        label = name.replace("_", " ")
+        axes.errorbar(
+            places, values, yerr=reach, fmt="o-", color=colour, markersize=4, capsize=2, label=label
+        )
+    axes.set_xticks(range(len(budgets)), [f"{budget:,}" for budget in budgets])
+    _finish(axes, x="budget, characters", y="evidence in the context, percent")
+
+
+def _draw_changes(figure: Figure, part: PartRun, comparison: Comparison, budgets: Sequence[int]) -> None:
+    axes = figure.subplots()
+    found = comparison.changes[part.name][EVERYTHING]
+    shown = [*tables.RANKING, *(f"context-recall@{budget}" for budget in budgets)]
+    names = [name for name in shown if name in found]
+    for at, name in enumerate(names):
+        one = found[name]
+        reach = [[100 * (one.value - one.low)], [100 * (one.high - one.value)]]
+        colour = _COLOURS[0] if not tables.is_beyond_noise(one) else _COLOURS[3 if one.value > 0 else 2]
+        axes.errorbar([100 * one.value], [at], xerr=reach, fmt="o", color=colour, markersize=5, capsize=2)
+    axes.axvline(0, color=_SOFT, linewidth=0.8)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set_xlabel("points")
+    axes.grid(axis="x", linewidth=0.6)
+
+
+def _coloured(part: PartRun) -> Mapping[str, str]:
+    """Return the groups that a plot of lines shows, each with its colour."""
+    names = list(part.figures)
+    if len(names) > MAX_CURVES:
+        most = sorted(names, key=lambda name: -part.counts[name])[:2]
+        names = [name for name in names if name in most]
+    return dict(zip(names, _COLOURS, strict=False))
+
+
+def _finish(axes: Axes, *, x: str, y: str) -> None:
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.set_ylim(0, 101)
+    axes.grid(linewidth=0.6)
+    axes.legend(loc="lower right", fontsize=9)
