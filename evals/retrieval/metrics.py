@@ -125,8 +125,8 @@ def differences(
     change = new - old
     drawn = _bootstrap(change)
     low, high = _interval(drawn)
-    # A draw that is exactly 0 speaks for neither side: without a difference p is 1.
-    tail = np.minimum((drawn <= 0).mean(axis=0), (drawn >= 0).mean(axis=0))
+    # A draw that is exactly 0 speaks for both sides: without a difference p is 1. One draw more, so that it is never 0.
+    tail = (1 + np.minimum((drawn <= 0).sum(axis=0), (drawn >= 0).sum(axis=0))) / (DRAWS + 1)
     found = {}
     for at, name in enumerate(names):
         gained, lost = int((change[:, at] > 0).sum()), int((change[:, at] < 0).sum())

@@ -60,6 +60,7 @@ def render(run: Run, comparison: Comparison | None = None, before: Run | None = 
         title=escape(f"Retrieval: {run.suite}, {run.started_at:%Y-%m-%d %H:%M} UTC"),
         about=escape(_about(run)),
         contents=f'{contents}<a href="#guard">leak guard</a>',
+        overview=_table(tables.overview(run, comparison)),
         parts="\n".join(_part(part, run, comparison, earlier.get(part.name)) for part in run.parts),
         guards=_table(tables.guards(run)),
     )
@@ -86,6 +87,8 @@ def _part(part: PartRun, run: Run, comparison: Comparison | None, before: PartRu
     ]
     changed = tables.changes(part, comparison, budgets) if comparison else None
     shown = [tables.ranking(part), tables.context(part, budgets)]
+    if pairs := tables.notes(part):
+        shown.insert(1, pairs)
     if comparison and changed:
         shown.append(changed)
         if changed.rows:

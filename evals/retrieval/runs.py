@@ -116,12 +116,12 @@ class Comparison(_Kept):
 
 
 def groups(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
-    """Return the outcomes of everything, and of each kind of question, in the order that kinds appear in."""
+    """Return the outcomes of everything, and of each kind of question, the most frequent kind first."""
     grouped: defaultdict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         for kind in (EVERYTHING, *outcome.kinds):
             grouped[kind].append(outcome)
-    return dict(grouped)
+    return dict(sorted(grouped.items(), key=lambda item: (item[0] != EVERYTHING, -len(item[1]), item[0])))
 
 
 def figures(outcomes: Sequence[Outcome]) -> Figures:

@@ -1,13 +1,17 @@
 """The figures of a run as tables of texts, in percent: for the terminal and for the page. Pure."""
 
+import math
+import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memex.evals.retrieval.metrics import Difference, Estimate
 from memex.evals.retrieval.reference import Figure
-from memex.evals.retrieval.runs import EVERYTHING, Comparison, PartRun, Run
+from memex.evals.retrieval.runs import EVERYTHING, Comparison, PartRun, Run, groups
 
 RANKING = ("recall@1", "recall@5", "recall@10", "recall@20", "any@10", "all@10", "mrr@10", "ndcg@10")
+MAIN = ("recall@5", "recall@10", "all@10", "mrr@10", "ndcg@10")
+HEADLINES = (EVERYTHING, "factual", "multi-hop", "dev", "test")  # groups that an overview names
 CONTEXT = ("context-recall", "context-all", "context-used")
 
 
@@ -27,6 +31,28 @@ def ranking(part: PartRun) -> Table:
         for group in part.figures
     ]
     return Table("memory_find", ("questions", "n", *RANKING), tuple(rows))
+
+
+def notes(part: PartRun) -> Table | None:
+    """Return where memory_find ranked the first and the second of the notes that an answer needs.
+
+    None for a part whose questions are not about pairs of notes.
+    """
+    pairs = [outcome for outcome in part.outcomes if len(outcome.ranks) == 2]
+    if part.guard is not None or not pairs:
+        return None
+    rows = []
+    for group, members in groups(pairs).items():
+        for at, which in enumerate(("first", "second")):
+            ranks = [outcome.ranks[at] for outcome in members]
+            middle = statistics.median(rank if rank is not None else math.inf for rank in ranks)
+            within = [sum(rank is not None and rank <= k for rank in ranks) for k in (1, 5, 10, 20, 100)]
+            shares = [f"{100 * count / len(ranks):.1f}" for count in within]
+            rows.append(
+                (group, which, str(len(ranks)), "none" if math.isinf(middle) else f"{middle:g}", *shares)
+            )
+    columns = ("questions", "note", "n", "median rank", "first 1", "5", "10", "20", "100")
+    return Table("ranks of the two notes", columns, tuple(rows))
 
 
 def context(part: PartRun, budgets: Sequence[int]) -> Table:
@@ -56,7 +82,7 @@ def changes(part: PartRun, comparison: Comparison, budgets: Sequence[int]) -> Ta
         return None
     shown = [*RANKING, *(f"{name}@{budget}" for name in CONTEXT for budget in budgets)]
     rows = [
-        (group, name, *_change(found[name]))
+        (group, name, *_change(name, found[name]))
         for group, found in comparison.changes[part.name].items()
         for name in shown
         if name in found
@@ -110,6 +136,19 @@ def reference(figures: Iterable[Figure]) -> Table:
     return Table("", columns, tuple(rows))
 
 
+def overview(run: Run, comparison: Comparison | None) -> Table:
+    """Return the main figures of every part, with their change where there is one; a star: beyond noise."""
+    rows = []
+    names = [*MAIN, *(f"context-recall@{budget}" for budget in run.config.budgets)]
+    for part in run.parts:
+        for group in [name for name in HEADLINES if name in part.figures]:
+            changed = comparison.changes.get(part.name, {}).get(group, {}) if comparison else {}
+            cells = [_with_change(part.figures[group][name], changed.get(name)) for name in names]
+            rows.append((part.name if group == EVERYTHING else f"  {group}", *cells))
+    shown = [*MAIN, *(f"context {budget:,}" for budget in run.config.budgets)]
+    return Table("", ("overview", *shown), tuple(rows))
+
+
 def has_moved(difference: Difference) -> bool:
     """Tell whether any question's figure is another."""
     return difference.gained + difference.lost > 0
@@ -125,7 +164,14 @@ def _with_interval(estimate: Estimate) -> str:
     return f"{100 * estimate.value:.1f} ±{half:.1f}"
 
 
-def _change(difference: Difference) -> tuple[str, ...]:
+def _with_change(estimate: Estimate, difference: Difference | None) -> str:
+    value = f"{100 * estimate.value:.1f}"
+    if difference is None or not has_moved(difference):
+        return value
+    return f"{value} {100 * difference.value:+.1f}{'*' if is_beyond_noise(difference) else ''}"
+
+
+def _change(name: str, difference: Difference) -> tuple[str, ...]:
     return (
         f"{100 * difference.value:+.1f}",
         f"{100 * difference.low:+.1f} … {100 * difference.high:+.1f}",
@@ -133,5 +179,13 @@ def _change(difference: Difference) -> tuple[str, ...]:
         str(difference.gained),
         str(difference.lost),
         "" if difference.mcnemar is None else f"{difference.mcnemar:.3f}",
-        ("better" if difference.value > 0 else "worse") if is_beyond_noise(difference) else "",
+        _verdict(name, difference),
     )
+
+
+def _verdict(name: str, difference: Difference) -> str:
+    if not is_beyond_noise(difference):
+        return ""
+    if name.startswith("context-used"):  # more is no merit of its own
+        return "moved"
+    return "better" if difference.value > 0 else "worse"

@@ -173,9 +173,12 @@ def _show(screen: Screen, run: "Run", comparison: "Comparison | None", path: Pat
             (f"  written in {part.load_s:.0f} s, asked in {part.ask_s:.0f} s", "dim"),
         )
         _show_table(screen, tables.ranking(part))
+        if pairs := tables.notes(part):
+            _show_table(screen, pairs)
         _show_table(screen, tables.context(part, run.config.budgets))
         if comparison and (changed := tables.changes(part, comparison, run.config.budgets)):
             _show_table(screen, changed)
+    _show_table(screen, tables.overview(run, comparison))
     _show_table(screen, tables.guards(run))
     screen.line()
     screen.line(("Kept in ", "dim"), str(path), (f"  ({run.config.mode}, {run.engine})", "dim"))
