@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 from memex.store import links
-from memex.store.analyzer import Analyzer
 from memex.store.links import Candidate
 
 EVAL_DATA = os.environ.get("MEMEX_EVAL_DATA")
@@ -82,6 +81,11 @@ def vault(name: str) -> Vault:
     return Vault({path: FRONT_MATTER.sub("", text) for path, text in texts.items()}, linked_from)
 
 
+def stems(text: str) -> set[str]:
+    """Return the beginnings of the longer words: a measure of its own, not what search makes of a text."""
+    return {word[:5] for word in re.findall(r"[a-z]{5,}", text.lower())}
+
+
 def test_cases_are_many_and_of_each_kind() -> None:
     """Enough of both vaults, of each kind of link, and over dated notes."""
     vaults = Counter(case["vault"] for case in CASES)
@@ -119,11 +123,10 @@ def test_halves_are_alike() -> None:
 
 def test_second_passages_share_few_words_with_their_questions() -> None:
     """What the second note adds has hardly a word of the question, in most cases one at most."""
-    analyzer = Analyzer("english")
     shared = []
     for case in CASES:
         second = " ".join(item["text"] for item in case["expect"] if item["path"] == case["notes"][1])
-        shared.append(len({*analyzer.lexemes(case["question"])} & {*analyzer.lexemes(second)}))
+        shared.append(len(stems(case["question"]) & stems(second)))
 
     assert sum(words <= 1 for words in shared) >= 60
     assert max(shared) <= 3
