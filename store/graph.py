@@ -1,6 +1,6 @@
 """Links between files: forward links as they are stored, backlinks by their keys, resolved when asked."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -80,18 +80,7 @@ class LinkGraph:
 
     async def links_in_text(self, scope: Scope, path: str, content: str) -> Sequence[Link]:
         """Return the links of a text that stood at a path, as `walk` would if it stood there now."""
-        source = LinkedFile(scope, 0, path)
-        parsed = await offload.run(len(content), links.parse, content, path)
-        written = [
-            WrittenLink(
-                source,
-                target_keys,
-                link.raw[:MAX_RAW_CHARS],
-                link.anchor and link.anchor[:MAX_ANCHOR_CHARS],
-            )
-            for link in parsed
-            if (target_keys := [target for target in link.targets if len(target) <= MAX_KEY_CHARS])
-        ]
+        written = await offload.run(len(content), written_in, LinkedFile(scope, 0, path), content)
         found: Found = {}
         await self._add(found, written, hop=1)
         return list(found.values())[:MAX_LINKS]
@@ -103,21 +92,12 @@ class LinkGraph:
             texts: virtual paths of files that stand, each with a part of its text.
         """
         parsed = [parse(path) for path in texts]
-        scopes = [self._access.scope_of(path) for path in parsed]
-        records = await rows(
-            self._connection,
-            "link_near",
-            scope_ids=[scope.scope_id for scope in scopes],
-            paths=[path.relative for path in parsed],
-            texts=list(texts.values()),
-            limit=MAX_NEAR,
-        )
-        sources = [LinkedFile(scope, 0, path.relative) for scope, path in zip(scopes, parsed, strict=True)]
-        written = [_written(record, sources[record["place"] - 1]) for record in records]
-        resolved = await self._resolved(written)
+        sources = [LinkedFile(self._access.scope_of(path), 0, path.relative) for path in parsed]
+        near = await self._near(sources, list(texts.values()))
+        resolved = await self._resolved([link for link, _ in near])
         return [
-            NearLink(link.source.virtual_path, target.virtual_path, link.anchor, record["is_near"])
-            for (link, target), record in zip(resolved, records, strict=True)
+            NearLink(link.source.virtual_path, target.virtual_path, link.anchor, is_near)
+            for (link, target), (_, is_near) in zip(resolved, near, strict=True)
             if target is not None
         ]
 
@@ -172,17 +152,27 @@ class LinkGraph:
         )
         return [_written(record, sources[record["scope_id"], record["file_id"]]) for record in records]
 
+    async def _near(
+        self, sources: Sequence[LinkedFile], texts: Sequence[str]
+    ) -> list[tuple[WrittenLink, bool]]:
+        """Return the links that stand in files, by file, each with whether it stands in the text given with it."""
+        records = await rows(
+            self._connection,
+            "link_near",
+            scope_ids=[source.scope.scope_id for source in sources],
+            paths=[source.path for source in sources],
+            texts=list(texts),
+            limit=MAX_NEAR,
+        )
+        return [(_written(record, sources[record["place"] - 1]), record["is_near"]) for record in records]
+
     async def _links_in(self, targets: Mapping[FileKey, LinkedFile]) -> list[WrittenLink]:
         """Return the links that may lead to files, by their keys."""
-        keys = set()
-        for target in targets.values():
-            path_key, name_key = links.path_keys(target.path)
-            keys |= {path_key, name_key, f"{links.key(target.scope.mount)}/{path_key}"}
         records = await rows(
             self._connection,
             "link_in",
             scope_ids=[scope.scope_id for scope in self._access.scopes],
-            keys=sorted(keys),
+            keys=sorted(keys_of(targets.values())),
             limit=MAX_LOOKED_AT,
         )
         scopes = self._access.by_id
@@ -212,21 +202,30 @@ class LinkGraph:
         for scope in self._access.scopes:
             mount = f"{links.key(scope.mount)}/"
             path_keys |= {key.removeprefix(mount) for key in keys if key.startswith(mount)}
+        by_key: dict[str, list[NamedFile]] = {}
+        for file, path_key, name_key in await self._named(path_keys, keys):
+            for key in {path_key, name_key, f"{links.key(file.scope.mount)}/{path_key}"} & keys:
+                by_key.setdefault(key, []).append((file, path_key, name_key))
+        return by_key
+
+    async def _named(self, path_keys: set[str], name_keys: set[str]) -> list[NamedFile]:
+        """Return the files whose path or name has one of these keys."""
         found = await rows(
             self._connection,
             "file_by_key",
             scope_ids=[scope.scope_id for scope in self._access.scopes],
             path_keys=sorted(path_keys),
-            name_keys=sorted(keys),
+            name_keys=sorted(name_keys),
         )
-        by_key: dict[str, list[NamedFile]] = {}
-        for record in found:
-            scope = self._access.by_id[record["scope_id"]]
-            file = LinkedFile(scope, record["file_id"], record["path"])
-            path_key, name_key = record["path_key"], record["name_key"]
-            for key in {path_key, name_key, f"{links.key(scope.mount)}/{path_key}"} & keys:
-                by_key.setdefault(key, []).append((file, path_key, name_key))
-        return by_key
+        scopes = self._access.by_id
+        return [
+            (
+                LinkedFile(scopes[record["scope_id"]], record["file_id"], record["path"]),
+                record["path_key"],
+                record["name_key"],
+            )
+            for record in found
+        ]
 
     def _resolve(self, own: Scope, key: str, named: Sequence[NamedFile]) -> LinkedFile | None:
         order = {scope.scope_id: place for place, scope in enumerate(self._access.scopes, start=1)}
@@ -237,6 +236,26 @@ class LinkGraph:
         }
         chosen = links.resolve([key], list(files))
         return files[chosen] if chosen is not None else None
+
+
+def written_in(source: LinkedFile, content: str) -> list[WrittenLink]:
+    """Return the links that stand in a file's text, as the store would hold them."""
+    return [
+        WrittenLink(
+            source, target_keys, link.raw[:MAX_RAW_CHARS], link.anchor and link.anchor[:MAX_ANCHOR_CHARS]
+        )
+        for link in links.parse(content, source.path)
+        if (target_keys := [target for target in link.targets if len(target) <= MAX_KEY_CHARS])
+    ]
+
+
+def keys_of(targets: Iterable[LinkedFile]) -> set[str]:
+    """Return every key by which a link may name one of these files."""
+    keys = set()
+    for target in targets:
+        path_key, name_key = links.path_keys(target.path)
+        keys |= {path_key, name_key, f"{links.key(target.scope.mount)}/{path_key}"}
+    return keys
 
 
 def _written(record: dict[str, Any], source: LinkedFile) -> WrittenLink:
