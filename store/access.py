@@ -19,6 +19,7 @@ class Scope:
     scope_id: int
     mount: str  # user, shared or projects/<slug>
     writable: bool
+    language: str = "english"  # of its files, as search reads them
 
     @property
     def is_project(self) -> bool:

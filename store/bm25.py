@@ -1,6 +1,7 @@
 """BM25 in integers: the formula that SQL evaluates, bit for bit. Pure.
 
-    weight = round(SCALE * idf * min(repeats in the query, 3)),  idf = ln(1 + (n - df + 0.5) / (df + 0.5))
+    weight = round(SCALE * idf * min(repeats in the query, 3)),  idf = ln(1 + (n - df + 0.5) / (df + 0.5)),
+             a quarter of it for a word that only frames the question
     score  = sum over lexemes of round(weight * tf / (tf + k1 * (1 - b) + k1 * b * length / average length))
 
 Each term is rounded, so the sum does not depend on its order. The oracle in tests, and the engine for past
@@ -9,14 +10,15 @@ states. Source: Lucene's BM25Similarity, with exact lengths and without the cons
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-RANKER_VERSION = 1
+RANKER_VERSION = 2
 K1 = 1.2
-B = 0.75
+B = 0.5
 SCALE = 1 << 20
+LIGHT = 0.25  # of its weight is what a light word of a query counts, beside others
 MAX_QUERY_LEXEMES = 64
 MAX_REPEATS = 3
 
@@ -52,7 +54,16 @@ def unpack(posting: int) -> tuple[int, int, int]:
     return posting >> 32, posting >> 16 & _MAX_COUNT, posting & _MAX_COUNT
 
 
-def weigh(lexemes: Sequence[str], *, n: int, total_length: int, df: Mapping[str, int]) -> Query:
+def weigh(
+    lexemes: Iterable[str],
+    *,
+    n: int,
+    total_length: int,
+    df: Mapping[str, int],
+    light: Container[str] = frozenset(),
+    k1: float = K1,
+    b: float = B,
+) -> Query:
     """Return the query for a collection of `n` chunks: its rarest distinct lexemes that occur there.
 
     Args:
@@ -60,18 +71,27 @@ def weigh(lexemes: Sequence[str], *, n: int, total_length: int, df: Mapping[str,
         n: number of chunks.
         total_length: of all chunks, in lexemes.
         df: number of chunks that hold a lexeme; absent or 0 when none does.
+        light: lexemes that count less, unless the query has no others.
+        k1: how late further occurrences stop to count, at least 0.
+        b: how much a chunk's length counts, 0 to 1.
     """
     repeats = Counter(lexemes)
+    is_light = all(lexeme in light for lexeme in repeats)
     rarest = sorted((df[lexeme], lexeme) for lexeme in repeats if df.get(lexeme, 0) > 0)[:MAX_QUERY_LEXEMES]
     weights = (
-        round(SCALE * math.log(1 + (n - count + 0.5) / (count + 0.5)) * min(repeats[lexeme], MAX_REPEATS))
+        round(
+            SCALE
+            * math.log(1 + (n - count + 0.5) / (count + 0.5))
+            * min(repeats[lexeme], MAX_REPEATS)
+            * (LIGHT if lexeme in light and not is_light else 1)
+        )
         for count, lexeme in rarest
     )
     return Query(
         lexemes=tuple(lexeme for _, lexeme in rarest),
         weights=tuple(weights),
-        c2=K1 * (1 - B),
-        c3=K1 * B / (total_length / n) if n and total_length else 0.0,
+        c2=k1 * (1 - b),
+        c3=k1 * b / (total_length / n) if n and total_length else 0.0,
     )
 
 

@@ -10,7 +10,7 @@ from memex.store import search
 from memex.store.access import Access, Scope
 from memex.store.analyzer import Analyzer
 from memex.store.bm25 import Query
-from memex.store.database import Connection, row, rows
+from memex.store.database import Connection, Rows, row, rows
 from memex.store.graph import Direction, LinkGraph
 from memex.store.paths import Prefix, parse, parse_prefix
 from memex.store.records import Link, Listed, NearLink, Passages, Reference, Revision
@@ -32,6 +32,7 @@ class Memory:
         self._connection = connection
         self._access = access
         self._analyzer = analyzer
+        self._graph = LinkGraph(connection, access)
 
     async def find(
         self,
@@ -48,7 +49,6 @@ class Memory:
         return await search.search(
             self._connection,
             self._access,
-            self._analyzer,
             query,
             limit=limit,
             project=project,
@@ -79,10 +79,8 @@ class Memory:
             ValidationFailed: a span does not lie in its text.
         """
         parsed = [parse(reference.path) for reference in references]
-        records = await rows(
-            self._connection,
-            "revision_span",
-            scope_ids=[self._access.scope_of(path).scope_id for path in parsed],
+        records = await self._spans(
+            [self._access.scope_of(path) for path in parsed],
             paths=[path.relative for path in parsed],
             versions=[reference.version for reference in references],
             starts=[reference.span[0] for reference in references],
@@ -100,18 +98,23 @@ class Memory:
         """
         parsed = parse(path)
         scope = self._access.scope_of(parsed)
-        where = {"scope_id": scope.scope_id, "path": parsed.relative}
         if version is None:
-            found = await row(self._connection, "file_read", **where)
-            if found is None:
+            found = await self._standing("file_read", scope, path=parsed.relative)
+            if not found:
                 raise FileNotFound(f"{parsed}: there is no such file.", path=str(parsed))
         else:
-            found = await row(self._connection, "revision_read", **where, version=version)
-            if found is None:
+            found = await rows(
+                self._connection,
+                "revision_read",
+                scope_id=scope.scope_id,
+                path=parsed.relative,
+                version=version,
+            )
+            if not found:
                 raise VersionNotFound(
                     f"{parsed} has no version {version}.", path=str(parsed), version=version
                 )
-        return _revision(found, scope)
+        return _revision(found[0], scope)
 
     async def read_files(self, paths: Sequence[str], *, with_content: bool = True) -> Sequence[Revision]:
         """Return those of some files that stand now, by mount and path; without their texts when so asked."""
@@ -120,13 +123,7 @@ class Memory:
             wanted[self._access.scope_of(parsed)].append(parsed.relative)
         found: list[Revision] = []
         for scope in sorted(wanted, key=lambda scope: scope.mount):
-            records = await rows(
-                self._connection,
-                "file_load",
-                scope_id=scope.scope_id,
-                paths=wanted[scope],
-                with_content=with_content,
-            )
+            records = await self._standing("file_load", scope, paths=wanted[scope], with_content=with_content)
             found += [_revision(record, scope) for record in records]
         return found
 
@@ -153,10 +150,9 @@ class Memory:
         for scope in sorted(_matching(self._access.scopes, within), key=lambda scope: scope.mount):
             if last is not None and scope.mount < last.mount_name:
                 continue
-            records = await rows(
-                self._connection,
+            records = await self._standing(
                 "file_list",
-                scope_id=scope.scope_id,
+                scope,
                 prefix=within.relative,
                 after=last.relative if last is not None and scope.mount == last.mount_name else "",
                 limit=limit - len(found),
@@ -212,19 +208,21 @@ class Memory:
             FileNotFound: nothing stands there now.
         """
         start = await self.read(path)
-        graph = LinkGraph(self._connection, self._access)
-        return await graph.walk(start.scope, start.file_id, start.path, direction=direction, depth=depth)
+        return await self._graph.walk(
+            start.scope, start.file_id, start.path, direction=direction, depth=depth
+        )
 
     async def near_links(self, texts: Mapping[str, str]) -> list[NearLink]:
         """Return the links of files that lead to files, those within a text given with each first."""
-        return await LinkGraph(self._connection, self._access).near(texts)
+        return await self._graph.near(texts)
 
     async def links_of(self, revision: Revision) -> Sequence[Link]:
         """Return the links that stand in a revision, in its order, as they resolve now."""
-        graph = LinkGraph(self._connection, self._access)
         if revision.rev_end is None:
-            return await graph.walk(revision.scope, revision.file_id, revision.path, direction="out", depth=1)
-        return await graph.links_in_text(revision.scope, revision.path, revision.content)
+            return await self._graph.walk(
+                revision.scope, revision.file_id, revision.path, direction="out", depth=1
+            )
+        return await self._graph.links_in_text(revision.scope, revision.path, revision.content)
 
     async def state(self, scopes: Iterable[Scope] | None = None) -> dict[str, int]:
         """Return how many changes each scope has seen, by mount."""
@@ -245,6 +243,15 @@ class Memory:
             moment = last["rev"] if last else 0
         found = await rows(self._connection, "revision_at", scope_id=scope.scope_id, rev=moment)
         return [_revision(record, scope) for record in found]
+
+    async def _standing(self, statement: str, scope: Scope, **parameters: Any) -> Rows:
+        """Run a statement over the files that stand in a scope."""
+        return await rows(self._connection, statement, scope_id=scope.scope_id, **parameters)
+
+    async def _spans(self, scopes: Sequence[Scope], **parameters: Any) -> Rows:
+        """Return spans of stored versions, each path in the scope beside it."""
+        scope_ids = [scope.scope_id for scope in scopes]
+        return await rows(self._connection, "revision_span", scope_ids=scope_ids, **parameters)
 
 
 def _text(reference: Reference, record: dict[str, Any] | None) -> str:

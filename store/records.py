@@ -1,6 +1,6 @@
 """What the store hands back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -59,12 +59,25 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Why a hit is one: what each list of the search contributed."""
+    """Why a hit is one: what each list of the search contributed.
 
-    mode: Literal["bm25"]
-    bm25_rank: int
+    Attributes:
+        mode: bm25, or hybrid when vectors were asked too.
+        bm25_rank: of the file by words, from 1; None when it holds none of the query's.
+        terms: what each lexeme of the query scored in its best passage, the highest first.
+        score: their sum, with what it borrowed.
+        vector_rank: of the file by meaning, from 1; None when it is not among the nearest.
+        borrowed: what lexemes count that stand in its neighbours in a series.
+        fused: the reciprocal rank fusion of both ranks, in hybrid mode.
+    """
+
+    mode: Literal["bm25", "hybrid"]
+    bm25_rank: int | None
     terms: dict[str, int]
     score: int
+    vector_rank: int | None = None
+    borrowed: dict[str, int] = field(default_factory=dict)
+    fused: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

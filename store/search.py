@@ -1,18 +1,21 @@
-"""Exact BM25 over the scopes that a caller searches: statistics summed, scores merged, hits grouped by file."""
+"""What a query finds: exact BM25, hits grouped by file."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 from memex.errors import ValidationFailed
+from memex.store import lexical
 from memex.store.access import Access, Scope
-from memex.store.analyzer import Analyzer
-from memex.store.bm25 import Query, score, term_score, weigh
+from memex.store.analyzer import Analyzer, analyzer_of
+from memex.store.bm25 import Query, score
 from memex.store.database import Connection, batch
 from memex.store.index import tag_key
+from memex.store.lexical import Candidate, Past, View, term_scores
 from memex.store.paths import Prefix, parse
-from memex.store.records import Hit, Match, Passage, Passages, Span
+from memex.store.pruning import Filters
+from memex.store.records import Hit, Match, Passage, Passages
 from memex.store.snippet import snippet
 
 MAX_QUERY_CHARS = 10_000
@@ -22,24 +25,8 @@ MORE_SPANS = 3  # of one file, beside its best
 OVERSAMPLING = (
     3  # chunks fetched for each file wanted; more are fetched once when they fall into too few files
 )
+LEAST = 60  # chunks fetched at least: neighbours in a series may lift what is not among the first
 DEEPEST = 2_000  # chunks that this second look takes at least; what ranks below them is not found
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A chunk that scored."""
-
-    score: int
-    path: str  # virtual
-    span: Span
-    scope: Scope
-    chunk_id: int
-    file_id: int
-
-    @property
-    def order(self) -> tuple[int, str, int]:
-        """Best first; ties by path, then by place."""
-        return -self.score, self.path, self.span[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +40,6 @@ class Found:
 async def search(
     connection: Connection,
     access: Access,
-    analyzer: Analyzer,
     text: str,
     *,
     limit: int,
@@ -61,19 +47,20 @@ async def search(
     prefix: Prefix | None = None,
     tags: Sequence[str] = (),
     passages: int = 0,
+    past: Past | None = None,
 ) -> Found:
     """Return the files whose best chunk scores highest for `text`, at most `limit`.
 
     Args:
         connection: in a snapshot transaction, so that statistics and postings are of one moment.
         access: whose scopes are searched; row-level security holds the same line.
-        analyzer: makes the query's lexemes as it made the chunks'.
         text: up to 10,000 characters; words combine by OR.
         limit: 1 to 100 files.
         project: searched beside user/ and shared/ instead of all of the user's projects.
         prefix: only files below it; the statistics stay those of the scopes.
         tags: only files that bear all of them, without case.
         passages: of each file that come with their texts, at most; a hit that has them needs no snippet.
+        past: a moment at which the scopes are searched instead of now.
 
     Raises:
         ValidationFailed: an empty or too long query, or a prefix in a project that is not searched.
@@ -90,32 +77,17 @@ async def search(
             f"projects/{prefix.project}/ is not among the scopes of this search.",
             hint="Name it as project: a search without one covers the user's first 20 projects.",
         )
-    words = {token.lexeme: text[token.start : token.end] for token in reversed(analyzer.tokens(text))}
-    lexemes = analyzer.lexemes(text)
-    totals, *counted = await batch(
-        connection,
-        ("search_totals", {"scope_ids": [scope.scope_id for scope in scopes]}),
-        *(
-            ("lexeme_frequency", {"scope_id": scope.scope_id, "lexemes": list(dict.fromkeys(lexemes))})
-            for scope in scopes
-        ),
-    )
-    frequency: dict[str, int] = {}
-    for record in (record for found in counted for record in found):
-        frequency[record["lexeme"]] = frequency.get(record["lexeme"], 0) + record["df"]
-    query = weigh(
-        lexemes,
-        n=sum(record["n"] for record in totals),
-        total_length=sum(record["total_length"] for record in totals),
-        df=frequency,
-    )
-    holding = [
-        scope for scope, found in zip(scopes, counted, strict=True) if found and is_within(scope, prefix)
+    query, views = await lexical.view(connection, scopes, text, past)
+    views = [view for view in views if is_within(view.scope, prefix)]
+    filters = Filters(prefix.relative if prefix else "", tuple(sorted(map(tag_key, tags))))
+    files = [
+        _Ranked(group, bm25_rank=rank)
+        for rank, group in enumerate(await _best_files(connection, views, limit, filters), start=1)
     ]
-    if not query.lexemes or not holding:
-        return Found((), query)
-    files = await _best_files(connection, holding, query, limit=limit, prefix=prefix, tags=tags)
-    return Found(tuple(await _hits(connection, analyzer, query, words, files, passages)), query)
+    hits = await _hits(
+        connection, {view.scope.scope_id: view for view in views}, text, files[:limit], passages
+    )
+    return Found(tuple(hits), query)
 
 
 async def passages(
@@ -153,7 +125,7 @@ async def passages(
     return found
 
 
-def _passage(query: Query, record: dict[str, Any]) -> Passage:
+def _passage(query: Query, record: Mapping[str, Any]) -> Passage:
     tfs = {lexeme: tf for lexeme, tf in zip(query.lexemes, record["tfs"], strict=True) if tf}
     return Passage(
         span=(record["start_char"], record["end_char"]),
@@ -163,130 +135,130 @@ def _passage(query: Query, record: dict[str, Any]) -> Passage:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A file that was found: its chunks, best first, and its place in each list."""
+
+    chunks: tuple[Candidate, ...]
+    bm25_rank: int | None = None
+    vector_rank: int | None = None
+    fused: float | None = None
+
+    @property
+    def path(self) -> str:
+        return self.chunks[0].path
+
+
 async def _best_files(
-    connection: Connection,
-    scopes: Sequence[Scope],
-    query: Query,
-    *,
-    limit: int,
-    prefix: Prefix | None,
-    tags: Sequence[str],
-) -> list[list[Candidate]]:
+    connection: Connection, views: Sequence[View], limit: int, filters: Filters
+) -> list[tuple[Candidate, ...]]:
     """Return the candidates of the best files, grouped, each group and its members best first."""
-    parameters: dict[str, Any] = {
-        "lexemes": list(query.lexemes),
-        "weights": [float(weight) for weight in query.weights],
-        "c2": query.c2,
-        "c3": query.c3,
-        "removed": [],
-    }
-    name = "chunk_score"
-    if tags or (prefix and prefix.relative):
-        name = "chunk_score_filtered"
-        parameters["prefix"] = prefix.relative if prefix else ""
-        parameters["tags"] = sorted(map(tag_key, tags))
-    groups: list[list[Candidate]] = []
-    for fetched in (limit * OVERSAMPLING, max(limit * OVERSAMPLING * 16, DEEPEST)):
-        parameters["limit"] = fetched
-        statements = [(name, parameters | {"scope_id": scope.scope_id}) for scope in scopes]
-        found = await batch(connection, *statements)
-        candidates = sorted(
-            (
-                Candidate(
-                    score=record["score"],
-                    path=scope.virtual(record["path"]),
-                    span=(record["start_char"], record["end_char"]),
-                    scope=scope,
-                    chunk_id=record["chunk_id"],
-                    file_id=record["file_id"],
-                )
-                for scope, records in zip(scopes, found, strict=True)
-                for record in records
-            ),
-            key=lambda candidate: candidate.order,
-        )
-        # Ties come along, so a scope that gave fewer has no more; of the others every chunk at least as good as
-        # the last is here, and files are complete down to the best of those last scores.
-        cut = max(
-            (min(r["score"] for r in records) for records in found if len(records) >= fetched), default=0
-        )
-        by_path: dict[str, list[Candidate]] = {}
-        for candidate in candidates:
-            by_path.setdefault(candidate.path, []).append(candidate)
-        groups = [group for group in by_path.values() if group[0].score >= cut]
-        if len(groups) >= limit or cut == 0:
+    holding = [view for view in views if view.query.lexemes]
+    groups: list[tuple[Candidate, ...]] = []
+    first = max(limit * OVERSAMPLING, LEAST)
+    for fetched in (first, max(first * 16, DEEPEST)) if holding else ():
+        found = await lexical.best_chunks(connection, holding, limit=fetched, filters=filters)
+        groups = _grouped(found.candidates)
+        groups = [group for group in groups if group[0].score >= found.cut]
+        if len(groups) >= limit or found.cut == 0:
             break
-    return groups[:limit]
+    rescored = await lexical.with_neighbours(connection, holding, [group[0] for group in groups], filters)
+    alone = {candidate.path for candidate in rescored}
+    others = [candidate for group in groups for candidate in group if candidate.path not in alone]
+    return _grouped(sorted((*others, *rescored), key=lambda candidate: candidate.order))[:limit]
+
+
+def _grouped(candidates: Iterable[Candidate]) -> list[tuple[Candidate, ...]]:
+    by_path: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        by_path.setdefault(candidate.path, []).append(candidate)
+    return [tuple(group) for group in by_path.values()]
 
 
 async def _hits(
-    connection: Connection,
-    analyzer: Analyzer,
-    query: Query,
-    words: dict[str, str],
-    files: Sequence[Sequence[Candidate]],
-    passages: int,
-) -> Iterable[Hit]:
+    connection: Connection, views: Mapping[int, View], text: str, files: Sequence[_Ranked], passages: int
+) -> list[Hit]:
     by_scope: dict[int, list[int]] = {}
-    for chunks in files:
-        ids = by_scope.setdefault(chunks[0].scope.scope_id, [])
-        ids += [chunk.chunk_id for chunk in chunks[: max(passages, 1)]]
+    details: dict[tuple[int, int], Mapping[str, Any]] = {}
+    for file in files:
+        for chunk in file.chunks[: max(passages, 1)]:
+            scope_id = chunk.scope.scope_id
+            if chunk.added is not None and chunk.added.detail is not None:
+                tfs = [chunk.added.tfs.get(lexeme, 0) for lexeme in views[scope_id].query.lexemes]
+                details[scope_id, chunk.chunk_id] = {**chunk.added.detail, "tfs": tfs}
+            else:
+                by_scope.setdefault(scope_id, []).append(chunk.chunk_id)
     read = await batch(
         connection,
         *(
-            ("chunk_read", {"scope_id": scope_id, "chunk_ids": ids, "lexemes": list(query.lexemes)})
+            (
+                "chunk_read",
+                {"scope_id": scope_id, "chunk_ids": ids, "lexemes": list(views[scope_id].query.lexemes)},
+            )
             for scope_id, ids in by_scope.items()
         ),
     )
-    details = {
-        (scope_id, record["chunk_id"]): record
-        for scope_id, records in zip(by_scope, read, strict=True)
-        for record in records
-    }
-    weights = dict(zip(query.lexemes, query.weights, strict=True))
-    hits = []
-    for rank, (best, *others) in enumerate(files, start=1):
-        detail = details[best.scope.scope_id, best.chunk_id]
-        terms = {
-            lexeme: term_score(weights[lexeme], tf, detail["length"], query.c2, query.c3)
-            for lexeme, tf in zip(query.lexemes, detail["tfs"], strict=True)
-            if tf
-        }
-        ordered = dict(sorted(terms.items(), key=lambda term: (-term[1], term[0])))
-        hits.append(
-            Hit(
-                path=best.path,
-                version=detail["version"],
-                title=detail["title"],
-                heading=tuple(detail["heading_path"]),
-                span=best.span,
-                snippet="" if passages else snippet(detail["text"], query.lexemes, analyzer),
-                score=best.score,
-                reason=_reason(ordered, words, len(query.lexemes)),
-                match=Match(mode="bm25", bm25_rank=rank, terms=ordered, score=best.score),
-                more_spans=tuple(other.span for other in others[:MORE_SPANS]),
-                file=_file(query, details, [best, *others][:passages]) if passages else None,
-            )
-        )
-    return hits
+    for scope_id, records in zip(by_scope, read, strict=True):
+        details |= {(scope_id, record["chunk_id"]): record for record in records}
+    return [_hit(file, views[file.chunks[0].scope.scope_id], details, text, passages) for file in files]
+
+
+def _hit(
+    file: _Ranked, view: View, details: Mapping[tuple[int, int], Mapping[str, Any]], text: str, passages: int
+) -> Hit:
+    best, *others = file.chunks
+    query, analyzer = view.query, analyzer_of(view.scope.language)
+    detail = details[best.scope.scope_id, best.chunk_id]
+    terms = term_scores(query, dict(zip(query.lexemes, detail["tfs"], strict=True)), detail["length"])
+    ordered = dict(sorted(terms.items(), key=lambda term: (-term[1], term[0])))
+    return Hit(
+        path=best.path,
+        version=detail["version"],
+        title=detail["title"],
+        heading=tuple(detail["heading_path"]),
+        span=best.span,
+        snippet="" if passages else snippet(detail["text"], query.lexemes, analyzer),
+        score=best.score,
+        reason=_reason(file, ordered, text, query, analyzer),
+        match=Match(
+            mode="bm25" if file.fused is None else "hybrid",
+            bm25_rank=file.bm25_rank,
+            vector_rank=file.vector_rank,
+            terms=ordered,
+            borrowed=dict(best.borrowed),
+            score=best.score,
+            fused=file.fused,
+        ),
+        more_spans=tuple(other.span for other in others[:MORE_SPANS]),
+        file=_file(file, query, details, passages) if passages else None,
+    )
 
 
 def _file(
-    query: Query, details: dict[tuple[int, int], dict[str, Any]], chunks: Sequence[Candidate]
+    file: _Ranked, query: Query, details: Mapping[tuple[int, int], Mapping[str, Any]], passages: int
 ) -> Passages:
+    chunks = file.chunks[:passages]
     read = [details[chunk.scope.scope_id, chunk.chunk_id] for chunk in chunks]
     return Passages(
         path=chunks[0].path,
         version=read[0]["version"],
         size_chars=read[0]["size_chars"],
         body_start=read[0]["body_start"],
-        passages=tuple(_passage(query, record) for record in read),
+        passages=tuple(
+            replace(_passage(query, record), score=chunk.score)
+            for chunk, record in zip(chunks, read, strict=True)
+        ),
     )
 
 
-def _reason(terms: dict[str, int], words: dict[str, str], wanted: int) -> str:
+def _reason(file: _Ranked, terms: Mapping[str, int], text: str, query: Query, analyzer: Analyzer) -> str:
+    if not terms:
+        return f"near in meaning: {file.vector_rank} of the vectors"
+    words = {token.lexeme: text[token.start : token.end] for token in reversed(analyzer.tokens(text))}
     named = ", ".join(words.get(lexeme, lexeme) for lexeme in list(terms)[:5])
-    return f"holds {len(terms)} of {wanted} known words of the query: {named}"
+    found = f"holds {len(terms)} of {len(query.lexemes)} known words of the query: {named}"
+    borrowed = ", ".join(words.get(lexeme, lexeme) for lexeme in list(file.chunks[0].borrowed)[:5])
+    return f"{found}; files beside it: {borrowed}" if borrowed else found
 
 
 def is_within(scope: Scope, prefix: Prefix | None) -> bool:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.store.analyzer import Analyzer
-from memex.store.bm25 import SCALE, Query, entry, rank, score, term_score, unpack, weigh
+from memex.store.bm25 import K1, SCALE, B, Query, entry, rank, score, term_score, unpack, weigh
 
 counts = st.integers(0, (1 << 16) - 1)
 
@@ -42,8 +42,8 @@ def test_weights_are_those_of_the_formula() -> None:
 
     assert query.lexemes == ("a", "b")
     assert query.weights == (1553575, 307450)
-    assert query.c2 == pytest.approx(0.3)
-    assert query.c3 == pytest.approx(0.18)
+    assert query.c2 == pytest.approx(0.6)
+    assert query.c3 == pytest.approx(0.12)
 
 
 def test_scores_are_those_of_the_formula() -> None:
@@ -72,6 +72,18 @@ def test_only_the_rarest_lexemes_count() -> None:
     query = weigh(list(df), n=10, total_length=50, df=df)
 
     assert query.lexemes == tuple(f"w{n:03}" for n in range(1, 129, 2))
+
+
+def test_light_words_count_a_quarter_beside_others() -> None:
+    """A word that only frames the question counts less, unless the query has no other words."""
+    common = {"n": 10, "total_length": 50, "df": {"go": 2, "camp": 2}}
+    plain, framed = weigh(["go", "camp"], **common), weigh(["go", "camp"], **common, light={"go"})
+
+    assert dict(zip(framed.lexemes, framed.weights, strict=True)) == {
+        "camp": plain.weights[0],
+        "go": round(plain.weights[1] / 4),
+    }
+    assert weigh(["go"], **common, light={"go"}).weights == weigh(["go"], **common).weights
 
 
 @pytest.mark.parametrize(("n", "total_length"), [(0, 0), (1, 0), (0, 5)])
@@ -103,7 +115,7 @@ def test_order_of_the_query_does_not_matter(order: list[int], random_: random.Ra
 
 def compare_with_bm25s(corpus: list[list[str]], queries: list[list[str]]) -> None:
     """Assert that scores of every document are those of bm25s, up to rounding."""
-    index = bm25s.BM25(method="lucene", k1=1.2, b=0.75, dtype="float64")
+    index = bm25s.BM25(method="lucene", k1=K1, b=B, dtype="float64")
     index.index(corpus, show_progress=False)
     df = Counter(lexeme for lexemes in corpus for lexeme in set(lexemes))
     total_length = sum(map(len, corpus))

@@ -174,6 +174,7 @@ def ranked(
         n=len(documents),
         total_length=sum(document.length for document in documents),
         df=Counter(lexeme for document in documents for lexeme in document.tfs),
+        light=ANALYZER.light_lexemes,
     )
     found = bm25.rank(
         weighed,
@@ -197,7 +198,8 @@ async def find(service: Service, caller: Caller, query: str, **more: Any) -> Ran
     async with service.database.transaction(caller.access, snapshot=True) as connection:
         found = await Memory(connection, caller.access, ANALYZER).find(query, **more)
     for rank, hit in enumerate(found.hits, start=1):
-        assert sum(hit.match.terms.values()) == hit.score == hit.match.score
+        assert sum(hit.match.terms.values()) + sum(hit.match.borrowed.values()) == hit.score
+        assert hit.match.score == hit.score
         assert hit.match.bm25_rank == rank
     return [(hit.path, hit.span, hit.score, hit.more_spans) for hit in found.hits]
 

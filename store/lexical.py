@@ -1,0 +1,359 @@
+"""Exact BM25 over scopes at one moment: their postings, corrected by what stands and is not in them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from memex.store import pruning, series
+from memex.store.access import Scope
+from memex.store.analyzer import analyzer_of
+from memex.store.bm25 import Query, term_score, weigh
+from memex.store.database import Connection, Rows, batch
+from memex.store.pruning import Filters, Postings
+from memex.store.records import Span
+
+RESCORED = 15  # files, the best, whose neighbours in a series are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A chunk that a search must not see; `tfs` are those of the query's lexemes at least."""
+
+    chunk_id: int
+    length: int
+    tfs: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A chunk that a search must see though the postings lack it.
+
+    Attributes:
+        chunk_id: as it is stored; below 0 for one of a past revision.
+        file_id: whose it is.
+        path: of the file, relative to the scope.
+        span: in the file.
+        length: in lexemes.
+        tfs: of the query's lexemes at least.
+        tag_keys: of the file.
+        detail: what `chunk_read` returns of a chunk, for one that is not stored.
+    """
+
+    chunk_id: int
+    file_id: int
+    path: str
+    span: Span
+    length: int
+    tfs: Mapping[str, int]
+    tag_keys: tuple[str, ...] = ()
+    detail: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """How what a search sees of a scope differs from its postings; `n` and `total_length` go to its totals."""
+
+    removed: tuple[Removed, ...] = ()
+    added: tuple[Added, ...] = ()
+    n: int = 0
+    total_length: int = 0
+
+
+class Past(Protocol):
+    """A moment in the past."""
+
+    async def delta(self, connection: Connection, scope: Scope, lexemes: Sequence[str]) -> Delta:
+        """Return how a scope differed then from what stands now: `removed` are chunks that stand now."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A scope as one search sees it: the query in its language, the postings, what they lack, what is not seen."""
+
+    scope: Scope
+    query: Query
+    postings: Postings
+    added: tuple[Added, ...]
+    hidden: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk that scored, with what it borrows from its neighbours in a series, by lexeme."""
+
+    score: int
+    path: str  # virtual
+    span: Span
+    scope: Scope
+    chunk_id: int
+    file_id: int
+    length: int
+    borrowed: Mapping[str, int] = field(default_factory=dict)
+    added: Added | None = None
+
+    @property
+    def order(self) -> tuple[int, str, int]:
+        """Best first; ties by path, then by place."""
+        return -self.score, self.path, self.span[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The best chunks, best first. Files are complete down to the score `cut`; at 0 there are no more."""
+
+    candidates: tuple[Candidate, ...]
+    cut: int
+
+
+async def view(
+    connection: Connection, scopes: Sequence[Scope], text: str, past: Past | None = None
+) -> tuple[Query, list[View]]:
+    """Return a query as it is weighed over scopes, and each scope as this search sees it.
+
+    The statistics are sums over the scopes, each read in its own language.
+    """
+    lexemes = {scope.language: analyzer_of(scope.language).lexemes(text) for scope in scopes}
+    totals, *read = await batch(
+        connection,
+        ("search_totals", {"scope_ids": [scope.scope_id for scope in scopes]}),
+        *(
+            (name, {"scope_id": scope.scope_id, "lexemes": list(dict.fromkeys(lexemes[scope.language]))})
+            for scope in scopes
+            for name in ("lexeme_frequency", "chunk_pending")
+        ),
+    )
+    deltas, frequencies, hidden = [], [], []
+    for place, scope in enumerate(scopes):
+        counted, pending = read[2 * place : 2 * place + 2]
+        wanted = list(dict.fromkeys(lexemes[scope.language]))
+        then = await past.delta(connection, scope, wanted) if past is not None else Delta()
+        deltas.append(combine(_pending(pending, wanted), then))
+        hidden.append(frozenset(chunk.chunk_id for chunk in then.removed))
+        frequencies.append({record["lexeme"]: record["df"] for record in counted})
+    df: Counter[str] = Counter()
+    for frequency, delta in zip(frequencies, deltas, strict=True):
+        df.update(frequency)
+        df.subtract(Counter(lexeme for chunk in delta.removed for lexeme, tf in chunk.tfs.items() if tf))
+        df.update(Counter(lexeme for chunk in delta.added for lexeme, tf in chunk.tfs.items() if tf))
+    repeats: Counter[str] = Counter()
+    for of_language in lexemes.values():
+        repeats |= Counter(of_language)
+    query = weigh(
+        repeats.elements(),
+        n=sum(record["n"] for record in totals) + sum(delta.n for delta in deltas),
+        total_length=sum(record["total_length"] for record in totals)
+        + sum(delta.total_length for delta in deltas),
+        df=df,
+        light=frozenset().union(*(analyzer_of(language).light_lexemes for language in lexemes)),
+    )
+    return query, [
+        View(
+            scope,
+            _within(query, frozenset(lexemes[scope.language])),
+            Postings(scope.scope_id, frequency, [chunk.chunk_id for chunk in delta.removed]),
+            delta.added,
+            unseen,
+        )
+        for scope, frequency, delta, unseen in zip(scopes, frequencies, deltas, hidden, strict=True)
+    ]
+
+
+def combine(pending: Delta, past: Delta) -> Delta:
+    """Return how a past moment differs from postings that themselves differ from what stands now."""
+    gone = {chunk.chunk_id for chunk in past.removed}
+    unposted = {chunk.chunk_id for chunk in pending.added}
+    return Delta(
+        removed=(*pending.removed, *(chunk for chunk in past.removed if chunk.chunk_id not in unposted)),
+        added=(*(chunk for chunk in pending.added if chunk.chunk_id not in gone), *past.added),
+        n=pending.n + past.n,
+        total_length=pending.total_length + past.total_length,
+    )
+
+
+async def best_chunks(
+    connection: Connection, views: Sequence[View], *, limit: int, filters: Filters
+) -> Fetched:
+    """Return the `limit` chunks of each scope that score highest, all that tie with the last of them, and more."""
+    by_query: dict[Query, list[View]] = {}
+    for one in views:
+        by_query.setdefault(one.query, []).append(one)
+    candidates: list[Candidate] = []
+    cut = 0
+    for query, alike in by_query.items():
+        postings = [one.postings for one in alike]
+        found = await pruning.best_chunks(connection, query, postings, limit=limit, filters=filters)
+        for one, records in zip(alike, found, strict=True):
+            candidates += (_candidate(one.scope, record) for record in records)
+            candidates += _of_added(one, filters)
+            # Ties come along, so a scope that gave fewer has no more; of the others every chunk at least as good
+            # as the last is here, and files are complete down to the best of those last scores.
+            if len(records) >= limit:
+                cut = max(cut, min(record["score"] for record in records))
+    return Fetched(tuple(sorted(candidates, key=lambda candidate: candidate.order)), cut)
+
+
+async def with_neighbours(
+    connection: Connection, views: Sequence[View], best: Sequence[Candidate], filters: Filters
+) -> list[Candidate]:
+    """Return what of the best chunks, or beside them, stands in a numbered series: scored with its neighbours.
+
+    Args:
+        connection: in the snapshot of the search.
+        views: the scopes searched.
+        best: the best chunk of each of the best files; more than 15 are not looked at.
+        filters: of the search. What they leave out may lend, and is not returned.
+    """
+    by_scope: dict[int, list[Candidate]] = {}
+    for candidate in best[:RESCORED]:
+        relative = candidate.path.removeprefix(f"{candidate.scope.mount}/")
+        if candidate.length < series.SHORT and series.neighbours(relative, 1):
+            by_scope.setdefault(candidate.scope.scope_id, []).append(candidate)
+    wanted = [one for one in views if one.scope.scope_id in by_scope]
+    reach = max(series.SHARES)
+    paths = {
+        one.scope.scope_id: sorted(
+            {
+                path
+                for candidate in by_scope[one.scope.scope_id]
+                for relative in (candidate.path.removeprefix(f"{candidate.scope.mount}/"),)
+                for path in (relative, *series.neighbours(relative, 2 * reach).values())
+            }
+        )
+        for one in wanted
+    }
+    read = await batch(
+        connection,
+        *(
+            (
+                "chunk_alone",
+                {
+                    "scope_id": one.scope.scope_id,
+                    "paths": paths[one.scope.scope_id],
+                    "lexemes": list(one.query.lexemes),
+                },
+            )
+            for one in wanted
+        ),
+    )
+    found: list[Candidate] = []
+    for one, records in zip(wanted, read, strict=True):
+        chunks = _alone(one, records, frozenset(paths[one.scope.scope_id]))
+        centres = {candidate.path for candidate in by_scope[one.scope.scope_id]}
+        near = {
+            path
+            for path in chunks
+            if centres & {one.scope.virtual(p) for p in (path, *series.neighbours(path, reach).values())}
+        }
+        found += (_rescored(one, path, chunks) for path in sorted(near) if _is_let(filters, chunks[path]))
+    return [candidate for candidate in found if candidate.score > 0]
+
+
+def term_scores(query: Query, tfs: Mapping[str, int], length: int) -> dict[str, int]:
+    """Return what each lexeme of a query scores in a chunk, where it stands there."""
+    scores = {
+        lexeme: term_score(weight, tfs[lexeme], length, query.c2, query.c3)
+        for lexeme, weight in zip(query.lexemes, query.weights, strict=True)
+        if tfs.get(lexeme)
+    }
+    return {lexeme: value for lexeme, value in scores.items() if value}
+
+
+def _pending(records: Rows, lexemes: Sequence[str]) -> Delta:
+    removed, added = [], []
+    for record in records:
+        tfs = dict(zip(lexemes, record["tfs"], strict=True))
+        if record["pending"] < 0:
+            removed.append(Removed(record["chunk_id"], record["length"], tfs))
+        else:
+            added.append(_added(record, tfs))
+    return Delta(tuple(removed), tuple(added))
+
+
+def _added(record: Mapping[str, Any], tfs: Mapping[str, int]) -> Added:
+    return Added(
+        chunk_id=record["chunk_id"],
+        file_id=record["file_id"],
+        path=record["path"],
+        span=(record["start_char"], record["end_char"]),
+        length=record["length"],
+        tfs=tfs,
+        tag_keys=tuple(record["tag_keys"]),
+    )
+
+
+def _is_let(filters: Filters, chunk: Added) -> bool:
+    return chunk.path.startswith(filters.prefix) and set(filters.tag_keys) <= set(chunk.tag_keys)
+
+
+def _within(query: Query, lexemes: frozenset[str]) -> Query:
+    """Return the part of a query that is in these lexemes."""
+    if lexemes.issuperset(query.lexemes):
+        return query
+    kept = [pair for pair in zip(query.lexemes, query.weights, strict=True) if pair[0] in lexemes]
+    return replace(
+        query, lexemes=tuple(lexeme for lexeme, _ in kept), weights=tuple(weight for _, weight in kept)
+    )
+
+
+def _candidate(scope: Scope, record: Mapping[str, Any]) -> Candidate:
+    return Candidate(
+        score=record["score"],
+        path=scope.virtual(record["path"]),
+        span=(record["start_char"], record["end_char"]),
+        scope=scope,
+        chunk_id=record["chunk_id"],
+        file_id=record["file_id"],
+        length=record["length"],
+    )
+
+
+def _of_added(one: View, filters: Filters) -> list[Candidate]:
+    """Return the chunks that score though no posting says so."""
+    scored = [
+        _as_candidate(one, chunk, term_scores(one.query, chunk.tfs, chunk.length), {})
+        for chunk in one.added
+        if _is_let(filters, chunk)
+    ]
+    return [candidate for candidate in scored if candidate.score > 0]
+
+
+def _as_candidate(
+    one: View, chunk: Added, scores: Mapping[str, int], borrowed: Mapping[str, int]
+) -> Candidate:
+    return Candidate(
+        score=sum(scores.values()) + sum(borrowed.values()),
+        path=one.scope.virtual(chunk.path),
+        span=chunk.span,
+        scope=one.scope,
+        chunk_id=chunk.chunk_id,
+        file_id=chunk.file_id,
+        length=chunk.length,
+        borrowed=borrowed,
+        added=chunk if chunk.detail is not None else None,
+    )
+
+
+def _alone(one: View, records: Rows, paths: frozenset[str]) -> dict[str, Added]:
+    """Return the only chunks of files, by path: those that stand, corrected by what a past moment saw."""
+    found: dict[str, list[Added]] = {}
+    for record in records:
+        if record["chunk_id"] not in one.hidden:
+            tfs = dict(zip(one.query.lexemes, record["tfs"], strict=True))
+            found.setdefault(record["path"], []).append(_added(record, tfs))
+    for chunk in one.added:
+        if chunk.detail is not None and chunk.path in paths:
+            found.setdefault(chunk.path, []).append(chunk)
+    return {path: chunks[0] for path, chunks in found.items() if len(chunks) == 1}
+
+
+def _rescored(one: View, path: str, chunks: Mapping[str, Added]) -> Candidate:
+    chunk = chunks[path]
+    own = term_scores(one.query, chunk.tfs, chunk.length)
+    around = [
+        (distance, term_scores(one.query, chunks[near].tfs, chunks[near].length))
+        for distance, near in series.neighbours(path, max(series.SHARES)).items()
+        if near in chunks
+    ]
+    borrowed = series.borrowed(own, chunk.length, around) if own else {}
+    return _as_candidate(one, chunk, own, borrowed)

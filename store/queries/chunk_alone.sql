@@ -1,0 +1,20 @@
+-- The first two chunks of each file that stands at these paths, with how often each lexeme of a query stands in them.
+select head.path, head.tag_keys, chunk.chunk_id, chunk.file_id, chunk.start_char, chunk.end_char, chunk.length,
+       array(select coalesce(chunk.tfs[array_position(chunk.lexemes, lexeme)], 0)
+               from unnest(%(lexemes)s::text[]) as lexeme) as tfs
+  from unnest(%(paths)s::text[]) as wanted (path)
+ cross join lateral (
+        select *
+          from revision
+         where revision.scope_id = %(scope_id)s
+           and revision.path = wanted.path
+           and revision.rev_end is null
+           and not revision.deleted
+        offset 0) as head
+ cross join lateral (
+        select *
+          from chunk
+         where chunk.scope_id = %(scope_id)s
+           and chunk.file_id = head.file_id
+         order by chunk.start_char
+         limit 2) as chunk;
