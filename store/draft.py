@@ -32,11 +32,12 @@ from memex.store.edits import (
     Undone,
     Write,
 )
-from memex.store.index import FileIndex, StoredChunk, index, without
+from memex.store.index import FileIndex, StoredChunk, engine, index, without
 from memex.store.operations import Answer, Call
 from memex.store.paths import parse
+from memex.store.pending import Counters
 from memex.store.records import Change
-from memex.store.writing import Counters, write
+from memex.store.writing import write
 
 MAX_FILES_PER_SCOPE = 10_000
 MAX_EDITS = 1_000
@@ -261,7 +262,14 @@ class Draft:
         self._check_limits(plan, counters)
         made = answer(plan.changes)
         async with connection.pipeline():
-            await write(connection, self._access, call, plan.written, counters)
+            await write(
+                connection,
+                self._access,
+                call,
+                plan.written,
+                counters,
+                analyzers=dict.fromkeys(counters, engine(self._analyzer)),
+            )
             await operations.add(
                 connection,
                 self._access,

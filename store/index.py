@@ -11,8 +11,14 @@ from memex.store.analyzer import Analyzer
 from memex.store.bm25 import RANKER_VERSION
 from memex.store.chunks import CHUNKER_VERSION, Chunk
 
+
+def engine(analyzer: Analyzer) -> str:
+    """Return what the chunks and lexemes of a scope depend on, which is recorded with it."""
+    return f"{analyzer.engine} chunker-{CHUNKER_VERSION}"
+
+
 # What must be alike for the same state and query to give the same ranking.
-ENGINE = f"{Analyzer().engine} chunker-{CHUNKER_VERSION} ranker-{RANKER_VERSION}"
+ENGINE = f"{engine(Analyzer())} ranker-{RANKER_VERSION}"
 MAX_KEY_CHARS = 512  # a longer target can be no path
 MAX_RAW_CHARS = 1_000
 MAX_ANCHOR_CHARS = 500

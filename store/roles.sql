@@ -34,7 +34,7 @@ begin
 
   grant select on scope, scope_stat, revision, link, chunk, posting, operation, prompt to memex_agent, memex_admin;
   grant insert on revision, link, chunk, posting, operation, prompt to memex_agent, memex_admin;
-  grant update (rev, last_at) on scope to memex_agent, memex_admin;
+  grant update (rev, last_at, analyzer) on scope to memex_agent, memex_admin;
   grant update on scope_stat, chunk, posting to memex_agent, memex_admin;
   grant update (rev_end) on revision to memex_agent, memex_admin;   -- history cannot be rewritten
   grant delete on link, chunk, posting to memex_agent, memex_admin;
@@ -43,6 +43,10 @@ begin
   grant insert, delete on project_member to memex_admin;
   grant insert on scope, scope_stat to memex_admin;
   grant update (closed_at) on scope to memex_admin;
+
+  if to_regclass('chunk_removed') is not null then  -- not yet in a database that stopped at migration 2
+    grant select, insert, delete on chunk_removed to memex_agent, memex_admin;
+  end if;
 
   if to_regclass('vectors_migration') is not null then  -- where the server has pgvector
     grant select on embedding, embedding_progress, embedding_hnsw to memex_agent, memex_admin;

@@ -39,7 +39,7 @@ create table scope (
   rev         bigint not null default 0,              -- counts the committed changes
   last_at     timestamptz not null default '-infinity', -- created_at of the newest revision
   language    text not null default 'english',
-  analyzer    smallint not null default 1,            -- the version that made the index
+  analyzer    text,                                   -- what made the index; null before the first write
   created_at  timestamptz not null default clock_timestamp(),
   closed_at   timestamptz,                            -- a closed project: nobody can name it, nothing is lost
   unique (tenant_id, kind, key)
@@ -120,10 +120,21 @@ create table chunk (
   lexemes       text[] collate "C" not null,
   tfs           smallint[] not null,
   length        integer not null,
-  pending       smallint not null default 0,            -- 0: in the postings; 1: to be added; -1: to be removed
+  pending       smallint not null default 0,
   primary key (scope_id, chunk_id)
 );
 create index chunk_file on chunk (scope_id, file_id, start_char);
+
+-- Chunks that were taken away and still stand in the postings.
+create table chunk_removed (
+  scope_id   bigint not null,
+  tenant_id  bigint not null,
+  chunk_id   integer not null,
+  lexemes    text[] collate "C" not null,
+  tfs        smallint[] not null,
+  length     integer not null,
+  primary key (scope_id, chunk_id)
+);
 
 -- The packed inverted index: up to 256 entries a row, chunk_id << 32 | length << 16 | tf, ascending.
 create table posting (
@@ -140,13 +151,15 @@ alter table posting alter column entries set storage plain;
 
 -- One row a scope: the totals of BM25, the counters, and the lock that every writer of the scope takes.
 create table scope_stat (
-  scope_id       bigint primary key,
-  tenant_id      bigint not null,
-  n              integer not null default 0,            -- chunks
-  total_length   bigint not null default 0,             -- lexemes in them
-  files          integer not null default 0,
-  next_file_id   bigint not null default 1,
-  next_chunk_id  integer not null default 1
+  scope_id         bigint primary key,
+  tenant_id        bigint not null,
+  n                integer not null default 0,          -- chunks
+  total_length     bigint not null default 0,           -- lexemes in them
+  files            integer not null default 0,
+  next_file_id     bigint not null default 1,
+  next_chunk_id    integer not null default 1,
+  merged_chunk_id  integer not null default 0,          -- the last that is in the postings; those above are pending
+  unmerged         integer not null default 0           -- chunks added or removed since
 ) with (fillfactor = 50);
 
 -- Every tool call, inner tool call and model request. Texts that a revision holds are references.
@@ -232,13 +245,14 @@ declare
     and (scope_id = any ((select writable_scopes())::bigint[]) or (select acting_as()) = 'admin')$p$;
 begin
   foreach name in array array[
-    'tenant', 'api_key', 'scope', 'project_member', 'revision', 'link', 'chunk', 'posting', 'scope_stat',
-    'operation', 'prompt', 'schema_migration'] loop
+    'tenant', 'api_key', 'scope', 'project_member', 'revision', 'link', 'chunk', 'chunk_removed', 'posting',
+    'scope_stat', 'operation', 'prompt', 'schema_migration'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
   end loop;
 
-  foreach name in array array['scope', 'revision', 'link', 'chunk', 'posting', 'scope_stat', 'operation'] loop
+  foreach name in array array[
+    'scope', 'revision', 'link', 'chunk', 'chunk_removed', 'posting', 'scope_stat', 'operation'] loop
     execute format('create policy reads on %I for select using (%s or %s)', name, reads, is_owner);
     execute format('create policy inserts on %I for insert with check (%s or %s)', name, writes, is_owner);
   end loop;
@@ -250,7 +264,7 @@ begin
   execute format(
     'create policy updates on revision for update using (%s and rev_end is null or %s) '
     'with check (%s and rev_end is not null or %s)', writes, is_owner, writes, is_owner);
-  foreach name in array array['link', 'chunk', 'posting'] loop
+  foreach name in array array['link', 'chunk', 'chunk_removed', 'posting'] loop
     execute format('create policy deletes on %I for delete using (%s or %s)', name, writes, is_owner);
   end loop;
   foreach name in array array['scope', 'revision', 'scope_stat', 'operation'] loop

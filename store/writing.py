@@ -1,14 +1,15 @@
 """The statements of a commit: revisions, chunks, postings, links and counters, in one go."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memex.store import pending
 from memex.store.access import Access
 from memex.store.database import Connection
 from memex.store.edits import Planned
 from memex.store.index import FileIndex, NewChunk
 from memex.store.operations import Call
+from memex.store.pending import Counters
 from memex.store.sql import sql
 
 SEPARATOR = "\x1f"  # titles and tags hold no control character
@@ -16,27 +17,33 @@ SEPARATOR = "\x1f"  # titles and tags hold no control character
 Written = Sequence[tuple[Planned, FileIndex]]
 
 
-@dataclass(slots=True)
-class Counters:
-    """The counters of a scope as its lock showed them."""
-
-    scope_id: int
-    n: int
-    total_length: int
-    files: int
-    next_file_id: int
-    next_chunk_id: int
-
-
 async def write(
-    connection: Connection, access: Access, call: Call, written: Written, counters: dict[int, Counters]
+    connection: Connection,
+    access: Access,
+    call: Call,
+    written: Written,
+    counters: dict[int, Counters],
+    *,
+    analyzers: Mapping[int, str],
 ) -> None:
-    """Store the revisions and everything derived from them, under the locks that `counters` came with."""
+    """Store the revisions and everything derived from them, under the locks that `counters` came with.
+
+    Args:
+        connection: in the transaction that took the locks.
+        access: who writes.
+        call: by which.
+        written: the files.
+        counters: of all their scopes.
+        analyzers: what made the chunks of each scope.
+    """
     if not written:
         return
     file_ids = [_file_id(planned, counters) for planned, _ in written]
     scope_ids = sorted({planned.file.scope.scope_id for planned, _ in written})
-    await connection.execute(sql("scope_advance"), {"scope_ids": scope_ids})
+    await connection.execute(
+        sql("scope_advance"),
+        {"scope_ids": scope_ids, "analyzers": [analyzers[scope_id] for scope_id in scope_ids]},
+    )
     await _write_revisions(connection, access, call, written, file_ids)
     await _write_links(connection, access, written, file_ids)
     for scope_id in scope_ids:
@@ -48,18 +55,7 @@ async def write(
         await _write_chunks(connection, access, scope_id, mine, counters[scope_id])
     for planned, _ in written:
         counters[planned.file.scope.scope_id].files += planned.file.adds
-    changed = [counters[scope_id] for scope_id in scope_ids]
-    await connection.execute(
-        sql("scope_stat_set"),
-        {
-            "scope_ids": scope_ids,
-            "n": [counter.n for counter in changed],
-            "total_length": [counter.total_length for counter in changed],
-            "files": [counter.files for counter in changed],
-            "next_file_id": [counter.next_file_id for counter in changed],
-            "next_chunk_id": [counter.next_chunk_id for counter in changed],
-        },
-    )
+    await pending.put(connection, [counters[scope_id] for scope_id in scope_ids])
 
 
 def _file_id(planned: Planned, counters: dict[int, Counters]) -> int:
@@ -157,8 +153,14 @@ async def _write_chunks(
     shifted = [shift for _, derived in files for shift in derived.shifted]
     added = [(file_id, chunk) for file_id, derived in files for chunk in derived.added]
     if removed:
-        ids = [chunk.chunk_id for chunk in removed]
-        await connection.execute(sql("chunk_remove"), {"scope_id": scope_id, "chunk_ids": ids})
+        await connection.execute(
+            sql("chunk_remove"),
+            {
+                "scope_id": scope_id,
+                "chunk_ids": [chunk.chunk_id for chunk in removed],
+                "merged_chunk_id": counter.merged_chunk_id,
+            },
+        )
     if shifted:
         chunk_ids, starts, ends = zip(*shifted, strict=True)
         await connection.execute(
@@ -170,7 +172,9 @@ async def _write_chunks(
         counter.next_chunk_id += len(added)
         common = {"scope_id": scope_id, "tenant_id": access.tenant_id}
         await connection.execute(sql("chunk_add"), common | _chunk_columns(added, first))
-        await connection.execute(sql("posting_add"), common | {"first_chunk_id": first})
+    counter.unmerged += len(added) + len(removed)
+    if counter.unmerged > pending.BOUND:
+        await pending.merge(connection, access.tenant_id, counter)
     counter.n += len(added) - len(removed)
     counter.total_length += sum(chunk.length for _, chunk in added) - sum(chunk.length for chunk in removed)
 

@@ -1,43 +1,11 @@
--- Remove chunks, and their entries from the postings. A row for each chunk removed.
+-- Remove chunks. Those that are in the postings (up to `merged_chunk_id`) are kept aside until they are taken out there.
 with removed as (
   delete from chunk
    where scope_id = %(scope_id)s
      and chunk_id = any (%(chunk_ids)s::integer[])
-  returning chunk_id, length, lexemes, tfs
-),
-entry as (
-  select term.lexeme, removed.chunk_id,
-         (removed.chunk_id::bigint << 32) | (removed.length::bigint << 16) | term.tf as entry
-    from removed
-   cross join lateral unnest(removed.lexemes, removed.tfs) as term (lexeme, tf)
-),
-located as materialized (
-  -- An entry lies in the last segment that was opened at or before its chunk. The scope's lock is held, so the
-  -- place (ctid) at which a row was found stays true.
-  select segment.place, array_agg(entry.entry) as entries, count(*)::integer as n
-    from entry
-   cross join lateral (
-          select posting.ctid as place
-            from posting
-           where posting.scope_id = %(scope_id)s
-             and posting.lexeme = entry.lexeme
-             and posting.segment <= entry.chunk_id
-           order by posting.segment desc
-           limit 1) as segment
-   group by segment.place
-),
-emptied as (
-  delete from posting
-   using located
-   where posting.ctid = located.place
-     and posting.n = located.n
-),
-thinned as (
-  update posting
-     set entries = array(select kept from unnest(posting.entries) as kept where kept <> all (located.entries)),
-         n = posting.n - located.n
-    from located
-   where posting.ctid = located.place
-     and posting.n > located.n
+  returning scope_id, tenant_id, chunk_id, lexemes, tfs, length
 )
-select chunk_id from removed;
+insert into chunk_removed (scope_id, tenant_id, chunk_id, lexemes, tfs, length)
+select scope_id, tenant_id, chunk_id, lexemes, tfs, length
+  from removed
+ where chunk_id <= %(merged_chunk_id)s;

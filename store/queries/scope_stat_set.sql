@@ -4,8 +4,11 @@ update scope_stat
        total_length = counted.total_length,
        files = counted.files,
        next_file_id = counted.next_file_id,
-       next_chunk_id = counted.next_chunk_id
+       next_chunk_id = counted.next_chunk_id,
+       merged_chunk_id = counted.merged_chunk_id,
+       unmerged = counted.unmerged
   from unnest(%(scope_ids)s::bigint[], %(n)s::integer[], %(total_length)s::bigint[], %(files)s::integer[],
-              %(next_file_id)s::bigint[], %(next_chunk_id)s::integer[])
-       as counted (scope_id, n, total_length, files, next_file_id, next_chunk_id)
+              %(next_file_id)s::bigint[], %(next_chunk_id)s::integer[], %(merged_chunk_id)s::integer[],
+              %(unmerged)s::integer[])
+       as counted (scope_id, n, total_length, files, next_file_id, next_chunk_id, merged_chunk_id, unmerged)
  where scope_stat.scope_id = counted.scope_id;

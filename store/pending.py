@@ -1,0 +1,54 @@
+"""The bounded delta: chunks that a write has stored, or taken away, and the postings do not know yet.
+
+A write leaves the postings alone. It counts what it adds and removes, and the writer that finds the bound reached
+merges everything at once, in its own transaction and under the scope's lock. Chunks above `merged_chunk_id` are the
+ones to be added; those to be taken out wait in `chunk_removed`. A search reads both with the postings, in one
+snapshot, so it finds the same before a merge and after it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from memex.store.database import Connection, rows
+from memex.store.sql import sql
+
+BOUND = 0  # chunks added or removed since the last merge, over which a writer merges
+
+
+@dataclass(slots=True)
+class Counters:
+    """The counters of a scope as its lock showed them."""
+
+    scope_id: int
+    n: int
+    total_length: int
+    files: int
+    next_file_id: int
+    next_chunk_id: int
+    merged_chunk_id: int
+    unmerged: int
+
+
+async def lock(connection: Connection, scope_ids: Iterable[int]) -> dict[int, Counters]:
+    """Take the writers' lock of scopes for the rest of the transaction, and return their counters."""
+    found = await rows(connection, "scope_lock", scope_ids=sorted(scope_ids))
+    return {record["scope_id"]: Counters(**record) for record in found}
+
+
+async def put(connection: Connection, counters: Iterable[Counters]) -> None:
+    """Store the counters of scopes whose lock is held."""
+    changed = [asdict(counter) for counter in counters]
+    columns: dict[str, Any] = {name: [one[name] for one in changed] for name in Counters.__slots__}
+    columns["scope_ids"] = columns.pop("scope_id")
+    await connection.execute(sql("scope_stat_set"), columns)
+
+
+async def merge(connection: Connection, tenant_id: int, counter: Counters) -> None:
+    """Put all that is pending of a scope into its postings; its lock is held, and `put` follows."""
+    scope = {"scope_id": counter.scope_id}
+    await connection.execute(sql("posting_remove"), scope)
+    first = counter.merged_chunk_id + 1
+    await connection.execute(sql("posting_add"), scope | {"tenant_id": tenant_id, "first_chunk_id": first})
+    counter.merged_chunk_id = counter.next_chunk_id - 1
+    counter.unmerged = 0
