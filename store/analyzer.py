@@ -45,7 +45,8 @@ _STROKED = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i",
 
 # A compound of letters and hyphens is one word, `de-stress`; dates, numbers and longer chains are several.
 _COMPOUND = r"[^\W\d_]{1,24}(?:[-\u2010\u2011][^\W\d_]{1,24}){1,3}(?![\w'’-])"
-_WORD = re.compile(rf"{_COMPOUND}|[^\W_][\w{_MARKS}{_JOINERS}]*(?:['’][sS](?!['’]?\w))?")
+_DATE = r"(?<![\w-])\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?![\w-])"
+_WORD = re.compile(rf"{_DATE}|{_COMPOUND}|[^\W_][\w{_MARKS}{_JOINERS}]*(?:['’][sS](?!['’]?\w))?")
 _HYPHEN = re.compile(r"[-\u2010\u2011]")
 _RUN = re.compile(rf"([{_UNSPACED}]+)|[^{_UNSPACED}]+")
 _UNSPACED_CHAR = re.compile(rf"[{_UNSPACED}]")
@@ -66,11 +67,13 @@ class Language:
         stop_words: that are in no index.
         light_words: that count less in a query.
         irregular: forms that no rule leads back, with their base forms.
+        months: their twelve names, or none.
     """
 
     stop_words: frozenset[str] = frozenset()
     light_words: frozenset[str] = frozenset()
     irregular: Mapping[str, str] = field(default_factory=dict)
+    months: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +90,8 @@ class Analyzer:
 
     Words are folded (NFKC, case, accents) and stemmed; stop words go. An identifier or a compound gives its
     parts and itself as a whole, so that `github` finds `GitHub`, `get_user` finds `getUser`, and `email` finds
-    `e-mail`. Scripts without spaces give pairs of characters. A text of stop words alone has no lexemes, and
-    finds nothing.
+    `e-mail`; a date `2023-05-08` gives its month and day as one says them too. Scripts without spaces give pairs
+    of characters. A text of stop words alone has no lexemes, and finds nothing.
     """
 
     def __init__(self, language: str = "english") -> None:
@@ -101,7 +104,7 @@ class Analyzer:
             raise ValueError(f"no analyzer for {language!r}; there are: {', '.join(LANGUAGES)}")
         self.language = language
         known = language_named(language)
-        self._stop_words, self._irregular = known.stop_words, known.irregular
+        self._stop_words, self._irregular, self._months = known.stop_words, known.irregular, known.months
         # Accents are part of other languages' endings: their stemmers need them. In English they are loans.
         self._stems_folded = language in {"english", "neutral"}
         self._stemmer = None if language == "neutral" else Stemmer.Stemmer(language, 0)
@@ -143,6 +146,8 @@ class Analyzer:
 
     def _analyse(self, word: str) -> tuple[Token, ...]:
         """Return the tokens of one match of `_WORD`, with spans in the word."""
+        if word[0].isdigit() and len(word) == 10 and word.count("-") == 2:
+            return tuple(self._date(word))
         if _HYPHEN.search(word):
             return tuple(self._compound(word))
         if len(word) > 2 and word[-2] in "'’":
@@ -151,6 +156,15 @@ class Analyzer:
         for run in _RUN.finditer(word):
             tokens += _pairs(run[0], run.start()) if run[1] else self._identifier(run[0], run.start())
         return tuple(tokens)
+
+    def _date(self, word: str) -> Iterator[Token]:
+        """Yield year, month and day of `2023-05-08` as they stand, and then 8 and May."""
+        for start, end in ((0, 4), (5, 7), (8, 10)):
+            yield Token(word[start:end], start, end)
+        if word[8] == "0":
+            yield Token(word[9], 8, 10)
+        if self._months:
+            yield from self._normal(self._months[int(word[5:7]) - 1], 5, 7)
 
     def _compound(self, word: str) -> Iterator[Token]:
         """Yield the tokens of the parts of a word with hyphens, and of the word written without them."""
@@ -214,6 +228,7 @@ def language_named(name: str) -> Language:
         irregular={
             form: base for base, forms in tables.get("irregular", {}).items() for form in forms.split()
         },
+        months=tuple(tables.get("months", "").split()),
     )
 
 
