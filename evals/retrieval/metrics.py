@@ -125,7 +125,7 @@ def differences(
     change = new - old
     drawn = _bootstrap(change)
     low, high = _interval(drawn)
-    # A draw that is exactly 0 speaks for both sides: without a difference p is 1. One draw more, so that it is never 0.
+    # A draw of exactly 0 speaks for both sides: without a difference p is 1. One draw more, so that it is never 0.
     tail = (1 + np.minimum((drawn <= 0).sum(axis=0), (drawn >= 0).sum(axis=0))) / (DRAWS + 1)
     found = {}
     for at, name in enumerate(names):

@@ -1,7 +1,8 @@
 """A run as a page: one file that loads nothing, with its plots as SVG, for light and dark screens."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from importlib.resources import files
 from io import StringIO
@@ -14,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from memex.evals.retrieval import metrics, tables
-from memex.evals.retrieval.metrics import DEPTH
+from memex.evals.retrieval.metrics import DEPTH, Difference
 from memex.evals.retrieval.runs import EVERYTHING, Comparison, Outcome, PartRun, Run, groups
 from memex.evals.retrieval.tables import Table
 
@@ -30,7 +31,6 @@ _VARIABLES = {_INK: "--ink", _SOFT: "--soft", _LINE: "--line"} | {
 }
 _STYLE: Any = {
     "svg.fonttype": "none",
-    "svg.hashsalt": "memex",
     "font.size": 10,
     "text.color": _INK,
     "axes.labelcolor": _SOFT,
@@ -77,23 +77,9 @@ def _about(run: Run) -> str:
 
 def _part(part: PartRun, run: Run, comparison: Comparison | None, before: PartRun | None) -> str:
     budgets = run.config.budgets
-    rows = 1.2 + 0.4 * len(part.figures)
-    plots = [
-        _figure(lambda figure: _draw_measures(figure, part), "Means with their 95 % intervals.", rows),
-        _figure(lambda figure: _draw_curves(figure, part, before), _curve_caption(before)),
-        _figure(
-            lambda figure: _draw_budgets(figure, part, budgets), "Evidence that stands in memory_context."
-        ),
-    ]
-    changed = tables.changes(part, comparison, budgets) if comparison else None
-    shown = [tables.ranking(part), tables.context(part, budgets)]
-    if pairs := tables.notes(part):
-        shown.insert(1, pairs)
-    if comparison and changed:
-        shown.append(changed)
-        if changed.rows:
-            caption = f"Paired difference from {comparison.run}, all questions."
-            plots.append(_figure(lambda figure: _draw_changes(figure, part, comparison, budgets), caption))
+    shown = [tables.ranking(part), tables.notes(part), tables.context(part, budgets)]
+    if comparison:
+        shown.append(tables.changes(part, comparison, budgets))
     head = (
         f"{part.files:,} files of {part.collections:,} users, {part.counts[EVERYTHING]:,} questions; "
         f"written in {part.load_s:.0f} s, asked in {part.ask_s:.0f} s."
@@ -102,10 +88,26 @@ def _part(part: PartRun, run: Run, comparison: Comparison | None, before: PartRu
         [
             f'<h2 id="{part.name}">{escape(part.name)}</h2>',
             f'<p class="soft">{escape(head)}</p>',
-            f'<div class="plots">{"".join(plots)}</div>',
-            *(f"<h3>{escape(table.title)}</h3>{_table(table)}" for table in shown),
+            f'<div class="plots">{"".join(_plots(part, budgets, comparison, before))}</div>',
+            *(f"<h3>{escape(table.title)}</h3>{_table(table)}" for table in shown if table),
         ]
     )
+
+
+def _plots(
+    part: PartRun, budgets: Sequence[int], comparison: Comparison | None, before: PartRun | None
+) -> Iterator[str]:
+    drawn = partial(_figure, part.name)
+    height = 1.2 + 0.4 * len(part.figures)
+    yield drawn(lambda figure: _draw_measures(figure, part), "Means with their 95 % intervals.", height)
+    yield drawn(lambda figure: _draw_curves(figure, part, before), _curve_caption(before))
+    yield drawn(
+        lambda figure: _draw_budgets(figure, part, budgets), "Evidence that stands in memory_context."
+    )
+    if comparison and part.name in comparison.changes:
+        found = comparison.changes[part.name][EVERYTHING]
+        caption = f"Paired difference from {comparison.run}, all questions."
+        yield drawn(lambda figure: _draw_changes(figure, found, budgets), caption)
 
 
 def _curve_caption(before: PartRun | None) -> str:
@@ -125,8 +127,9 @@ def _cell(text: str) -> str:
     return f"<td{marked}>{escape(text)}</td>"
 
 
-def _figure(draw: Callable[[Figure], None], caption: str, height: float = 4) -> str:
-    with mpl.rc_context(_STYLE):
+def _figure(name: str, draw: Callable[[Figure], None], caption: str, height: float = 4) -> str:
+    # The salt makes the ids of each drawing its own.
+    with mpl.rc_context(_STYLE | {"svg.hashsalt": f"{name} {caption}"}):
         figure = Figure(figsize=(7, height), layout="constrained")
         draw(figure)
         written = StringIO()
@@ -140,7 +143,9 @@ def _inline(svg: str, label: str) -> str:
     """Return a drawing as a part of a page: no prologue, metadata or names of its own, colours by variables."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\s(?:xmlns(?::\w+)?="[^"]*"|id="[a-zA-Z]+[\d.]*_[\d.]+")', "", svg)
+    svg = re.sub(r'\sxmlns(?::\w+)?="[^"]*"', "", svg)
+    used = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
+    svg = re.sub(r'\sid="([^"]*)"', lambda found: found[0] if found[1] in used else "", svg)
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, f"var({variable})")
     return svg.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
@@ -205,9 +210,8 @@ def _draw_budgets(figure: Figure, part: PartRun, budgets: Sequence[int]) -> None
     _finish(axes, x="budget, characters", y="evidence in the context, percent")
 
 
-def _draw_changes(figure: Figure, part: PartRun, comparison: Comparison, budgets: Sequence[int]) -> None:
+def _draw_changes(figure: Figure, found: Mapping[str, Difference], budgets: Sequence[int]) -> None:
     axes = figure.subplots()
-    found = comparison.changes[part.name][EVERYTHING]
     shown = [*tables.RANKING, *(f"context-recall@{budget}" for budget in budgets)]
     names = [name for name in shown if name in found]
     for at, name in enumerate(names):

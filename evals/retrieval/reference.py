@@ -19,7 +19,7 @@ from memex.evals.retrieval.data import Asked, Turn
 from memex.evals.retrieval.runs import EVERYTHING
 from memex.store.bm25 import rank, weigh
 
-SUITES = ("locomo", "beam", "scifact", "cranfield")  # that have published figures
+SUITES = ("locomo", "beam", "beam-500k", "scifact", "cranfield")  # that have published figures
 DEPTH = 1_000
 TOLERANCE = 0.3  # points: how far a figure may be from the published one
 
@@ -45,45 +45,76 @@ STOP_WORDS = {
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
-_SHORT = ("recall@5", "recall@10", "all@10", "any@10", "mrr@10")
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A stop list and the two constants of BM25."""
+
+    stop_list: str
+    k1: float = 1.2
+    b: float = 0.75
+
+    def __str__(self) -> str:
+        return f"{self.stop_list} k1={self.k1} b={self.b}"
+
+
+LUCENE, POSTGRES = Setting("Lucene"), Setting("Postgres")
+SETTINGS = (
+    LUCENE,
+    POSTGRES,
+    Setting("Lucene", 0.9, 0.4),
+    Setting("Lucene", 1.5),
+    Setting("Postgres", 0.9, 0.4),
+)
+
 _TURNS = ("recall@5", "recall@10", "recall@20", "all@10", "any@10", "mrr@10")
+_SESSIONS = ("recall@5", "recall@10", "all@10", "any@10", "mrr@10")
 _ABSTRACTS = ("ndcg@10", "recall@100", "map@1000")
 _KINDS = ("single-hop", "multi-hop", "temporal", "open-domain")
 
-# In percent, by part, stop list and group.
-PUBLISHED: dict[tuple[str, str, str], dict[str, float]] = {
-    ("locomo-turns", "Lucene", EVERYTHING): dict(
-        zip(_TURNS, (46.4, 54.1, 62.9, 48.6, 61.2, 39.1), strict=True)
+Row = tuple[str, Setting, str, tuple[str, ...], tuple[float, ...]]
+
+# In percent: part, setting, group, measures, figures.
+PUBLISHED: tuple[Row, ...] = (
+    ("locomo-turns", LUCENE, EVERYTHING, _TURNS, (46.4, 54.1, 62.9, 48.6, 61.2, 39.1)),
+    ("locomo-turns", POSTGRES, EVERYTHING, _TURNS, (52.2, 60.6, 66.4, 54.7, 67.8, 45.0)),
+    ("locomo-turns", SETTINGS[2], EVERYTHING, _TURNS, (49.3, 56.9, 65.0, 51.0, 64.4, 42.5)),
+    ("locomo-turns", SETTINGS[3], EVERYTHING, _TURNS, (45.3, 53.3, 62.2, 48.1, 60.1, 38.2)),
+    ("locomo-turns", SETTINGS[4], EVERYTHING, _TURNS, (54.6, 61.4, 67.4, 55.6, 68.7, 47.1)),
+    ("locomo-sessions", LUCENE, EVERYTHING, _SESSIONS, (85.0, 92.4, 88.0, 96.1, 77.7)),
+    ("locomo-sessions", POSTGRES, EVERYTHING, _SESSIONS, (87.0, 92.8, 88.3, 96.9, 80.7)),
+    *(
+        (part, setting, kind, ("recall@10",), (figure,))
+        for part, setting, figures in (
+            ("locomo-turns", LUCENE, (62.9, 27.9, 65.6, 27.6)),
+            ("locomo-turns", POSTGRES, (68.7, 36.0, 73.3, 32.4)),
+            ("locomo-sessions", LUCENE, (99.5, 79.1, 94.1, 72.0)),
+        )
+        for kind, figure in zip(_KINDS, figures, strict=True)
     ),
-    ("locomo-turns", "Postgres", EVERYTHING): dict(
-        zip(_TURNS, (52.2, 60.6, 66.4, 54.7, 67.8, 45.0), strict=True)
-    ),
-    ("locomo-sessions", "Lucene", EVERYTHING): dict(zip(_SHORT, (85.0, 92.4, 88.0, 96.1, 77.7), strict=True)),
-    ("locomo-sessions", "Postgres", EVERYTHING): dict(
-        zip(_SHORT, (87.0, 92.8, 88.3, 96.9, 80.7), strict=True)
-    ),
-    ("beam-user", "Lucene", "factual"): dict(zip(_SHORT, (70.2, 76.6, 62.0, 93.0, 77.9), strict=True)),
-    ("beam-user", "Lucene", EVERYTHING): {"recall@5": 48.9, "recall@10": 57.4},
-    ("beam-user", "Postgres", "factual"): dict(zip(_SHORT, (69.3, 78.1, 65.0, 93.0, 79.5), strict=True)),
-    ("beam-user", "Postgres", EVERYTHING): {"recall@5": 49.7, "recall@10": 56.8},
-    ("beam-all", "Lucene", "factual"): dict(zip(_SHORT, (55.7, 67.2, 52.0, 86.0, 58.3), strict=True)),
-    ("beam-all", "Lucene", EVERYTHING): {"recall@5": 34.4, "recall@10": 42.7},
-    ("beam-all", "Postgres", "factual"): dict(zip(_SHORT, (53.0, 65.0, 49.0, 85.0, 50.6), strict=True)),
-    ("beam-all", "Postgres", EVERYTHING): {"recall@5": 31.8, "recall@10": 40.7},
-    ("scifact", "Lucene", EVERYTHING): dict(zip(_ABSTRACTS, (68.57, 92.09, 64.49), strict=True)),
-    ("scifact", "Postgres", EVERYTHING): dict(zip(_ABSTRACTS, (68.49, 92.09, 64.03), strict=True)),
-    ("cranfield", "Lucene", EVERYTHING): dict(zip(_ABSTRACTS, (37.52, 73.13, 29.47), strict=True)),
-    ("cranfield", "Postgres", EVERYTHING): dict(zip(_ABSTRACTS, (38.37, 74.90, 30.42), strict=True)),
-    **{
-        ("locomo-turns", stop, kind): {"recall@10": value}
-        for stop, values in {"Lucene": (62.9, 27.9, 65.6, 27.6), "Postgres": (68.7, 36.0, 73.3, 32.4)}.items()
-        for kind, value in zip(_KINDS, values, strict=True)
-    },
-    **{
-        ("locomo-sessions", "Lucene", kind): {"recall@10": value}
-        for kind, value in zip(_KINDS, (99.5, 79.1, 94.1, 72.0), strict=True)
-    },
-}
+    ("beam-user", LUCENE, "factual", _SESSIONS, (70.2, 76.6, 62.0, 93.0, 77.9)),
+    ("beam-user", LUCENE, EVERYTHING, _SESSIONS[:2], (48.9, 57.4)),
+    ("beam-user", POSTGRES, "factual", _SESSIONS, (69.3, 78.1, 65.0, 93.0, 79.5)),
+    ("beam-user", POSTGRES, EVERYTHING, _SESSIONS[:2], (49.7, 56.8)),
+    ("beam-all", LUCENE, "factual", _SESSIONS, (55.7, 67.2, 52.0, 86.0, 58.3)),
+    ("beam-all", LUCENE, EVERYTHING, _SESSIONS[:2], (34.4, 42.7)),
+    ("beam-all", POSTGRES, "factual", _SESSIONS, (53.0, 65.0, 49.0, 85.0, 50.6)),
+    ("beam-all", POSTGRES, EVERYTHING, _SESSIONS[:2], (31.8, 40.7)),
+    ("beam-500k-user", LUCENE, "factual", _SESSIONS[:3], (56.0, 58.1, 47.4)),
+    ("beam-500k-user", LUCENE, EVERYTHING, _SESSIONS[:2], (43.4, 48.5)),
+    ("beam-500k-user", POSTGRES, "factual", _SESSIONS[:3], (56.0, 59.8, 47.4)),
+    ("beam-500k-user", POSTGRES, EVERYTHING, _SESSIONS[:2], (43.1, 46.7)),
+    ("beam-500k-all", LUCENE, "factual", _SESSIONS[:3], (50.2, 55.5, 47.4)),
+    ("beam-500k-all", LUCENE, EVERYTHING, _SESSIONS[:2], (31.8, 40.4)),
+    ("beam-500k-all", POSTGRES, "factual", _SESSIONS[:3], (42.3, 52.8, 47.4)),
+    ("beam-500k-all", POSTGRES, EVERYTHING, _SESSIONS[:2], (28.7, 37.2)),
+    ("scifact", LUCENE, EVERYTHING, _ABSTRACTS, (68.57, 92.09, 64.49)),
+    ("scifact", POSTGRES, EVERYTHING, _ABSTRACTS, (68.49, 92.09, 64.03)),
+    ("scifact", SETTINGS[3], EVERYTHING, _ABSTRACTS, (68.83, 92.16, 64.87)),
+    ("cranfield", LUCENE, EVERYTHING, _ABSTRACTS, (37.52, 73.13, 29.47)),
+    ("cranfield", POSTGRES, EVERYTHING, _ABSTRACTS, (38.37, 74.90, 30.42)),
+    ("cranfield", SETTINGS[3], EVERYTHING, _ABSTRACTS, (38.09, 73.38, 29.93)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +130,7 @@ class Figure:
     """A figure that was published, and what comes out here, in percent."""
 
     part: str
-    stop_list: str
+    setting: Setting
     group: str
     measure: str
     published: float
@@ -128,13 +159,13 @@ def reproduce(root: Path, suites: Sequence[str]) -> list[Figure]:
     """Return every published figure of these suites beside what comes out here."""
     figures = []
     for part, searched in _parts(root, suites):
-        for stop_list in STOP_WORDS:
-            grouped = _measured(searched, stop_list)
-            for (of, stop, group), published in PUBLISHED.items():
-                if (of, stop) == (part, stop_list):
-                    for measure, value in published.items():
-                        found = 100 * statistics.fmean(one[measure] for one in grouped[group])
-                        figures.append(Figure(part, stop, group, measure, value, found))
+        for setting in SETTINGS:
+            rows = [row for row in PUBLISHED if row[:2] == (part, setting)]
+            measured = _measured(searched, setting) if rows else {}
+            for _, _, group, measures, values in rows:
+                for measure, value in zip(measures, values, strict=True):
+                    found = 100 * statistics.fmean(one[measure] for one in measured[group])
+                    figures.append(Figure(part, setting, group, measure, value, found))
     return figures
 
 
@@ -142,9 +173,10 @@ def _parts(root: Path, suites: Sequence[str]) -> Iterator[tuple[str, list[Search
     if "locomo" in suites:
         yield "locomo-sessions", _sessions(root)
         yield "locomo-turns", _turns(root)
-    if "beam" in suites:
-        yield "beam-user", _messages(root, ("user",))
-        yield "beam-all", _messages(root, ("user", "assistant"))
+    for suite, size in (("beam", "100K"), ("beam-500k", "500K")):
+        if suite in suites:
+            yield f"{suite}-user", _messages(root, size, ("user",))
+            yield f"{suite}-all", _messages(root, size, ("user", "assistant"))
     for name in ("scifact", "cranfield"):
         if name in suites:
             held = data.judged(root, name)
@@ -187,7 +219,7 @@ def _line(turn: Turn) -> str:
     return f"{turn.speaker}: {turn.text}{shown}"
 
 
-def _messages(root: Path, roles: Sequence[str]) -> list[Searched]:
+def _messages(root: Path, size: str, roles: Sequence[str]) -> list[Searched]:
     return [
         Searched(
             {
@@ -197,15 +229,15 @@ def _messages(root: Path, roles: Sequence[str]) -> list[Searched]:
             },
             chat.asked,
         )
-        for chat in data.chats(root, "100K")
+        for chat in data.chats(root, size)
     ]
 
 
-def _measured(searched: Iterable[Searched], stop_list: str) -> dict[str, list[dict[str, float]]]:
+def _measured(searched: Iterable[Searched], setting: Setting) -> dict[str, list[dict[str, float]]]:
     """Return the measures of every question, by group."""
     grouped: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
     for one in searched:
-        index = _Index(one.documents, STOP_WORDS[stop_list])
+        index = _Index(one.documents, setting)
         for asked in one.asked:
             found = index.search(asked.text)
             ranks = [found.get(document) for document in asked.evidence]
@@ -218,8 +250,8 @@ def _measured(searched: Iterable[Searched], stop_list: str) -> dict[str, list[di
 class _Index:
     """The documents of one collection as counted words."""
 
-    def __init__(self, documents: Mapping[str, str], stop_words: frozenset[str]) -> None:
-        self._stop_words = stop_words
+    def __init__(self, documents: Mapping[str, str], setting: Setting) -> None:
+        self._setting = setting
         self._stemmer = Stemmer.Stemmer("english")
         self._ids = list(documents)
         self._tfs = [Counter(self._lexemes(text)) for text in documents.values()]
@@ -237,10 +269,12 @@ class _Index:
             n=len(self._ids),
             total_length=sum(self._lengths),
             df={lexeme: len(self._holding[lexeme]) for lexeme in wanted if lexeme in self._holding},
+            k1=self._setting.k1,
+            b=self._setting.b,
         )
         candidates = {at for lexeme in query.lexemes for at in self._holding[lexeme]}
         ranked = rank(query, ((at, self._tfs[at], self._lengths[at]) for at in candidates))
         return {self._ids[at]: number for number, (at, _) in enumerate(ranked[:DEPTH], start=1)}
 
     def _lexemes(self, text: str) -> list[str]:
-        return lexemes(text, self._stop_words, self._stemmer)
+        return lexemes(text, STOP_WORDS[self._setting.stop_list], self._stemmer)

@@ -1,5 +1,6 @@
 """Runs as they are kept: a JSON file each, with figures, intervals, and what became of every question."""
 
+import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -173,7 +174,8 @@ def load(path: Path) -> Run:
 
 def previous(folder: Path, suite: str) -> Path | None:
     """Return the newest run of a suite in a folder; its name sorts by its time."""
-    return max(folder.glob(f"{suite}-[0-9]*Z.json"), default=None)
+    named = re.compile(rf"{re.escape(suite)}-\d{{8}}T\d{{6}}Z\.json")
+    return max((path for path in folder.glob("*.json") if named.fullmatch(path.name)), default=None)
 
 
 def revision() -> str | None:

@@ -122,7 +122,7 @@ def reference(figures: Iterable[Figure]) -> Table:
     rows = [
         (
             figure.part,
-            figure.stop_list,
+            str(figure.setting),
             figure.group,
             figure.measure,
             f"{figure.published:.2f}",
@@ -132,7 +132,16 @@ def reference(figures: Iterable[Figure]) -> Table:
         )
         for figure in figures
     ]
-    columns = ("reference", "stop list", "questions", "measure", "published", "found", "difference", "")
+    columns = (
+        "reference",
+        "stop list and constants",
+        "questions",
+        "measure",
+        "published",
+        "found",
+        "difference",
+        "",
+    )
     return Table("", columns, tuple(rows))
 
 
