@@ -29,7 +29,8 @@
     └── Unavailable                   the operator may mend it
         ├── StoreUnavailable          STORE_UNAVAILABLE
         │   └── EmbeddedServerError   STORE_UNAVAILABLE
-        └── SchemaTooNew              SCHEMA_TOO_NEW
+        ├── SchemaTooNew              SCHEMA_TOO_NEW
+        └── ModelUnavailable          MODEL_UNAVAILABLE
 
 Callers match on `code`, never on the message. The message says what happened, the hint what to do next;
 `details` holds the values that a program needs, such as `current_version`.
@@ -240,3 +241,10 @@ class SchemaTooNew(Unavailable):
 
     code = "SCHEMA_TOO_NEW"
     default_hint = "Upgrade this Memex; a newer one has already migrated the database."
+
+
+class ModelUnavailable(Unavailable):
+    """A model did not answer, or not with what was asked for; `details` hold the `reason`, without any text."""
+
+    code = "MODEL_UNAVAILABLE"
+    default_hint = "It is tried again later; what needs no model goes on without it."

@@ -1,0 +1,170 @@
+"""Embeddings over HTTP from OpenAI, or from any server that speaks as it does."""
+
+import asyncio
+import email.utils
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import openai
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_after_attempt,
+    stop_any,
+    stop_before_delay,
+    wait_random_exponential,
+)
+
+from memex.errors import ModelUnavailable
+from memex.subagent.embedders.embedder import MAX_CHARS, Kind, unit
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+BATCH_TEXTS = 128
+BATCH_CHARS = 200_000
+ATTEMPTS = 6
+DEADLINES_S: dict[Kind, float] = {"query": 5.0, "document": 60.0}  # of one request with its repeats
+TRANSIENT = frozenset({408, 409, 429})  # and every 5xx
+SPENT = "insufficient_quota"  # a 429 that waiting does not mend
+
+
+class OpenAIEmbedder:
+    """A model of OpenAI's, or of a compatible server's at `base_url`; asked in batches, again after a failure."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        dimensions: int | None = None,
+        revision: str = "",
+        api_key: str | None = None,
+        base_url: str | None = None,
+        backoff_s: float = 0.5,
+    ) -> None:
+        """Make one; nothing is asked of the server yet.
+
+        Args:
+            model: by the provider's name.
+            dimensions: that the server is asked for; None for the model's own.
+            revision: tells vectors apart that the other names do not, such as those of a model that was replaced.
+            api_key: a server on this machine may need none.
+            base_url: of the server; None for OpenAI's.
+            backoff_s: the first wait after a failure, at most; each next one may be twice as long.
+        """
+        size = f"@{dimensions}" if dimensions else ""
+        self.name = f"openai:{model}{size}{f'#{revision}' if revision else ''}"
+        self.dimensions = dimensions
+        self._asked_dimensions = dimensions
+        self._model = model
+        self._wait = wait_random_exponential(multiplier=backoff_s, max=20)
+        self._client = openai.AsyncOpenAI(
+            api_key=api_key or "none", base_url=base_url, max_retries=0, timeout=max(DEADLINES_S.values())
+        )
+
+    async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "NDArray[float32]":
+        """Return vectors as `Embedder.embed` does."""
+        parts = [await self._ask(batch, kind) for batch in _batches([text[:MAX_CHARS] for text in texts])]
+        return np.concatenate(parts) if parts else np.zeros((0, self.dimensions or 0), dtype=np.float32)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def _ask(self, batch: list[str], kind: Kind) -> "NDArray[float32]":
+        """Return the vectors of one batch, asked for again while that may help and the deadline allows."""
+        deadline_s = DEADLINES_S[kind]
+        retrying = AsyncRetrying(
+            retry=retry_if_exception(_is_transient),
+            stop=stop_any(stop_after_attempt(ATTEMPTS), stop_before_delay(deadline_s)),
+            wait=self._pause,
+            reraise=True,
+        )
+        try:
+            async with asyncio.timeout(deadline_s):
+                return await retrying(self._request, batch)
+        except TimeoutError as error:
+            raise self._unavailable("timeout") from error
+        except openai.APIError as error:
+            raise self._unavailable(_named(error)) from error
+        except ValueError as error:  # what is no JSON comes through the client as it is
+            raise self._unavailable("an answer that is no JSON") from error
+
+    async def _request(self, batch: list[str]) -> "NDArray[float32]":
+        answer = await self._client.embeddings.create(
+            model=self._model,
+            input=batch,
+            dimensions=openai.omit if self._asked_dimensions is None else self._asked_dimensions,
+            encoding_format="float",
+        )
+        vectors = _vectors(answer)
+        if len(vectors) != len(batch) or len({len(vector) for vector in vectors}) != 1:
+            raise self._unavailable(f"{len(vectors)} vectors for {len(batch)} texts")
+        made = np.asarray(vectors, dtype=np.float32)
+        self.dimensions = self.dimensions or made.shape[1]
+        if made.shape[1] != self.dimensions or not np.isfinite(made).all():
+            raise self._unavailable(f"vectors of {made.shape[1]} dimensions, or not of numbers")
+        return unit(made)
+
+    def _pause(self, state: RetryCallState) -> float:
+        """Return how long to wait: what the server asks for, and never less than our own growing pause."""
+        error = state.outcome.exception() if state.outcome else None
+        return max(self._wait(state), _retry_after_s(error) if error else 0.0)
+
+    def _unavailable(self, reason: str) -> ModelUnavailable:
+        return ModelUnavailable(
+            f"The embedder {self.name} gave no vectors: {reason}.",
+            hint="Check OPENAI_API_KEY, OPENAI_BASE_URL and the model's name; it is tried again later.",
+            reason=reason,
+        )
+
+
+def _vectors(answer: object) -> list[list[float]]:
+    """Return the vectors of an answer in their order; none when it is some other document."""
+    data = getattr(answer, "data", None)
+    if not isinstance(data, list):
+        return []
+    found = [one for one in data if isinstance(one, openai.types.Embedding)]
+    return [one.embedding for one in sorted(found, key=lambda one: one.index)]
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    chars = 0
+    for text in texts:
+        if batch and (len(batch) == BATCH_TEXTS or chars + len(text) > BATCH_CHARS):
+            yield batch
+            batch, chars = [], 0
+        batch.append(text)
+        chars += len(text)
+    if batch:
+        yield batch
+
+
+def _is_transient(error: BaseException) -> bool:
+    if isinstance(error, openai.APIStatusError):
+        return (error.status_code in TRANSIENT or error.status_code >= 500) and error.code != SPENT
+    return isinstance(error, openai.APIConnectionError)
+
+
+def _named(error: openai.APIError) -> str:
+    """Return an error as class, status and code: its message could quote the request."""
+    status = error.status_code if isinstance(error, openai.APIStatusError) else ""
+    code = error.code if isinstance(error.code, str) else ""
+    return " ".join(filter(None, [type(error).__name__, str(status), code[:60]]))
+
+
+def _retry_after_s(error: BaseException) -> float:
+    """Return the seconds of a Retry-After, given as a number or as a date; 0 without."""
+    if not isinstance(error, openai.APIStatusError):
+        return 0.0
+    given = error.response.headers.get("retry-after", "")
+    try:
+        return max(0.0, float(given))
+    except ValueError:
+        date = email.utils.parsedate_tz(given)
+        return max(0.0, email.utils.mktime_tz(date) - time.time()) if date else 0.0
