@@ -174,7 +174,7 @@ def combine(pending: Delta, past: Delta) -> Delta:
 async def best_chunks(
     connection: Connection, views: Sequence[View], *, limit: int, filters: Filters
 ) -> Fetched:
-    """Return the `limit` chunks of each scope that score highest, all that tie with the last of them, and more."""
+    """Return the `limit` chunks of each scope that score highest, and all that tie with the last of them."""
     by_query: dict[Query, list[View]] = {}
     for one in views:
         by_query.setdefault(one.query, []).append(one)
@@ -184,12 +184,15 @@ async def best_chunks(
         postings = [one.postings for one in alike]
         found = await pruning.best_chunks(connection, query, postings, limit=limit, filters=filters)
         for one, records in zip(alike, found, strict=True):
-            candidates += (_candidate(one.scope, record) for record in records)
-            candidates += _of_added(one, filters)
+            mine = [*(_candidate(one.scope, record) for record in records), *_of_added(one, filters)]
+            # What is in no posting came without a limit: cut here, a chunk counts alike wherever it is kept.
             # Ties come along, so a scope that gave fewer has no more; of the others every chunk at least as good
             # as the last is here, and files are complete down to the best of those last scores.
-            if len(records) >= limit:
-                cut = max(cut, min(record["score"] for record in records))
+            if len(mine) >= limit:
+                last = sorted(candidate.score for candidate in mine)[-limit]
+                mine = [candidate for candidate in mine if candidate.score >= last]
+                cut = max(cut, last)
+            candidates += mine
     return Fetched(tuple(sorted(candidates, key=lambda candidate: candidate.order)), cut)
 
 
