@@ -23,7 +23,7 @@ Logged = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Memory as one snapshot shows it, and the state that this is: the number of changes of each mount."""
+    """Memory as one snapshot shows it, now or in the past, and its state: the number of changes of each mount."""
 
     memory: Memory
     state: dict[str, int]
@@ -120,6 +120,14 @@ class MemoryTools:
         """Return where links of files lead, those within a text given with each first; see `Memory.near_links`."""
         async with self._operation("memory_links", {"paths": list(texts)}) as (memory, logged):
             links = await memory.near_links(texts)
+            logged["links"] = [[link.source, link.target] for link in links]
+        return links
+
+    async def back_links(self, paths: Sequence[str]) -> list[NearLink]:
+        """Return the links by which other files lead to files; see `Memory.back_links`."""
+        request = {"paths": list(paths), "direction": "in"}
+        async with self._operation("memory_links", request) as (memory, logged):
+            links = await memory.back_links(paths)
             logged["links"] = [[link.source, link.target] for link in links]
         return links
 

@@ -7,8 +7,9 @@ async with Memex() as memex:
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -35,6 +36,7 @@ from memex.store.identity import Context, Principal
 from memex.wiring import running_service
 
 R = TypeVar("R", bound=Result)
+AsOf = datetime | str | Mapping[str, int]  # a time with its zone, or the state of an earlier answer
 
 
 class Memex:
@@ -116,8 +118,8 @@ class Memex:
 class UserMemory:
     """One user's memory. Every method is one tool call, logged under `tool_call_id`, generated when absent.
 
-    A write with an id is done once: sent again it gives the first answer. All raise `MemexError`s with a `code`
-    and a hint.
+    A write with an id is done once: sent again it gives the first answer. With `as_of` a reading method answers
+    from memory as it stood then. All raise `MemexError`s with a `code` and a hint.
     """
 
     def __init__(self, caller: Callable[[], Awaitable[tuple[Service, Caller]]]) -> None:
@@ -144,6 +146,7 @@ class UserMemory:
         project: str | None = None,
         max_hops: int = 1,
         known_hash: str | None = None,
+        as_of: AsOf | None = None,
         tool_call_id: str | None = None,
     ) -> ContextResult:
         """Return what memory holds about a question: verbatim, at most `budget` characters, with its sources."""
@@ -156,6 +159,7 @@ class UserMemory:
             project=project,
             max_hops=max_hops,
             known_hash=known_hash,
+            as_of=_as_of(as_of),
         )
 
     async def find(
@@ -166,6 +170,7 @@ class UserMemory:
         project: str | None = None,
         prefix: str | None = None,
         tags: Sequence[str] = (),
+        as_of: AsOf | None = None,
         tool_call_id: str | None = None,
     ) -> FindResult:
         """Return the files whose words answer a query best."""
@@ -178,6 +183,7 @@ class UserMemory:
             project=project,
             prefix=prefix,
             tags=list(tags),
+            as_of=_as_of(as_of),
         )
 
     async def read(
@@ -187,6 +193,7 @@ class UserMemory:
         heading: str | None = None,
         span: tuple[int, int] | None = None,
         version: int | None = None,
+        as_of: AsOf | None = None,
         tool_call_id: str | None = None,
     ) -> ReadResult:
         """Return a file, the section under a heading, or a span of it."""
@@ -198,6 +205,7 @@ class UserMemory:
             heading=heading,
             span=None if span is None else list(span),
             version=version,
+            as_of=_as_of(as_of),
         )
 
     async def list(
@@ -206,11 +214,18 @@ class UserMemory:
         *,
         limit: int = 100,
         cursor: str | None = None,
+        as_of: AsOf | None = None,
         tool_call_id: str | None = None,
     ) -> ListResult:
         """Return files by path, a page at a time."""
         return await self._call(
-            "memory_list", ListResult, tool_call_id, prefix=prefix, limit=limit, cursor=cursor
+            "memory_list",
+            ListResult,
+            tool_call_id,
+            prefix=prefix,
+            limit=limit,
+            cursor=cursor,
+            as_of=_as_of(as_of),
         )
 
     async def write(
@@ -300,11 +315,18 @@ class UserMemory:
         *,
         direction: Literal["out", "in", "both"] = "both",
         depth: int = 1,
+        as_of: AsOf | None = None,
         tool_call_id: str | None = None,
     ) -> LinksResult:
         """Return the links from and to a file."""
         return await self._call(
-            "memory_links", LinksResult, tool_call_id, path=path, direction=direction, depth=depth
+            "memory_links",
+            LinksResult,
+            tool_call_id,
+            path=path,
+            direction=direction,
+            depth=depth,
+            as_of=_as_of(as_of),
         )
 
     async def history(
@@ -379,3 +401,9 @@ class UserMemory:
     async def _call(self, tool: str, kind: type[R], tool_call_id: str | None, **arguments: Any) -> R:
         service, caller = await self._caller()
         return kind.model_validate(await service.execute(caller, tool, arguments, tool_call_id=tool_call_id))
+
+
+def _as_of(moment: AsOf | None) -> str | dict[str, int] | None:
+    if isinstance(moment, datetime):
+        return moment.isoformat()
+    return moment if moment is None or isinstance(moment, str) else dict(moment)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memex.cli.options import BaseVersion, Cursor, Limit, PathArgument, Reason
+from memex.cli.options import AsOf, BaseVersion, Cursor, Limit, PathArgument, Reason
 from memex.cli.output import Column, Part, Screen, Shown, moment
 from memex.cli.session import Session, for_user
 from memex.errors import ValidationFailed
@@ -24,12 +24,15 @@ async def list_files(
     catalogue: Annotated[
         bool, typer.Option("--catalogue", help="All files as the block of text that models get.")
     ] = False,
+    as_of: AsOf = None,
 ) -> Shown:
     """List files by path."""
     if catalogue:
+        if as_of is not None:
+            raise ValidationFailed("The catalogue is of now: --catalogue and --as-of exclude each other.")
         text = await session.service.catalogue(await session.caller(), max_chars=CATALOGUE_CHARS)
         return Shown({"catalogue": text}, lambda screen: screen.line(text.rstrip("\n")))
-    found = await session.execute("memory_list", prefix=prefix, limit=limit, cursor=cursor)
+    found = await session.execute("memory_list", prefix=prefix, limit=limit, cursor=cursor, as_of=as_of)
     return Shown(found, lambda screen: _show_list(screen, found))
 
 
@@ -39,12 +42,13 @@ async def read(
     path: PathArgument,
     version: Annotated[int | None, typer.Option(help="An earlier version.")] = None,
     heading: Annotated[str | None, typer.Option(help="Only the section under this heading.")] = None,
+    as_of: AsOf = None,
     raw: Annotated[
         bool, typer.Option("--raw", help="The bare text on a terminal too; it is not made harmless then.")
     ] = False,
 ) -> Shown:
     """Print a file: rendered on a terminal, its bare text in a pipe."""
-    found = await session.execute("memory_read", path=path, version=version, heading=heading)
+    found = await session.execute("memory_read", path=path, version=version, heading=heading, as_of=as_of)
     return Shown(found, lambda screen: _show_file(screen, found, raw=raw))
 
 
@@ -80,10 +84,16 @@ async def find(
     limit: Limit = 10,
     prefix: Annotated[str | None, typer.Option(help="Only paths that begin so.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Only files with this tag; repeatable.")] = None,
+    as_of: AsOf = None,
 ) -> Shown:
     """Search the files by their words; the best first."""
     found = await session.execute(
-        "memory_find", query=" ".join(query), limit=limit, prefix=prefix, tags=tag or None
+        "memory_find",
+        query=" ".join(query),
+        limit=limit,
+        prefix=prefix,
+        tags=tag or None,
+        as_of=as_of,
     )
     return Shown(found, lambda screen: _show_hits(screen, session, found))
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.files import STDIN, text_of
+from memex.cli.options import AsOf
 from memex.cli.output import Column, Part, Screen, Shown, counted, shortened
 from memex.cli.session import Session, for_user
 from memex.errors import ValidationFailed
@@ -54,10 +55,16 @@ async def context(
     known_hash: Annotated[
         str | None, typer.Option(help="The hash of an earlier answer: the same text is not sent again.")
     ] = None,
+    as_of: AsOf = None,
 ) -> Shown:
     """Recall what memory holds: with its sources on a terminal, its bare text in a pipe."""
     found = await session.execute(
-        "memory_context", query=" ".join(query), budget=budget, max_hops=max_hops, known_hash=known_hash
+        "memory_context",
+        query=" ".join(query),
+        budget=budget,
+        max_hops=max_hops,
+        known_hash=known_hash,
+        as_of=as_of,
     )
     return Shown(found, lambda screen: _show_found(screen, session, found, only_sources=sources))
 

@@ -17,6 +17,13 @@ Reason = Annotated[str | None, typer.Option(help="Why, kept with the version.")]
 BaseVersion = Annotated[
     int | None, typer.Option(help="The version that was read: fails when it is no longer the newest.")
 ]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME|STATE",
+        help="Memory as it stood at a time, such as 2026-11-22T09:30:00Z, or in the state of an answer, as JSON.",
+    ),
+]
 
 _ACTING = "Acting for"
 

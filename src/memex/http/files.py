@@ -29,6 +29,13 @@ PathQuery = Annotated[
 ReasonQuery = Annotated[str | None, Query(description="Why, kept with the revision.")]
 IfMatch = Annotated[str | None, Header(description='The version that was read, such as "3"; * for any.')]
 IfNoneMatch = Annotated[str | None, Header(description="On a read the version that is known; on a write *.")]
+AsOfQuery = Annotated[
+    str | None,
+    Query(
+        description="Memory as it stood at this time (RFC 3339, its + encoded as %2B), or in this state, as JSON.",
+        examples=["2026-11-22T09:30:00Z"],
+    ),
+]
 MARKDOWN = "text/markdown; charset=utf-8"
 
 
@@ -40,9 +47,10 @@ async def list_files(
     prefix: str = "",
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     cursor: str | None = None,
+    as_of: AsOfQuery = None,
 ) -> ListResult:
     """Return files by path, a page at a time."""
-    arguments = {"prefix": prefix, "limit": limit, "cursor": cursor}
+    arguments = {"prefix": prefix, "limit": limit, "cursor": cursor, "as_of": as_of}
     return ListResult(**await service.execute(caller, "memory_list", arguments, tool_call_id=tool_call_id))
 
 
@@ -63,10 +71,11 @@ async def read_file(
     path: PathQuery,
     heading: str | None = None,
     version: int | None = None,
+    as_of: AsOfQuery = None,
     if_none_match: IfNoneMatch = None,
 ) -> Any:
     """Return a file as JSON, or with `Accept: text/markdown` its bare text; ETag is its version."""
-    arguments = {"path": path, "heading": heading, "version": version}
+    arguments = {"path": path, "heading": heading, "version": version, "as_of": as_of}
     read = await service.execute(caller, "memory_read", arguments, tool_call_id=tool_call_id)
     headers = {"ETag": _etag(read), "Vary": "Accept, Authorization, Memex-User"}
     if if_none_match is not None and _names(if_none_match, headers["ETag"]):
@@ -253,9 +262,10 @@ async def links(
     path: PathQuery,
     direction: Literal["out", "in", "both"] = "both",
     depth: Annotated[int, Query(ge=1, le=5)] = 1,
+    as_of: AsOfQuery = None,
 ) -> LinksResult:
     """Return the links from and to a file."""
-    arguments = {"path": path, "direction": direction, "depth": depth}
+    arguments = {"path": path, "direction": direction, "depth": depth, "as_of": as_of}
     return LinksResult(**await service.execute(caller, "memory_links", arguments, tool_call_id=tool_call_id))
 
 

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field
 
 from memex.errors import ValidationFailed
 from memex.service import references
+from memex.service.moment import AsOf
 from memex.service.tool import (
     MAX_VERSION,
     Arguments,
@@ -62,6 +63,7 @@ class FindArguments(Arguments):
         list[Annotated[StorableText, Field(max_length=MAX_TAG_CHARS)]],
         Field(default_factory=list, max_length=20, description="Only files that bear all of these tags."),
     ]
+    as_of: AsOf | None = None
 
 
 class MatchResult(Part):
@@ -151,6 +153,7 @@ class ReadArguments(Arguments):
     version: Annotated[
         int | None, Field(ge=1, le=MAX_VERSION, description="An earlier version; the newest by default.")
     ] = None
+    as_of: AsOf | None = None
 
 
 class LinkTarget(Part):
@@ -179,6 +182,8 @@ async def read(memory: Memory, arguments: ReadArguments) -> Answer:
     """Answer memory_read."""
     if arguments.heading is not None and arguments.span is not None:
         raise ValidationFailed("memory_read takes a heading or a span, not both.")
+    if arguments.version is not None and arguments.as_of is not None:
+        raise ValidationFailed("memory_read takes a version or as_of, not both.")
     revision = await memory.read(arguments.path, version=arguments.version)
     content, span = revision.content, (0, revision.size_chars)
     if arguments.heading is not None:
@@ -210,6 +215,7 @@ class ListArguments(Arguments):
     prefix: Annotated[str, Field(description="Only paths that begin so, such as user/notes/.")] = ""
     limit: Annotated[int, Field(ge=1, le=1_000, description="How many at most.")] = 100
     cursor: Annotated[str | None, Field(description="next_cursor of the last answer.")] = None
+    as_of: AsOf | None = None
 
 
 class ListedResult(Part):
@@ -262,6 +268,7 @@ class LinksArguments(Arguments):
         Literal["out", "in", "both"], Field(description="Links from it, to it, or both.")
     ] = "both"
     depth: Annotated[int, Field(ge=1, le=5, description="How many hops to go.")] = 1
+    as_of: AsOf | None = None
 
 
 class LinkResult(Part):

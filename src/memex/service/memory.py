@@ -11,13 +11,13 @@ from pydantic import Field
 
 from memex.errors import BudgetTooSmall, ValidationFailed
 from memex.service import references
+from memex.service.moment import AsOf, memory_at
 from memex.service.tool import Arguments, Part, Result, StorableText, Tool
 from memex.store import operations as log
 from memex.store.access import Access
 from memex.store.analyzer import Analyzer
 from memex.store.database import Connection, Database
 from memex.store.draft import Draft
-from memex.store.memory import Memory
 from memex.store.operations import Answer, Call
 from memex.store.records import Change
 from memex.subagent import prompts, remember
@@ -102,6 +102,7 @@ class ContextArguments(Arguments):
             description="hash of an earlier answer: the same context is not sent again.",
         ),
     ] = None
+    as_of: AsOf | None = None
 
 
 class SourceSpan(Part):
@@ -174,7 +175,7 @@ async def context(work: Work, arguments: ContextArguments) -> dict[str, Any]:
         )
     request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops)
     access = work.access.narrowed(arguments.project)
-    async with _snapshot(work, access) as (moment, connection):
+    async with _snapshot(work, access, arguments.as_of) as (moment, connection):
         tools = MemoryTools(lambda: nullcontext(moment), work.call)
         recalled = await recall(work.planner, request, tools)
         result = _context_result(recalled, arguments, moment.state, work.planner).body()
@@ -374,10 +375,12 @@ def _reason(file: Filed) -> str:
 
 
 @asynccontextmanager
-async def _snapshot(work: Work, access: Access) -> AsyncIterator[tuple[Moment, Connection]]:
-    """One snapshot of memory, and its connection."""
+async def _snapshot(
+    work: Work, access: Access, as_of: AsOf | None = None
+) -> AsyncIterator[tuple[Moment, Connection]]:
+    """One snapshot of memory, as it stands now or stood at a moment, and its connection."""
     async with work.database.transaction(access, snapshot=True) as connection:
-        memory = Memory(connection, access, work.analyzer)
+        memory = await memory_at(connection, access, work.analyzer, as_of, whole=work.access)
         yield Moment(memory, await memory.state(access.scopes)), connection
 
 

@@ -22,6 +22,7 @@ from memex.errors import (
 )
 from memex.service import files, memory, operations, revisions
 from memex.service.memory import PlannedTool, Work
+from memex.service.moment import AtMoment, memory_at
 from memex.service.operations import OperationResult, OperationsResult
 from memex.service.tool import ReadTool, WriteTool, check_json, from_cursor, to_cursor
 from memex.store import catalogue, identity
@@ -233,7 +234,8 @@ class Service:
             work = Work(self.database, caller.access, self._analyzer, self._planner, self.draft(caller), call)
             return await tool.answer(work, parsed) | {"tool_call_id": call.tool_call_id}
         async with self.database.transaction(caller.access, snapshot=True) as connection:
-            reader = Memory(connection, caller.access, self._analyzer)
+            as_of = parsed.as_of if isinstance(parsed, AtMoment) else None
+            reader = await memory_at(connection, caller.access, self._analyzer, as_of)
             answer = await tool.answer(reader, parsed)
             state = await reader.state(caller.access.scopes)
             await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)

@@ -1,0 +1,94 @@
+"""A moment in the past, as an argument names it: a time, or a state that an earlier answer returned."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any, Protocol, runtime_checkable
+
+from pydantic import Field, WrapValidator
+
+from memex.errors import ValidationFailed
+from memex.store.access import Access
+from memex.store.analyzer import Analyzer
+from memex.store.database import Connection
+from memex.store.memory import Memory
+from memex.store.past import check_mounts, open_past
+
+HINT = (
+    "Send a time with its zone, such as 2026-11-22T09:30:00Z, or the state of an earlier answer, "
+    'such as {"user": 12, "shared": 3}.'
+)
+
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?(?P<zone>[Zz]|[+-]\d\d:\d\d)?", re.ASCII)
+
+
+def _moment(value: Any, check: Callable[[Any], Any]) -> Any:
+    """Return a time as text, or a state, which may come as JSON in a text: some doors have nothing but text."""
+    try:
+        is_json = isinstance(value, str) and value.lstrip().startswith("{")
+        return check(json.loads(value) if is_json else value)
+    except (ValueError, RecursionError):  # pydantic's errors are ValueErrors
+        raise ValueError("neither a time nor a state, which counts the changes of each mount") from None
+
+
+AsOf = Annotated[
+    str | dict[str, Annotated[int, Field(ge=0, lt=1 << 62)]],
+    WrapValidator(_moment),
+    Field(
+        description="Memory as it stood at this time (RFC 3339), or in the `state` that an earlier answer returned."
+    ),
+]
+
+
+@runtime_checkable
+class AtMoment(Protocol):
+    """Arguments that may name a moment."""
+
+    as_of: AsOf | None
+
+
+def to_time(text: str) -> datetime:
+    """Return the time that a text names.
+
+    Raises:
+        ValidationFailed: it is no time of RFC 3339, or has no zone.
+    """
+    match = _RFC_3339.fullmatch(text)
+    if match is not None and match["zone"] is None:
+        raise ValidationFailed(f"as_of {text} has no zone.", hint=HINT)
+    try:
+        if match is None:
+            raise ValueError("no time")
+        return datetime.fromisoformat(text.upper())
+    except ValueError:
+        raise ValidationFailed(f"as_of {text[:100]!r} is no time.", hint=HINT) from None
+
+
+async def memory_at(
+    connection: Connection,
+    access: Access,
+    analyzer: Analyzer,
+    as_of: AsOf | None,
+    *,
+    whole: Access | None = None,
+) -> Memory:
+    """Return memory as it stood at a moment, by default now.
+
+    Args:
+        connection: in a snapshot transaction begun for `access`.
+        access: whose scopes are read.
+        analyzer: as for `Memory`.
+        as_of: the moment.
+        whole: the access that a state may name mounts of, where `access` is a part of it.
+
+    Raises:
+        ValidationFailed: a bad time, or a state with a mount or a number of changes that there is not.
+        ProjectNotFound: a state with a project that is none of the user's.
+    """
+    if as_of is None:
+        return Memory(connection, access, analyzer)
+    if isinstance(as_of, str):
+        return await open_past(connection, access, analyzer, to_time(as_of))
+    check_mounts(whole or access, as_of)
+    return await open_past(connection, access, analyzer, as_of)

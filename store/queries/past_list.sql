@@ -1,0 +1,13 @@
+-- Files of a scope as they stood after its change `rev`, in the order of their paths, after one of them, without their
+-- text. At a moment at most one stands at a path, so the primary key has them in order.
+select path, version, size_chars, title, tags, created_at
+  from revision
+ where scope_id = %(scope_id)s
+   and path > %(after)s
+   and path >= %(prefix)s
+   and path < %(prefix)s || repeat(chr(1114111), 512)
+   and rev <= %(rev)s
+   and (rev_end is null or rev_end > %(rev)s)
+   and not deleted
+ order by path
+ limit %(limit)s;
