@@ -163,9 +163,12 @@ async def _ask(
             )
             progress(f"{part.name}: asking", len(outcomes), len(wanted))
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(AT_ONCE):
-            group.create_task(work())
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(AT_ONCE):
+                group.create_task(work())
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None  # one of several of a kind, that callers know how to tell
     return [outcomes[number] for number in sorted(outcomes)]
 
 

@@ -9,7 +9,7 @@ from memex.evals.retrieval.metrics import Difference, Estimate
 from memex.evals.retrieval.reference import Figure
 from memex.evals.retrieval.runs import EVERYTHING, Comparison, PartRun, Run, groups
 
-RANKING = ("recall@1", "recall@5", "recall@10", "recall@20", "any@10", "all@10", "mrr@10", "ndcg@10")
+RANKING = ("recall@5", "recall@10", "recall@20", "any@10", "all@10", "mrr@10", "ndcg@10")
 MAIN = ("recall@5", "recall@10", "all@10", "mrr@10", "ndcg@10")
 HEADLINES = (EVERYTHING, "factual", "multi-hop", "dev", "test")  # groups that an overview names
 CONTEXT = ("context-recall", "context-all", "context-used")
@@ -65,12 +65,12 @@ def context(part: PartRun, budgets: Sequence[int]) -> Table:
             group,
             *(_with_interval(figures[f"context-recall@{budget}"]) for budget in budgets),
             *(_with_interval(figures[f"context-all@{budget}"]) for budget in budgets),
-            *(f"{100 * figures[f'context-used@{budget}'].value:.0f}" for budget in budgets),
+            "/".join(f"{100 * figures[f'context-used@{budget}'].value:.0f}" for budget in budgets),
         )
         for group, figures in part.figures.items()
     ]
-    columns = [f"{name} {budget:,}" for name in ("recall", "all", "used") for budget in budgets]
-    return Table("memory_context", ("questions", *columns), tuple(rows))
+    columns = [f"{name} {_short(budget)}" for name in ("recall", "all") for budget in budgets]
+    return Table("memory_context", ("questions", *columns, "used"), tuple(rows))
 
 
 def changes(part: PartRun, comparison: Comparison, budgets: Sequence[int]) -> Table | None:
@@ -154,7 +154,7 @@ def overview(run: Run, comparison: Comparison | None) -> Table:
             changed = comparison.changes.get(part.name, {}).get(group, {}) if comparison else {}
             cells = [_with_change(part.figures[group][name], changed.get(name)) for name in names]
             rows.append((part.name if group == EVERYTHING else f"  {group}", *cells))
-    shown = [*MAIN, *(f"context {budget:,}" for budget in run.config.budgets)]
+    shown = [*MAIN, *(f"context {_short(budget)}" for budget in run.config.budgets)]
     return Table("", ("overview", *shown), tuple(rows))
 
 
@@ -168,9 +168,13 @@ def is_beyond_noise(difference: Difference) -> bool:
     return difference.low > 0 or difference.high < 0
 
 
+def _short(budget: int) -> str:
+    return f"{budget // 1_000}k" if budget % 1_000 == 0 else f"{budget:,}"
+
+
 def _with_interval(estimate: Estimate) -> str:
     half = 50 * (estimate.high - estimate.low)
-    return f"{100 * estimate.value:.1f} ±{half:.1f}"
+    return f"{100 * estimate.value:.1f}±{half:.1f}"
 
 
 def _with_change(estimate: Estimate, difference: Difference | None) -> str:

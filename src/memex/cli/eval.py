@@ -189,7 +189,7 @@ def _show_table(screen: Screen, table: "Table") -> None:
     if table.title:
         screen.line((table.title, "bold"))
     columns = [
-        Column(name, align="left" if at == 0 else "right", whole=at > 0)
+        Column(name, align="right", whole=True) if at else Column(name, cut=True)
         for at, name in enumerate(table.columns)
     ]
     if table.rows:
