@@ -34,14 +34,18 @@ class Server:
 
     def create(self, name: str) -> str:
         """Make a database like the migrated template, and return the application's conninfo for it."""
-        self._run(f'create database "{name}" template "{self.template}"')
+        self._run(f'create database "{name}" owner "{self.owner}" template "{self.template}"')
         return make_conninfo(self.login, dbname=name)
 
     def create_empty(self, name: str) -> str:
         """Make a database without a schema, owned by the application, and return its conninfo."""
-        owner = psycopg.conninfo.conninfo_to_dict(self.login)["user"]
-        self._run(f'create database "{name}" owner "{owner}"')
+        self._run(f'create database "{name}" owner "{self.owner}"')
         return make_conninfo(self.login, dbname=name)
+
+    @property
+    def owner(self) -> str:
+        """The application's login."""
+        return str(psycopg.conninfo.conninfo_to_dict(self.login)["user"])
 
     def drop(self, name: str) -> None:
         """Drop a database and whoever is still connected to it."""

@@ -1,0 +1,173 @@
+"""What was written is embedded: chunks compared with vectors, new texts sent to the embedder, vectors stored."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import structlog
+
+from memex.errors import MemexError, ModelUnavailable
+from memex.store import offload, vectors
+from memex.store.database import Database
+from memex.store.vectors import Unembedded
+from memex.subagent.embedders.embedder import Embedder
+
+BATCH_CHUNKS = 64
+
+_log = structlog.get_logger("memex.embedding")
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """How many texts a run sent to the embedder, and whether nothing was left at its end."""
+
+    texts: int
+    is_complete: bool
+
+
+async def embed_scope(
+    database: Database,
+    embedder: Embedder,
+    scope_id: int,
+    *,
+    max_texts: int | None = None,
+    on_texts: Callable[[int], None] = lambda _: None,
+) -> Embedded:
+    """Embed those texts of a scope that have no vector of the embedder's, and remove vectors whose texts are gone.
+
+    No connection is held while the embedder works. Runs beside each other do no harm.
+
+    Args:
+        database: that has vectors.
+        embedder: whose name the vectors get.
+        scope_id: of a scope that may be gone meanwhile.
+        max_texts: end after about so many; None for all.
+        on_texts: told of each number of texts that was done.
+
+    Raises:
+        ModelUnavailable: the embedder does not answer; what was done stays, and the failure is noted.
+        StoreUnavailable: the database went away.
+    """
+    async with database.maintenance() as connection:
+        rev = await vectors.begin(connection, scope_id)
+    if rev is None:
+        return Embedded(0, is_complete=True)
+    try:
+        done = await _embed_missing(database, embedder, scope_id, max_texts, on_texts)
+    except Exception as error:
+        with suppress(MemexError):
+            async with database.maintenance() as connection:
+                await vectors.fail(connection, scope_id, embedder.name, _reason(error))
+        raise
+    if done.is_complete:
+        await _trim(database, scope_id)
+        async with database.maintenance() as connection:
+            await vectors.finish(connection, scope_id, embedder.name, rev)
+    return done
+
+
+async def backfill(
+    database: Database,
+    embedder: Embedder,
+    *,
+    at_once: int = 1,
+    on_texts: Callable[[int], None] = lambda _: None,
+) -> int:
+    """Embed every text of every scope that has no vector of the embedder's, and return how many there were.
+
+    Another embedder may serve meanwhile. Raises as `embed_scope`, at the first scope that fails.
+
+    Args:
+        database: that has vectors.
+        embedder: whose name the vectors get.
+        at_once: scopes at a time.
+        on_texts: told of each number of texts that was done.
+    """
+    async with database.maintenance() as connection:
+        waiting = await vectors.scopes(connection)
+    done = 0
+
+    async def work() -> None:
+        nonlocal done
+        while waiting:
+            embedded = await embed_scope(database, embedder, waiting.pop(0), on_texts=on_texts)
+            done += embedded.texts
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(at_once):
+                group.create_task(work())
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return done
+
+
+async def _embed_missing(
+    database: Database,
+    embedder: Embedder,
+    scope_id: int,
+    max_texts: int | None,
+    on_texts: Callable[[int], None],
+) -> Embedded:
+    after = sent = 0
+    texts: dict[tuple[int, int], dict[bytes, str]] = {}
+    while max_texts is None or sent < max_texts:
+        async with database.maintenance() as connection:
+            files, last = await vectors.missing(
+                connection, scope_id, embedder.name, after=after, limit=BATCH_CHUNKS
+            )
+        if last is None:
+            return Embedded(sent, is_complete=True)
+        after = last
+        texts = await _texts(files, texts)  # a long file is in several batches after each other
+        wanted = {
+            sha256: texts[file.file_id, file.version][sha256]
+            for file in files
+            for sha256 in sorted(file.sha256s & texts[file.file_id, file.version].keys())
+        }
+        if wanted:
+            await _embed(database, embedder, scope_id, wanted)
+            sent += len(wanted)
+            on_texts(len(wanted))
+    return Embedded(sent, is_complete=False)
+
+
+async def _texts(
+    files: list[Unembedded], known: dict[tuple[int, int], dict[bytes, str]]
+) -> dict[tuple[int, int], dict[bytes, str]]:
+    """Return the texts of each file by their digests; what was known before is not made again."""
+    found: dict[tuple[int, int], dict[bytes, str]] = {}
+    for file in files:
+        texts = known.get((file.file_id, file.version))
+        if texts is None:
+            texts = await offload.run(len(file.content), vectors.texts, file.path, file.content)
+        found[file.file_id, file.version] = texts
+    return found
+
+
+async def _embed(database: Database, embedder: Embedder, scope_id: int, texts: dict[bytes, str]) -> None:
+    _log.info(
+        "texts_sent_to_embedder",
+        model=embedder.name,
+        texts=len(texts),
+        chars=sum(map(len, texts.values())),
+        scope_id=scope_id,
+    )
+    made = await embedder.embed(list(texts.values()), "document")
+    async with database.maintenance() as connection:
+        await vectors.add(connection, scope_id, embedder.name, list(zip(texts, made, strict=True)))
+
+
+async def _trim(database: Database, scope_id: int) -> None:
+    is_more = True
+    while is_more:
+        async with database.maintenance() as connection:
+            is_more = await vectors.trim(connection, scope_id)
+
+
+def _reason(error: Exception) -> str:
+    """Return what failed in words that hold nothing of a text."""
+    if isinstance(error, ModelUnavailable):
+        return str(error.details.get("reason", error.code))
+    return error.code if isinstance(error, MemexError) else type(error).__name__

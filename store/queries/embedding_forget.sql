@@ -1,0 +1,3 @@
+-- Forget how far scopes are embedded by a model.
+delete from embedding_progress
+ where model = %(model)s;

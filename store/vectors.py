@@ -1,0 +1,319 @@
+"""Embeddings in Postgres: kept by the text that they were made of, and compared inside one scope.
+
+The vectors of several models, of whatever dimensions, stand side by side; a model is named by its embedder. What is
+to be embedded is found by comparing chunks with vectors, so whatever was lost on the way is found again.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg.sql import SQL, Composed, Identifier, Literal
+
+from memex.store import chunks, markdown
+from memex.store.access import Scope
+from memex.store.database import Connection, Database, Rows, batch, row, rows
+from memex.store.index import tag_key
+from memex.store.paths import Prefix
+from memex.store.records import Span
+from memex.store.sql import sql
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+# Above so many vectors in one scope an approximate index is worth its memory: up to there measuring all of them
+# takes less than about 45 ms (384 dimensions, one core).
+LARGE_SCOPE = 50_000
+CANDIDATES = 200  # that an approximate search looks at, at least; recall at 50 was above .95 on 100,000
+MAX_CANDIDATES = 1_000  # pgvector's own limit
+TRIMMED_AT_ONCE = 5_000
+BUILD_MEMORY = "256MB"
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A chunk by how near its text lies to what was asked: the cosine distance, from 0 to 2."""
+
+    distance: float
+    path: str  # virtual
+    span: Span
+    scope: Scope
+    chunk_id: int
+    file_id: int
+
+    @property
+    def order(self) -> tuple[float, str, int]:
+        """Nearest first; ties by path, then by place."""
+        return self.distance, self.path, self.span[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A file that stands in a scope, and the digests of those of its chunks' texts that have no vector."""
+
+    file_id: int
+    version: int
+    path: str
+    content: str
+    sha256s: frozenset[bytes]
+
+
+async def nearest(
+    connection: Connection,
+    scopes: Sequence[Scope],
+    model: str,
+    vector: "Sequence[float] | ndarray[Any, Any]",
+    *,
+    limit: int,
+    prefix: Prefix | None = None,
+    tags: Sequence[str] = (),
+) -> list[Near]:
+    """Return the chunks whose texts lie nearest to a vector, nearest first, at most `limit`.
+
+    Every vector of a scope is measured, but where it has an approximate index. Needs a database that has vectors.
+
+    Args:
+        connection: in a transaction that may read the scopes.
+        scopes: in which `prefix` can match; row-level security holds the same line.
+        model: the name of the embedder that made the vector; vectors of other models or dimensions do not count.
+        vector: (d,), of any length above 0.
+        limit: of chunks; a text that stands in several places is as many chunks.
+        prefix: only files below it.
+        tags: only files that bear all of them, without case.
+    """
+    parameters: dict[str, Any] = {
+        "model": model,
+        "vector": _literal(vector),
+        "dimensions": len(vector),
+        "prefix": prefix.relative if prefix else "",
+        "tags": sorted(map(tag_key, tags)),
+        "limit": limit,
+    }
+    scope_ids = [scope.scope_id for scope in scopes]
+    approximate = {
+        record["scope_id"]
+        for record in await rows(connection, "embedding_hnsw_list", scope_ids=scope_ids, model=model)
+        if record["dimensions"] == len(vector)
+    }
+    exact = [scope for scope in scopes if scope.scope_id not in approximate]
+    found = await batch(
+        connection,
+        *(("embedding_near", parameters | {"scope_id": scope.scope_id}) for scope in exact),
+    )
+    read = list(zip(exact, found, strict=True))
+    if approximate:
+        await rows(
+            connection,
+            "embedding_hnsw_settle",
+            candidates=min(max(CANDIDATES, 2 * limit), MAX_CANDIDATES),
+        )
+        read += [
+            (scope, await _near_hnsw(connection, scope.scope_id, parameters))
+            for scope in scopes
+            if scope.scope_id in approximate
+        ]
+    near = [_near(scope, record) for scope, records in read for record in records]
+    return sorted(near, key=lambda one: one.order)[:limit]
+
+
+async def defer(connection: Connection, scope_ids: Sequence[int]) -> None:
+    """Have the new texts of these scopes embedded by a job, once the connection's transaction is committed.
+
+    For every commit that adds or removes chunks. Needs a database that has vectors.
+    """
+    await connection.execute(sql("embedding_later"), {"scope_ids": list(scope_ids)})
+
+
+async def missing(
+    connection: Connection, scope_id: int, model: str, *, after: int, limit: int
+) -> tuple[list[Unembedded], int | None]:
+    """Return files with texts that have no vector of a model, and how far the scope's chunks were looked at.
+
+    Args:
+        connection: in maintenance.
+        scope_id: whose chunks are compared with its vectors.
+        model: by its embedder's name.
+        after: the chunk that the last call came to; 0 at first.
+        limit: of chunks.
+
+    Returns:
+        The files, and the last chunk that was looked at; None for it when nothing was missing.
+    """
+    found = await rows(
+        connection, "embedding_missing", scope_id=scope_id, model=model, after=after, limit=limit
+    )
+    files = [
+        Unembedded(
+            file_id=record["file_id"],
+            version=record["version"],
+            path=record["path"],
+            content=record["content"],
+            sha256s=frozenset(map(bytes, record["sha256s"])),
+        )
+        for record in found
+        if record["content"] is not None
+    ]
+    return files, max((record["last_chunk_id"] for record in found), default=None)
+
+
+def texts(path: str, content: str) -> dict[bytes, str]:
+    """Return the texts that are embedded of a file, by their digest: those that the chunks of it are indexed by.
+
+    Args:
+        path: relative to the scope.
+        content: the whole file.
+    """
+    document = markdown.parse(content)
+    description = markdown.describe(path, document)
+    found = [chunk.indexed_text for chunk in chunks.split(path, content, description, document)]
+    return {hashlib.sha256(text.encode()).digest(): text for text in found}
+
+
+async def add(
+    connection: Connection, scope_id: int, model: str, vectors: "Sequence[tuple[bytes, ndarray[Any, Any]]]"
+) -> None:
+    """Store vectors by the digests of their texts, but of texts that no longer stand in the scope."""
+    await connection.execute(
+        sql("embedding_add"),
+        {
+            "scope_id": scope_id,
+            "model": model,
+            "sha256s": [sha256 for sha256, _ in vectors],
+            "vectors": [_literal(vector) for _, vector in vectors],
+        },
+    )
+
+
+async def trim(connection: Connection, scope_id: int) -> bool:
+    """Remove vectors of texts that no longer stand in the scope; tell whether there may be more of them."""
+    cursor = await connection.execute(sql("embedding_trim"), {"scope_id": scope_id, "limit": TRIMMED_AT_ONCE})
+    return cursor.rowcount == TRIMMED_AT_ONCE
+
+
+async def begin(connection: Connection, scope_id: int) -> int | None:
+    """Return how many changes a scope has seen; None when there is no such scope."""
+    found = await row(connection, "embedding_begin", scope_id=scope_id)
+    return found["rev"] if found else None
+
+
+async def finish(connection: Connection, scope_id: int, model: str, rev: int) -> None:
+    """Note that all that stood in a scope at `rev` has its vectors."""
+    await connection.execute(sql("embedding_done"), {"scope_id": scope_id, "model": model, "rev": rev})
+
+
+async def fail(connection: Connection, scope_id: int, model: str, error: str) -> None:
+    """Note what embedding a scope failed with: words of ours, never of a text."""
+    await connection.execute(sql("embedding_failed"), {"scope_id": scope_id, "model": model, "error": error})
+
+
+async def behind(connection: Connection, model: str, *, failed_before_s: float) -> list[int]:
+    """Return the scopes that changed since a model last embedded them.
+
+    Args:
+        connection: in maintenance.
+        model: by its embedder's name.
+        failed_before_s: a scope where that failed counts again after so long.
+    """
+    found = await rows(connection, "embedding_behind", model=model, failed_before_s=failed_before_s)
+    return [record["scope_id"] for record in found]
+
+
+async def scopes(connection: Connection) -> list[int]:
+    """Return the scopes that have texts, or vectors that may have to go."""
+    return [record["scope_id"] for record in await rows(connection, "embedding_scopes")]
+
+
+async def drop(database: Database, model: str) -> int:
+    """Remove every vector of a model, with its indexes, and return how many there were."""
+    await drop_indexes(database, model)
+    dropped = 0
+    while True:
+        async with database.maintenance() as connection:
+            cursor = await connection.execute(
+                sql("embedding_drop"), {"model": model, "limit": TRIMMED_AT_ONCE}
+            )
+            await connection.execute(sql("embedding_forget"), {"model": model})
+        dropped += cursor.rowcount
+        if cursor.rowcount < TRIMMED_AT_ONCE:
+            return dropped
+
+
+async def build_indexes(database: Database, model: str, *, from_vectors: int = LARGE_SCOPE) -> int:
+    """Make the approximate index of each scope that has at least so many vectors, and return how many were made.
+
+    Others read and write meanwhile.
+    """
+    async with database.maintenance() as connection:
+        large = await rows(connection, "embedding_large", model=model, vectors=from_vectors)
+        there = {record["scope_id"] for record in await rows(connection, "embedding_hnsw_all", model=model)}
+    wanted = [record for record in large if record["scope_id"] not in there]
+    for record in wanted:
+        scope_id, dimensions = record["scope_id"], record["dimensions"]
+        async with database.connection() as connection:
+            await connection.execute(f"set maintenance_work_mem = '{BUILD_MEMORY}'".encode())
+            try:
+                # One that was left unfinished is there, and of no use.
+                await connection.execute(_filled("embedding_hnsw_drop", scope_id, model, dimensions))
+                await connection.execute(_filled("embedding_hnsw_build", scope_id, model, dimensions))
+            finally:
+                with suppress(psycopg.Error):
+                    await connection.execute("reset maintenance_work_mem")
+        async with database.maintenance() as connection:
+            await connection.execute(
+                sql("embedding_hnsw_set"),
+                {"scope_id": scope_id, "model": model, "dimensions": dimensions},
+            )
+    return len(wanted)
+
+
+async def drop_indexes(database: Database, model: str) -> None:
+    """Take the approximate indexes of a model away."""
+    async with database.maintenance() as connection:
+        there = await rows(connection, "embedding_hnsw_all", model=model)
+    for record in there:
+        async with database.maintenance() as connection:
+            await connection.execute(
+                sql("embedding_hnsw_unset"), {"scope_id": record["scope_id"], "model": model}
+            )
+        async with database.connection() as connection:
+            await connection.execute(
+                _filled("embedding_hnsw_drop", record["scope_id"], model, record["dimensions"])
+            )
+
+
+async def _near_hnsw(connection: Connection, scope_id: int, parameters: dict[str, Any]) -> Rows:
+    statement = _filled("embedding_near_hnsw", scope_id, parameters["model"], parameters["dimensions"])
+    cursor = await connection.execute(statement, parameters)
+    return await cursor.fetchall()
+
+
+def _filled(name: str, scope_id: int, model: str, dimensions: int) -> Composed:
+    """Return a statement on the index of one scope and model: what stands in its condition cannot be passed."""
+    digest = hashlib.sha256(model.encode()).hexdigest()[:12]
+    return SQL(sql(name).decode()).format(
+        index=Identifier(f"embedding_hnsw_{scope_id}_{digest}"),
+        scope_id=Literal(scope_id),
+        model=Literal(model),
+        dimensions=Literal(dimensions),
+    )
+
+
+def _near(scope: Scope, record: dict[str, Any]) -> Near:
+    return Near(
+        distance=record["distance"],
+        path=scope.virtual(record["path"]),
+        span=(record["start_char"], record["end_char"]),
+        scope=scope,
+        chunk_id=record["chunk_id"],
+        file_id=record["file_id"],
+    )
+
+
+def _literal(vector: "Sequence[float] | ndarray[Any, Any]") -> str:
+    """Return a vector as Postgres reads a halfvec."""
+    from pgvector import HalfVector  # noqa: PLC0415  # of the extra `vectors`; whoever has a vector has it
+
+    return HalfVector(list(vector)).to_text()
