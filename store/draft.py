@@ -15,7 +15,7 @@ import psycopg
 from memex.errors import LimitExceeded, OperationNotFound, ValidationFailed, VersionConflict, VersionNotFound
 from memex.store import offload, operations
 from memex.store.access import Access
-from memex.store.analyzer import Analyzer
+from memex.store.analyzer import Analyzer, analyzer_of
 from memex.store.database import Connection, Database, Rows, batch, row, rows
 from memex.store.edits import (
     Delete,
@@ -268,7 +268,10 @@ class Draft:
                 call,
                 plan.written,
                 counters,
-                analyzers=dict.fromkeys(counters, engine(self._analyzer)),
+                analyzers={
+                    scope_id: engine(analyzer_of(self._access.by_id[scope_id].language))
+                    for scope_id in counters
+                },
             )
             await operations.add(
                 connection,
@@ -302,7 +305,7 @@ class Draft:
         known = stored.get((file.scope.scope_id, file.head.file_id), []) if file.head else []
         if file.content is None:
             return without(file.path, known)
-        derived = index(file.path, file.content, known, self._analyzer)
+        derived = index(file.path, file.content, known, analyzer_of(file.scope.language))
         if len(known) - len(derived.removed) + len(derived.added) > MAX_CHUNKS_PER_FILE:
             raise LimitExceeded(
                 f"{file.scope.virtual(file.path)} has more than {MAX_CHUNKS_PER_FILE:,} sections.",

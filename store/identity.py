@@ -55,8 +55,10 @@ async def authenticate(database: Database, secret: str) -> Principal:
     return Principal(found["tenant_id"], found["role"], found["key_id"], found["user_id"])
 
 
-async def resolve(database: Database, principal: Principal, context: Context) -> Access:
-    """Return what a call of `principal` may touch; a user's first call makes its scope.
+async def resolve(
+    database: Database, principal: Principal, context: Context, *, language: str = "english"
+) -> Access:
+    """Return what a call of `principal` may touch; a user's first call makes its scope, of files in `language`.
 
     Raises:
         Forbidden: the key is bound to another user.
@@ -75,11 +77,23 @@ async def resolve(database: Database, principal: Principal, context: Context) ->
             needed.add(("user", user_id))
         if missing := needed - {(record["kind"], record["key"]) for record in found}:
             for kind, key in sorted(missing, key=str):
-                await row(connection, "scope_ensure", tenant_id=principal.tenant_id, kind=kind, key=key)
+                await row(
+                    connection,
+                    "scope_ensure",
+                    tenant_id=principal.tenant_id,
+                    kind=kind,
+                    key=key,
+                    language=language,
+                )
             found = await rows(connection, "scope_resolve", **wanted)
     mounts = {"user": "user", "shared": "shared"}
     scopes = [
-        Scope(record["scope_id"], mounts.get(record["kind"], f"projects/{record['key']}"), record["writable"])
+        Scope(
+            record["scope_id"],
+            mounts.get(record["kind"], f"projects/{record['key']}"),
+            record["writable"],
+            record["language"],
+        )
         for record in found
         if record["kind"] != "admin"
     ]

@@ -306,21 +306,21 @@ $$;
 -- The scopes that a caller may read, and whether it may write them. An agent's: its user's, the shared ones,
 -- the projects its user is a member of. An admin's: a named user's, the shared ones, every open project.
 create function resolve_scopes(tenant bigint, caller_role text, caller_user text)
-returns table (scope_id bigint, kind text, key text, writable boolean)
+returns table (scope_id bigint, kind text, key text, writable boolean, language text)
 language plpgsql volatile security definer
 set search_path = public, pg_temp
 as $$
 begin
   perform set_config('memex.maintenance', 'on', true);
   return query
-    select s.scope_id, s.kind, s.key, s.kind = 'user' or caller_role = 'admin'
+    select s.scope_id, s.kind, s.key, s.kind = 'user' or caller_role = 'admin', s.language
       from public.scope s
      where s.tenant_id = tenant
        and (s.kind = 'user' and s.key = caller_user
             or s.kind = 'shared' and s.key = ''
             or s.kind = 'admin' and s.key = '' and caller_role = 'admin')
     union all
-    select s.scope_id, s.kind, s.key, true
+    select s.scope_id, s.kind, s.key, true, s.language
       from public.project_member m
       join public.scope s on s.scope_id = m.scope_id
      where caller_role = 'agent'
@@ -328,7 +328,7 @@ begin
        and m.user_id = caller_user
        and s.closed_at is null
     union all
-    select s.scope_id, s.kind, s.key, true
+    select s.scope_id, s.kind, s.key, true, s.language
       from public.scope s
      where caller_role = 'admin'
        and s.tenant_id = tenant
@@ -337,9 +337,8 @@ begin
   perform set_config('memex.maintenance', '', true);
 end
 $$;
-
 -- Make a scope that a first call needs, or leave it as it is. Projects are made by admins only.
-create function ensure_scope(tenant bigint, scope_kind text, scope_key text)
+create function ensure_scope(tenant bigint, scope_kind text, scope_key text, scope_language text)
 returns void
 language plpgsql volatile security definer
 set search_path = public, pg_temp
@@ -351,8 +350,8 @@ begin
     raise exception 'ensure_scope makes no % scope', scope_kind;
   end if;
   perform set_config('memex.maintenance', 'on', true);
-  insert into public.scope (tenant_id, kind, key)
-  values (tenant, scope_kind, scope_key)
+  insert into public.scope (tenant_id, kind, key, language)
+  values (tenant, scope_kind, scope_key, scope_language)
   on conflict (tenant_id, kind, key) do nothing
   returning scope_id into made;
   if made is not null then
@@ -364,4 +363,4 @@ $$;
 
 revoke all on function authenticate(bytea) from public;
 revoke all on function resolve_scopes(bigint, text, text) from public;
-revoke all on function ensure_scope(bigint, text, text) from public;
+revoke all on function ensure_scope(bigint, text, text, text) from public;

@@ -50,6 +50,11 @@ class Settings(BaseSettings):
     max_files: int = Field(
         10_000, validation_alias="MEMEX_MAX_FILES", ge=1, description="Files that one scope may hold."
     )
+    language: str = Field(
+        "english",
+        validation_alias="MEMEX_LANGUAGE",
+        description="In which language new users' files are searched, such as german; neutral for none.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", validation_alias="MEMEX_LOG_LEVEL", description="The least severe log lines that are written."
     )

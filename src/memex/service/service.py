@@ -76,8 +76,9 @@ class Caller:
 class Service:
     """Everything that a surface may ask for, over one database."""
 
-    def __init__(self, database: Database, *, max_files: int) -> None:
+    def __init__(self, database: Database, *, max_files: int, language: str = "english") -> None:
         self.database = database
+        self._language = language
         self._analyzer = Analyzer()
         self._planner = BuiltinPlanner(self._analyzer)
         self._max_files = max_files
@@ -111,7 +112,9 @@ class Service:
         """
         try:
             check_role(principal, role or principal.role)
-            return Caller(principal, await identity.resolve(self.database, principal, context))
+            return Caller(
+                principal, await identity.resolve(self.database, principal, context, language=self._language)
+            )
         except Refused as refusal:
             await self._log_refusal(principal, context, action, tool_call_id, refusal)
             raise
@@ -261,7 +264,10 @@ class Service:
         user_id = principal.bound_user or context.user_id
         try:
             access = await identity.resolve(
-                self.database, principal, Context(user_id, channel=context.channel)
+                self.database,
+                principal,
+                Context(user_id, channel=context.channel),
+                language=self._language,
             )
             caller = Caller(principal, access)
             arguments = {"user": context.user_id, "project": context.project}
