@@ -15,6 +15,7 @@ from memex.store.records import Link, NearLink
 MAX_LINKS = 1_000
 MAX_LOOKED_AT = links.MAX_LINKS  # in one hop; a file is always read whole
 MAX_NEAR = 40  # of one file, for a context
+MAX_BACK = 400  # that lead to some files, for a context
 
 Direction = Literal["out", "in", "both"]
 FileKey = tuple[int, int]  # scope_id, file_id
@@ -99,6 +100,22 @@ class LinkGraph:
             NearLink(link.source.virtual_path, target.virtual_path, link.anchor, is_near)
             for (link, target), (_, is_near) in zip(resolved, near, strict=True)
             if target is not None
+        ]
+
+    async def back(self, paths: Sequence[str]) -> list[NearLink]:
+        """Return the links by which other files lead to files, in the order of those others; 400 are looked at."""
+        targets = {
+            path: LinkedFile(self._access.scope_of(parsed), 0, parsed.relative)
+            for path, parsed in ((path, parse(path)) for path in paths)
+        }
+        written = await self._links_in({(0, place): file for place, file in enumerate(targets.values())})
+        resolved = await self._resolved(written[:MAX_BACK])
+        return [
+            NearLink(link.source.virtual_path, target.virtual_path, link.anchor, False)
+            for link, target in resolved
+            if target is not None
+            and target.virtual_path in targets
+            and target.virtual_path != link.source.virtual_path
         ]
 
     async def _follow(self, origin: LinkedFile, depth: int, *, is_forward: bool) -> Found:

@@ -216,6 +216,10 @@ class Memory:
         """Return the links of files that lead to files, those within a text given with each first."""
         return await self._graph.near(texts)
 
+    async def back_links(self, paths: Sequence[str]) -> list[NearLink]:
+        """Return the links by which other files lead to files; see `LinkGraph.back`."""
+        return await self._graph.back(paths)
+
     async def links_of(self, revision: Revision) -> Sequence[Link]:
         """Return the links that stand in a revision, in its order, as they resolve now."""
         if revision.rev_end is None:

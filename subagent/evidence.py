@@ -4,10 +4,12 @@ Everything is in the units of search's scores, as integers. A passage is worth w
 a link leads to it or when it stands in a file that matches well.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isqrt
 
+from memex.store import series
 from memex.store.bm25 import Query
 from memex.store.records import NearLink, Passage, Passages, Reference, Span
 from memex.store.search import MAX_HITS
@@ -17,26 +19,32 @@ from memex.subagent.tools import MemoryTools
 
 SEEDS = 16  # files that a query finds at least
 SEED_CHARS = 600  # of a budget: for so many characters each one file, up to as many as a search gives
+FILLED = 2  # what was found holds so many times the budget, or more is looked for
 SEED_PASSAGES = 4  # of each, those that score highest
 SOURCES = 8  # files of one hop whose links are followed; of the first also all passages are looked at
 TARGETS = 16  # files that links of one hop lead to
+BACK_SOURCES = 4  # files whose backlinks are followed
+SHORT_CHARS = 600  # a file that is no longer is read with those beside it in its series
 WHOLE_CHARS = 2_600  # a file that is no longer is one passage
 
 # In hundredths of a value that is handed on:
 NEAR_SHARE = 50  # by a passage to the files that its links lead to
 FAR_SHARE = 20  # by a file to those that its other links lead to
+BACK_SHARE = 30  # by a file to those that link to it
+SERIES_SHARE = {1: 50, 2: 25}  # by a short file to those beside it in a numbered series, by distance
 NEIGHBOUR_SHARE = 30  # by a file's best passage to the ones before and after it
 FILE_SHARE = 10  # by a file's best passage to all others
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file that a link leads to: what that is worth, from where, and to which heading."""
+    """A file that another leads to: what that is worth, from where, to which heading, and how."""
 
     path: str
     bonus: int
     linked_from: str
-    heading: str | None
+    heading: str | None = None
+    reason: Reason = "link"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +102,8 @@ class Evidence:
         for span, heading, value in self._passages(file, target, whole_chars):
             if value and span[0] < span[1]:
                 reference = Reference(file.path, file.version, span)
-                yield Worth(reference, heading, value, "match" if is_match else "link", source)
+                reason = "match" if is_match or target is None else target.reason
+                yield Worth(reference, heading, value, reason, source)
 
     def _passages(
         self, file: Passages, target: Target | None, whole_chars: int
@@ -116,29 +125,78 @@ class Evidence:
 
 async def gather(query: str, budget: int, max_hops: int, tools: MemoryTools) -> Evidence:
     """Return what memory holds about a query, following links up to `max_hops` from what matches."""
-    seeds = min(max(SEEDS, budget // SEED_CHARS), MAX_HITS)
-    found = await tools.find(query, limit=seeds, passages=SEED_PASSAGES)
-    evidence = Evidence(found.query)
-    for hit in found.hits:
-        if hit.file is not None:
-            evidence.files[hit.path] = hit.file
-            evidence.matched.add(hit.path)
+    evidence = await _found(query, budget, tools)
     frontier = list(evidence.files)[:SOURCES]
     await _look_at(frontier, evidence, tools)
+    await _look_beside(evidence, tools)
     left: set[str] = set()
-    for _ in range(max_hops):
+    for hop in range(max_hops):
         texts = await _texts([path for path in frontier if path not in left], evidence, tools)
         if not texts:
             break
         left |= texts.keys()
         targets = _targets(evidence, await tools.near_links(texts))
-        await _look_at([path for path in targets if path not in evidence.files], evidence, tools)
-        for path, target in targets.items():
-            known = evidence.targets.get(path)
-            if path in evidence.files and (known is None or known.bonus < target.bonus):
-                evidence.targets[path] = target
+        if hop == 0:
+            back = _sources(evidence, await tools.back_links(frontier[:BACK_SOURCES]))
+            targets = _best({path: _stronger(back.get(path), targets.get(path)) for path in back | targets})
+        await _add(targets, evidence, tools)
         frontier = [path for path in targets if path in evidence.files][:SOURCES]
     return evidence
+
+
+async def _found(query: str, budget: int, tools: MemoryTools) -> Evidence:
+    """Return what matches: as many files as may fill the budget, also when they are short."""
+    seeds = min(max(SEEDS, budget // SEED_CHARS), MAX_HITS)
+    found = await tools.find(query, limit=seeds, passages=SEED_PASSAGES)
+    chars = sum(_chars(hit.file) for hit in found.hits if hit.file is not None)
+    if len(found.hits) == seeds < MAX_HITS and chars < budget * FILLED:
+        more = min(MAX_HITS, seeds * budget * FILLED // max(chars, 1) + 1)
+        found = await tools.find(query, limit=more, passages=SEED_PASSAGES)
+    evidence = Evidence(found.query)
+    for hit in found.hits:
+        if hit.file is not None:
+            evidence.files[hit.path] = hit.file
+            evidence.matched.add(hit.path)
+    return evidence
+
+
+def _chars(file: Passages) -> int:
+    whole = file.size_chars - file.body_start
+    return whole if whole <= WHOLE_CHARS else sum(end - start for start, end in _spans(file))
+
+
+def _spans(file: Passages) -> list[Span]:
+    return [passage.span for passage in file.passages]
+
+
+async def _look_beside(evidence: Evidence, tools: MemoryTools) -> None:
+    """Add the files beside short ones in a numbered series: the turns before and after one that matches."""
+    found: dict[str, Target] = {}
+    for path in list(evidence.files)[:SEEDS]:
+        file = evidence.files[path]
+        if file.size_chars - file.body_start > SHORT_CHARS:
+            continue
+        for distance, beside in series.neighbours(path, max(SERIES_SHARE)).items():
+            bonus = evidence.value(path) * SERIES_SHARE[abs(distance)] // 100
+            found[beside] = _stronger(found.get(beside), Target(beside, bonus, path, reason="neighbour"))
+    await _add(found, evidence, tools)
+
+
+async def _add(targets: Mapping[str, Target], evidence: Evidence, tools: MemoryTools) -> None:
+    """Look at files that others lead to, and note the best that leads to each."""
+    await _look_at([path for path in targets if path not in evidence.files], evidence, tools)
+    for path, target in targets.items():
+        if path in evidence.files:
+            evidence.targets[path] = _stronger(evidence.targets.get(path), target)
+
+
+def _stronger(known: Target | None, other: Target | None) -> Target:
+    """Return the target that is worth more, the first when neither is."""
+    if known is None or (other is not None and known.bonus < other.bonus):
+        known = other
+    if known is None:
+        raise ValueError("no target at all")
+    return known
 
 
 def pinned(file: Passages, room: int) -> list[Worth]:
@@ -178,17 +236,30 @@ def _text(file: Passages) -> str:
 
 def _targets(evidence: Evidence, links: Sequence[NearLink]) -> dict[str, Target]:
     """Return the files that links lead to, the most valuable first: a file's links share what it is worth."""
-    counts: dict[tuple[str, bool], int] = {}
-    for link in links:
-        counts[link.source, link.is_near] = counts.get((link.source, link.is_near), 0) + 1
+    counts = Counter((link.source, link.is_near) for link in links)
     found: dict[str, Target] = {}
     for link in links:
         share = NEAR_SHARE if link.is_near else FAR_SHARE
         bonus = evidence.value(link.source) * share // isqrt(counts[link.source, link.is_near] * 10_000)
-        known = found.get(link.target)
-        if link.target != link.source and (known is None or known.bonus < bonus):
-            found[link.target] = Target(link.target, bonus, link.source, link.heading)
-    ranked = sorted(found.values(), key=lambda target: (-target.bonus, target.path))
+        if link.target != link.source:
+            target = Target(link.target, bonus, link.source, link.heading)
+            found[link.target] = _stronger(found.get(link.target), target)
+    return _best(found)
+
+
+def _sources(evidence: Evidence, links: Sequence[NearLink]) -> dict[str, Target]:
+    """Return the files that link to what matches: they share what that is worth, so a hub's get little."""
+    counts = Counter(link.target for link in links)
+    found: dict[str, Target] = {}
+    for link in links:
+        bonus = evidence.value(link.target) * BACK_SHARE // isqrt(counts[link.target] * 10_000)
+        target = Target(link.source, bonus, link.target, reason="backlink")
+        found[link.source] = _stronger(found.get(link.source), target)
+    return found
+
+
+def _best(targets: Mapping[str, Target]) -> dict[str, Target]:
+    ranked = sorted(targets.values(), key=lambda target: (-target.bonus, target.path))
     return {target.path: target for target in ranked[:TARGETS]}
 
 

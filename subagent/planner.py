@@ -12,7 +12,7 @@ from memex.store.records import Reference
 from memex.subagent.statements import Skipped, Statement
 from memex.subagent.tools import MemoryTools
 
-Reason = Literal["match", "link", "backlink", "pinned", "recent"]
+Reason = Literal["match", "link", "backlink", "neighbour", "pinned", "recent"]
 Unused = Literal["budget", "relevance", "duplicate"]
 
 
