@@ -18,7 +18,8 @@ with recursive halved as (
                              and revision.rev >= guess.rev
                            order by revision.rev
                            limit 1) <= %(time)s, false) as is_past
-           from (values ((halved.low + halved.high + 1) / 2)) as guess (rev)) as middle
+           from (values ((halved.low + halved.high + 1) / 2)) as guess (rev)
+         offset 0) as middle
    where halved.low < halved.high
 )
 select scope_id, low as rev
