@@ -13,7 +13,7 @@ from memex.store.bm25 import Query
 from memex.store.database import Connection, Rows, row, rows
 from memex.store.graph import Direction, LinkGraph
 from memex.store.paths import Prefix, parse, parse_prefix
-from memex.store.records import Link, Listed, NearLink, Passages, Reference, Revision
+from memex.store.records import Link, Listed, NearLink, Passages, QueryVector, Reference, Revision
 from memex.store.search import Found
 
 NEWEST = 2**62  # above every rev
@@ -26,12 +26,20 @@ class Memory:
         connection: a transaction begun for `access`; a snapshot, so that several reads see one moment.
         access: whose scopes are read.
         analyzer: makes a query's lexemes.
+        vectors: of queries, by their texts; a query without one is answered by words alone.
     """
 
-    def __init__(self, connection: Connection, access: Access, analyzer: Analyzer) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        access: Access,
+        analyzer: Analyzer,
+        vectors: Mapping[str, QueryVector] | None = None,
+    ) -> None:
         self._connection = connection
         self._access = access
         self._analyzer = analyzer
+        self._vectors = vectors or {}
         self._graph = LinkGraph(connection, access)
 
     async def find(
@@ -55,6 +63,7 @@ class Memory:
             prefix=within,
             tags=tags,
             passages=passages,
+            vector=self._vectors.get(query),
         )
 
     async def passages(self, query: Query, paths: Sequence[str]) -> list[Passages]:

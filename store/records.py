@@ -1,5 +1,6 @@
 """What the store hands back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -78,6 +79,14 @@ class Match:
     vector_rank: int | None = None
     borrowed: dict[str, int] = field(default_factory=dict)
     fused: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """A query as an embedder's vector: `values` (d,), by the model of this name."""
+
+    model: str
+    values: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)

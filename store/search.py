@@ -1,22 +1,24 @@
-"""What a query finds: exact BM25, hits grouped by file."""
+"""What a query finds: exact BM25, fused with vectors where there is one; hits grouped by file."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
 from memex.errors import ValidationFailed
-from memex.store import lexical
+from memex.store import lexical, vectors
 from memex.store.access import Access, Scope
 from memex.store.analyzer import Analyzer, analyzer_of
-from memex.store.bm25 import Query, score
+from memex.store.bm25 import SCALE, Query, score
 from memex.store.database import Connection, batch
 from memex.store.index import tag_key
 from memex.store.lexical import Candidate, Past, View, term_scores
 from memex.store.paths import Prefix, parse
 from memex.store.pruning import Filters
-from memex.store.records import Hit, Match, Passage, Passages
+from memex.store.rank import fuse
+from memex.store.records import Hit, Match, Passage, Passages, QueryVector
 from memex.store.snippet import snippet
+from memex.store.vectors import Near
 
 MAX_QUERY_CHARS = 10_000
 MAX_HITS = 100
@@ -27,6 +29,11 @@ OVERSAMPLING = (
 )
 LEAST = 60  # chunks fetched at least: neighbours in a series may lift what is not among the first
 DEEPEST = 2_000  # chunks that this second look takes at least; what ranks below them is not found
+K = 60  # of reciprocal rank fusion
+FUSED = 100  # files of each list that are fused, and chunks for each that are looked at for it
+BM25_WEIGHT = 1.0
+VECTOR_WEIGHT = 0.5
+VECTOR_SHARE = 40  # of the best score by words, in hundredths, is what the nearest passage is worth besides
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,7 @@ async def search(
     tags: Sequence[str] = (),
     passages: int = 0,
     past: Past | None = None,
+    vector: QueryVector | None = None,
 ) -> Found:
     """Return the files whose best chunk scores highest for `text`, at most `limit`.
 
@@ -61,6 +69,7 @@ async def search(
         tags: only files that bear all of them, without case.
         passages: of each file that come with their texts, at most; a hit that has them needs no snippet.
         past: a moment at which the scopes are searched instead of now.
+        vector: of the text; the files nearest to it are found too.
 
     Raises:
         ValidationFailed: an empty or too long query, or a prefix in a project that is not searched.
@@ -80,10 +89,20 @@ async def search(
     query, views = await lexical.view(connection, scopes, text, past)
     views = [view for view in views if is_within(view.scope, prefix)]
     filters = Filters(prefix.relative if prefix else "", tuple(sorted(map(tag_key, tags))))
-    files = [
-        _Ranked(group, bm25_rank=rank)
-        for rank, group in enumerate(await _best_files(connection, views, limit, filters), start=1)
-    ]
+    by_words = await _best_files(connection, views, limit if vector is None else FUSED, filters)
+    files = [_Ranked(group, bm25_rank=rank) for rank, group in enumerate(by_words, start=1)]
+    if vector is not None:
+        within = [view.scope for view in views]
+        near = await vectors.nearest(
+            connection,
+            within,
+            vector.model,
+            vector.values,
+            limit=FUSED * OVERSAMPLING,
+            prefix=prefix,
+            tags=tags,
+        )
+        files = _fused(files, near)
     hits = await _hits(
         connection, {view.scope.scope_id: view for view in views}, text, files[:limit], passages
     )
@@ -143,6 +162,7 @@ class _Ranked:
     bm25_rank: int | None = None
     vector_rank: int | None = None
     fused: float | None = None
+    bonus: Mapping[tuple[int, int], int] = field(default_factory=dict)  # by scope and chunk, for being near
 
     @property
     def path(self) -> str:
@@ -173,6 +193,35 @@ def _grouped(candidates: Iterable[Candidate]) -> list[tuple[Candidate, ...]]:
     for candidate in candidates:
         by_path.setdefault(candidate.path, []).append(candidate)
     return [tuple(group) for group in by_path.values()]
+
+
+def _fused(by_words: Sequence[_Ranked], near: Sequence[Near]) -> list[_Ranked]:
+    """Return the files of both lists by weighted reciprocal rank fusion, each with its chunks of both."""
+    words = {file.path: file for file in by_words[:FUSED]}
+    top = words[by_words[0].path].chunks[0].score if by_words else SCALE
+    bonus = {
+        (one.scope.scope_id, one.chunk_id): top * VECTOR_SHARE * (K + 1) // (100 * (K + rank))
+        for rank, one in enumerate(near, start=1)
+    }
+    meaning = {group[0].path: group for group in _grouped(map(_unscored, near))[:FUSED]}
+    ranks = {path: rank for rank, path in enumerate(meaning, start=1)}
+    files = []
+    for path, fused in fuse([(BM25_WEIGHT, list(words)), (VECTOR_WEIGHT, list(meaning))], k=K):
+        word = words.get(path)
+        chunks = {chunk.chunk_id: chunk for chunk in (*meaning.get(path, ()), *(word.chunks if word else ()))}
+        ordered = sorted(
+            chunks.values(),
+            key=lambda chunk: (
+                -chunk.score - bonus.get((chunk.scope.scope_id, chunk.chunk_id), 0),
+                chunk.span,
+            ),
+        )
+        files.append(_Ranked(tuple(ordered), word.bm25_rank if word else None, ranks.get(path), fused, bonus))
+    return files
+
+
+def _unscored(near: Near) -> Candidate:
+    return Candidate(0, near.path, near.span, near.scope, near.chunk_id, near.file_id, 0)
 
 
 async def _hits(
@@ -245,7 +294,10 @@ def _file(
         size_chars=read[0]["size_chars"],
         body_start=read[0]["body_start"],
         passages=tuple(
-            replace(_passage(query, record), score=chunk.score)
+            replace(
+                _passage(query, record),
+                score=chunk.score + file.bonus.get((chunk.scope.scope_id, chunk.chunk_id), 0),
+            )
             for chunk, record in zip(chunks, read, strict=True)
         ),
     )

@@ -221,7 +221,7 @@ def test_unknown_arguments_and_tools_are_refused_with_what_there_is(alice: Clien
 
     assert unknown.json()["code"] == "VALIDATION_ERROR"
     assert "top_k" in unknown.json()["detail"]
-    assert unknown.json()["hint"] == "The arguments are: query, limit, project, prefix, tags, as_of."
+    assert unknown.json()["hint"] == "The arguments are: query, limit, project, prefix, tags, mode, as_of."
     assert (missing.status_code, missing.json()["code"]) == (404, "UNKNOWN_TOOL")
 
 

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field
 
 from memex.errors import ValidationFailed
 from memex.service import references
+from memex.service.meaning import SearchMode
 from memex.service.moment import AsOf
 from memex.service.tool import (
     MAX_VERSION,
@@ -63,16 +64,27 @@ class FindArguments(Arguments):
         list[Annotated[StorableText, Field(max_length=MAX_TAG_CHARS)]],
         Field(default_factory=list, max_length=20, description="Only files that bear all of these tags."),
     ]
+    mode: Annotated[
+        SearchMode | None,
+        Field(description="By words (bm25), by words and meaning (hybrid), or by what there is (auto)."),
+    ] = None
     as_of: AsOf | None = None
 
 
 class MatchResult(Part):
-    """Why a hit is one: `terms` are lexemes with what each added to `score`."""
+    """Why a hit is one.
+
+    `terms` are lexemes with what each added to `score`, `borrowed` what those add that stand in neighbouring files
+    of a numbered series. In hybrid mode the order follows `fused`, the reciprocal rank fusion of both ranks.
+    """
 
     mode: str
-    bm25_rank: int
+    bm25_rank: int | None
+    vector_rank: int | None
     terms: dict[str, int]
+    borrowed: dict[str, int]
     score: int
+    fused: float | None
 
 
 class SpanResult(Part):
@@ -114,7 +126,13 @@ def _hit(hit: Hit) -> HitResult:
         score=hit.score,
         reason=hit.reason,
         match=MatchResult(
-            mode=hit.match.mode, bm25_rank=hit.match.bm25_rank, terms=hit.match.terms, score=hit.match.score
+            mode=hit.match.mode,
+            bm25_rank=hit.match.bm25_rank,
+            vector_rank=hit.match.vector_rank,
+            terms=hit.match.terms,
+            borrowed=hit.match.borrowed,
+            score=hit.match.score,
+            fused=hit.match.fused,
         ),
         more_spans=[_span(span) for span in hit.more_spans],
     )

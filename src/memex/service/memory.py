@@ -11,6 +11,7 @@ from pydantic import Field
 
 from memex.errors import BudgetTooSmall, ValidationFailed
 from memex.service import references
+from memex.service.meaning import Meaning, Vectors
 from memex.service.moment import AsOf, memory_at
 from memex.service.tool import Arguments, Part, Result, StorableText, Tool
 from memex.store import operations as log
@@ -39,12 +40,13 @@ A = TypeVar("A", bound=Arguments)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a planned tool works with: whose call it is, the planner, an empty draft."""
+    """What a planned tool works with: whose call it is, the planner, what queries mean, an empty draft."""
 
     database: Database
     access: Access
     analyzer: Analyzer
     planner: Planner
+    meaning: Meaning
     draft: Draft
     call: Call
 
@@ -175,10 +177,11 @@ async def context(work: Work, arguments: ContextArguments) -> dict[str, Any]:
         )
     request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops)
     access = work.access.narrowed(arguments.project)
-    async with _snapshot(work, access, arguments.as_of) as (moment, connection):
+    vectors = await work.meaning.of(arguments.query, None) if arguments.as_of is None else Vectors()
+    async with _snapshot(work, access, arguments.as_of, vectors) as (moment, connection):
         tools = MemoryTools(lambda: nullcontext(moment), work.call)
         recalled = await recall(work.planner, request, tools)
-        result = _context_result(recalled, arguments, moment.state, work.planner).body()
+        result = _context_result(recalled, arguments, moment.state, work.planner, vectors.degraded).body()
         logged = {name: value for name, value in result.items() if name != "context"}
         answer = Answer(result, arguments.canonical(), logged, _config(work.planner, "context"))
         await log.add(connection, access, work.call, status="answered", answer=answer, state=moment.state)
@@ -186,7 +189,11 @@ async def context(work: Work, arguments: ContextArguments) -> dict[str, Any]:
 
 
 def _context_result(
-    recalled: Context, arguments: ContextArguments, state: dict[str, int], planner: Planner
+    recalled: Context,
+    arguments: ContextArguments,
+    state: dict[str, int],
+    planner: Planner,
+    degraded: str | None,
 ) -> ContextResult:
     is_known = arguments.known_hash == recalled.sha256
     best = recalled.omitted[:MAX_OMITTED]
@@ -211,7 +218,7 @@ def _context_result(
         hash=recalled.sha256,
         state=state,
         planner=planner.name,
-        degraded=None,
+        degraded=degraded,
     )
 
 
@@ -376,11 +383,14 @@ def _reason(file: Filed) -> str:
 
 @asynccontextmanager
 async def _snapshot(
-    work: Work, access: Access, as_of: AsOf | None = None
+    work: Work, access: Access, as_of: AsOf | None = None, vectors: Vectors | None = None
 ) -> AsyncIterator[tuple[Moment, Connection]]:
     """One snapshot of memory, as it stands now or stood at a moment, and its connection."""
     async with work.database.transaction(access, snapshot=True) as connection:
-        memory = await memory_at(connection, access, work.analyzer, as_of, whole=work.access)
+        by_query = vectors.by_query if vectors else None
+        memory = await memory_at(
+            connection, access, work.analyzer, as_of, whole=work.access, vectors=by_query
+        )
         yield Moment(memory, await memory.state(access.scopes)), connection
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Protocol, runtime_checkable
 
@@ -14,6 +14,7 @@ from memex.store.analyzer import Analyzer
 from memex.store.database import Connection
 from memex.store.memory import Memory
 from memex.store.past import check_mounts, open_past
+from memex.store.records import QueryVector
 
 HINT = (
     "Send a time with its zone, such as 2026-11-22T09:30:00Z, or the state of an earlier answer, "
@@ -72,6 +73,7 @@ async def memory_at(
     as_of: AsOf | None,
     *,
     whole: Access | None = None,
+    vectors: Mapping[str, QueryVector] | None = None,
 ) -> Memory:
     """Return memory as it stood at a moment, by default now.
 
@@ -80,6 +82,7 @@ async def memory_at(
         access: whose scopes are read.
         analyzer: as for `Memory`.
         as_of: the moment.
+        vectors: of queries, for now; the past is searched by words alone.
         whole: the access that a state may name mounts of, where `access` is a part of it.
 
     Raises:
@@ -87,7 +90,7 @@ async def memory_at(
         ProjectNotFound: a state with a project that is none of the user's.
     """
     if as_of is None:
-        return Memory(connection, access, analyzer)
+        return Memory(connection, access, analyzer, vectors)
     if isinstance(as_of, str):
         return await open_past(connection, access, analyzer, to_time(as_of))
     check_mounts(whole or access, as_of)

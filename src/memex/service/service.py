@@ -21,6 +21,8 @@ from memex.errors import (
     UnknownTool,
 )
 from memex.service import files, memory, operations, revisions
+from memex.service.files import FindArguments
+from memex.service.meaning import Meaning, SearchMode, Vectors
 from memex.service.memory import PlannedTool, Work
 from memex.service.moment import AtMoment, memory_at
 from memex.service.operations import OperationResult, OperationsResult
@@ -37,6 +39,7 @@ from memex.store.operations import Call
 from memex.store.paths import check_tool_call_id
 from memex.store.records import Status
 from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.embedders.embedder import Embedder
 from memex.subagent.engine import ENGINE
 
 T = TypeVar("T")
@@ -76,8 +79,17 @@ class Caller:
 class Service:
     """Everything that a surface may ask for, over one database."""
 
-    def __init__(self, database: Database, *, max_files: int, language: str = "english") -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        max_files: int,
+        language: str = "english",
+        embedder: Embedder | None = None,
+        search_mode: SearchMode = "auto",
+    ) -> None:
         self.database = database
+        self._meaning = Meaning(embedder if database.has_vectors else None, search_mode)
         self._language = language
         self._analyzer = Analyzer()
         self._planner = BuiltinPlanner(self._analyzer)
@@ -234,11 +246,24 @@ class Service:
         if isinstance(tool, WriteTool):
             return await self._write(caller, tool, call, parsed)
         if isinstance(tool, PlannedTool):
-            work = Work(self.database, caller.access, self._analyzer, self._planner, self.draft(caller), call)
+            work = Work(
+                self.database,
+                caller.access,
+                self._analyzer,
+                self._planner,
+                self._meaning,
+                self.draft(caller),
+                call,
+            )
             return await tool.answer(work, parsed) | {"tool_call_id": call.tool_call_id}
+        as_of = parsed.as_of if isinstance(parsed, AtMoment) else None
+        vectors = Vectors()
+        if isinstance(parsed, FindArguments) and as_of is None:
+            vectors = await self._meaning.of(parsed.query, parsed.mode)
         async with self.database.transaction(caller.access, snapshot=True) as connection:
-            as_of = parsed.as_of if isinstance(parsed, AtMoment) else None
-            reader = await memory_at(connection, caller.access, self._analyzer, as_of)
+            reader = await memory_at(
+                connection, caller.access, self._analyzer, as_of, vectors=vectors.by_query
+            )
             answer = await tool.answer(reader, parsed)
             state = await reader.state(caller.access.scopes)
             await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)

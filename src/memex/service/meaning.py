@@ -1,0 +1,57 @@
+"""What a query means, as a vector: asked of the embedder before any connection is held."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from memex.errors import ModelUnavailable, ValidationFailed
+from memex.store.records import QueryVector
+from memex.store.search import MAX_QUERY_CHARS
+from memex.subagent.embedders.embedder import Embedder
+
+SearchMode = Literal["bm25", "hybrid", "auto"]
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vectors of queries, by their texts; `degraded` is a code when the embedder did not answer."""
+
+    by_query: dict[str, QueryVector] = field(default_factory=dict)
+    degraded: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """How this service searches by meaning.
+
+    Attributes:
+        embedder: None where there is none, or the database has no vectors.
+        mode: where a call names none. With `auto` words and vectors are used if both are there.
+    """
+
+    embedder: Embedder | None = None
+    mode: SearchMode = "auto"
+
+    async def of(self, query: str, mode: SearchMode | None) -> Vectors:
+        """Return the vector of a query, or none where it is searched by words alone.
+
+        Raises:
+            ValidationFailed: the call asks for hybrid, and there are no vectors here.
+            ModelUnavailable: it asks for hybrid, and the embedder does not answer.
+        """
+        wanted = mode or self.mode
+        if wanted == "bm25" or not 0 < len(query.strip()) <= MAX_QUERY_CHARS:
+            return Vectors()
+        if self.embedder is None:
+            if wanted == "hybrid":
+                raise ValidationFailed(
+                    "This service has no vectors to search by.",
+                    hint="Ask with mode bm25 or auto; `memex doctor` says what hybrid search needs.",
+                )
+            return Vectors()
+        try:
+            [values] = await self.embedder.embed([query], "query")
+        except ModelUnavailable as error:
+            if mode == "hybrid":
+                raise
+            return Vectors(degraded=error.code)
+        return Vectors({query: QueryVector(self.embedder.name, [float(value) for value in values])})
