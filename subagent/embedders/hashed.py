@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from memex.subagent.embedders.choose import HASH, HASH_DIMENSIONS
 from memex.subagent.embedders.embedder import MAX_CHARS, Kind, unit
 
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
-
-DIMENSIONS = 384
-REVISION = 1
 
 _WORD = re.compile(r"\w+")
 
@@ -25,9 +23,9 @@ _WORD = re.compile(r"\w+")
 class HashEmbedder:
     """Texts that share trigrams of letters lie near; of meaning it knows nothing."""
 
-    def __init__(self, dimensions: int = DIMENSIONS) -> None:
+    def __init__(self, dimensions: int = HASH_DIMENSIONS) -> None:
         self.dimensions: int | None = dimensions
-        self.name = f"hash:trigrams@{dimensions}#{REVISION}"
+        self.name = HASH.format(dimensions=dimensions)
         self._width = dimensions
 
     async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "NDArray[float32]":  # noqa: ARG002

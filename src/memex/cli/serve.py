@@ -93,7 +93,7 @@ async def _run(settings: "Settings", listener: socket.socket, *, as_json: bool) 
 
     gc.freeze()
     gc.enable()
-    async with running_service(settings, started=started) as service:
+    async with running_service(settings, started=started, with_worker=True) as service:
         keys = await tenants.first_keys(service.database, TENANT)
         data_dir = (settings.data_dir or embedded.default_data_dir()).expanduser().resolve()
         ready = Ready(
