@@ -8,6 +8,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memex.errors import ValidationFailed
 
+SearchMode = Literal["bm25", "hybrid", "auto"]
+
 
 class Settings(BaseSettings):
     """How this Memex runs. Each field is the environment variable in its alias; an empty one counts as unset."""

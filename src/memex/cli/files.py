@@ -10,6 +10,7 @@ from memex.cli.options import AsOf, BaseVersion, Cursor, Limit, PathArgument, Re
 from memex.cli.output import Column, Part, Screen, Shown, moment
 from memex.cli.session import Session, for_user
 from memex.errors import ValidationFailed
+from memex.settings import SearchMode
 
 STDIN = "-"
 CATALOGUE_CHARS = 1_000_000
@@ -84,18 +85,25 @@ async def find(
     limit: Limit = 10,
     prefix: Annotated[str | None, typer.Option(help="Only paths that begin so.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Only files with this tag; repeatable.")] = None,
+    mode: Annotated[
+        SearchMode | None, typer.Option(help="By words, by words and meaning, or by what there is.")
+    ] = None,
     as_of: AsOf = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what each word scored, and the ranks.")
+    ] = False,
 ) -> Shown:
-    """Search the files by their words; the best first."""
+    """Search the files by their words, and by meaning where there are vectors; the best first."""
     found = await session.execute(
         "memory_find",
         query=" ".join(query),
         limit=limit,
         prefix=prefix,
         tags=tag or None,
+        mode=mode,
         as_of=as_of,
     )
-    return Shown(found, lambda screen: _show_hits(screen, session, found))
+    return Shown(found, lambda screen: _show_hits(screen, session, found, explain=explain))
 
 
 def _text(file: str | None, content: str | None) -> str:
@@ -182,7 +190,7 @@ def _show_written(screen: Screen, written: dict[str, Any]) -> None:
     screen.line((written["path"], "bold"), f" {did} version {written['version']}")
 
 
-def _show_hits(screen: Screen, session: Session, found: dict[str, Any]) -> None:
+def _show_hits(screen: Screen, session: Session, found: dict[str, Any], *, explain: bool) -> None:
     from memex.store.analyzer import Analyzer
     from memex.store.bm25 import SCALE
 
@@ -203,6 +211,31 @@ def _show_hits(screen: Screen, session: Session, found: dict[str, Any]) -> None:
             (f"  {hit['score'] / SCALE:.2f}", "dim"),
         )
         screen.paragraph(*_highlighted(hit["snippet"], set(hit["match"]["terms"]), analyzer))
+        if explain:
+            _explain(screen, hit["match"], at + 1)
+
+
+def _explain(screen: Screen, match: dict[str, Any], rank: int) -> None:
+    """Show how a hit came by its place: what each lexeme scored, and both ranks with their fusion."""
+    from memex.store.bm25 import SCALE
+
+    words = f"{match['bm25_rank'] or '–'} by words"
+    if match["mode"] == "hybrid":
+        words += f", {match['vector_rank'] or '–'} by meaning, fused {match['fused']:.5f}"
+    screen.paragraph((f"rank {rank}: {words}", "dim"))
+    rows: list[tuple[str, str, Part]] = [
+        (lexeme, f"{score / SCALE:.3f}", ("in the passage", "dim"))
+        for lexeme, score in match["terms"].items()
+    ]
+    rows += [
+        (lexeme, f"+{score / SCALE:.3f}", ("in the files beside it", "dim"))
+        for lexeme, score in match["borrowed"].items()
+    ]
+    if rows:
+        rows.append(("", f"{match['score'] / SCALE:.3f}", ("in all", "dim")))
+        screen.table(
+            [Column("  lexeme", "cyan"), Column("score", align="right", whole=True), Column("")], rows
+        )
 
 
 def _highlighted(snippet: str, terms: set[str], analyzer: Any) -> list[Part]:

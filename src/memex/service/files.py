@@ -7,7 +7,6 @@ from pydantic import AfterValidator, Field
 
 from memex.errors import ValidationFailed
 from memex.service import references
-from memex.service.meaning import SearchMode
 from memex.service.moment import AsOf
 from memex.service.tool import (
     MAX_VERSION,
@@ -21,6 +20,7 @@ from memex.service.tool import (
     storable,
     to_cursor,
 )
+from memex.settings import SearchMode
 from memex.store import offload
 from memex.store.draft import Draft
 from memex.store.edits import MAX_REASON_CHARS

@@ -1,14 +1,12 @@
 """What a query means, as a vector: asked of the embedder before any connection is held."""
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from memex.errors import ModelUnavailable, ValidationFailed
+from memex.settings import SearchMode
 from memex.store.records import QueryVector
 from memex.store.search import MAX_QUERY_CHARS
 from memex.subagent.embedders.embedder import Embedder
-
-SearchMode = Literal["bm25", "hybrid", "auto"]
 
 
 @dataclass(frozen=True, slots=True)

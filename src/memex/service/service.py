@@ -22,11 +22,12 @@ from memex.errors import (
 )
 from memex.service import files, memory, operations, revisions
 from memex.service.files import FindArguments
-from memex.service.meaning import Meaning, SearchMode, Vectors
+from memex.service.meaning import Meaning, Vectors
 from memex.service.memory import PlannedTool, Work
 from memex.service.moment import AtMoment, memory_at
 from memex.service.operations import OperationResult, OperationsResult
 from memex.service.tool import ReadTool, WriteTool, check_json, from_cursor, to_cursor
+from memex.settings import SearchMode
 from memex.store import catalogue, identity
 from memex.store import operations as log
 from memex.store.access import Access, Role
