@@ -35,7 +35,7 @@ from memex.store.edits import (
 from memex.store.index import FileIndex, StoredChunk, engine, index, without
 from memex.store.operations import Answer, Call
 from memex.store.paths import parse
-from memex.store.pending import Counters
+from memex.store.pending import Counters, counters_of
 from memex.store.records import Change
 from memex.store.writing import write
 
@@ -258,7 +258,7 @@ class Draft:
         if plan.seen != _fingerprint(heads):
             # Under the lock nothing waits for other calls' long texts.
             plan = await asyncio.to_thread(self._plan_now, await self._load(connection))
-        counters = {record["scope_id"]: Counters(**record) for record in locked}
+        counters = counters_of(locked)
         self._check_limits(plan, counters)
         made = answer(plan.changes)
         async with connection.pipeline():

@@ -120,7 +120,6 @@ create table chunk (
   lexemes       text[] collate "C" not null,
   tfs           smallint[] not null,
   length        integer not null,
-  pending       smallint not null default 0,
   primary key (scope_id, chunk_id)
 );
 create index chunk_file on chunk (scope_id, file_id, start_char);

@@ -174,7 +174,7 @@ async def _write_chunks(
         await connection.execute(sql("chunk_add"), common | _chunk_columns(added, first))
     counter.unmerged += len(added) + len(removed)
     if counter.unmerged > pending.BOUND:
-        await pending.merge(connection, access.tenant_id, counter)
+        await pending.merge(connection, counter)
     counter.n += len(added) - len(removed)
     counter.total_length += sum(chunk.length for _, chunk in added) - sum(chunk.length for chunk in removed)
 

@@ -31,14 +31,21 @@ INCONSISTENCIES = {
         select c.chunk_id from chunk c where not exists (
           select from revision r
            where r.scope_id = c.scope_id and r.file_id = c.file_id and r.rev_end is null and not r.deleted)""",
-    "postings that are not the chunks'": """
-        (select c.scope_id, t.lexeme, (c.chunk_id::bigint << 32) | (c.length::bigint << 16) | t.tf
-           from chunk c, unnest(c.lexemes, c.tfs) as t (lexeme, tf)
-         except all select scope_id, lexeme, unnest(entries) from posting)
+    "postings that are not the merged chunks'": """
+        with merged as (
+          select chunk.scope_id, chunk_id, lexemes, tfs, length
+            from chunk join scope_stat using (scope_id)
+           where chunk_id <= merged_chunk_id
+          union all
+          select scope_id, chunk_id, lexemes, tfs, length from chunk_removed
+        ),
+        expected as (
+          select scope_id, lexeme, (chunk_id::bigint << 32) | (length::bigint << 16) | tf
+            from merged, unnest(lexemes, tfs) as term (lexeme, tf)
+        )
+        (table expected except all select scope_id, lexeme, unnest(entries) from posting)
         union all
-        (select scope_id, lexeme, unnest(entries) from posting
-         except all select c.scope_id, t.lexeme, (c.chunk_id::bigint << 32) | (c.length::bigint << 16) | t.tf
-           from chunk c, unnest(c.lexemes, c.tfs) as t (lexeme, tf))""",
+        (select scope_id, lexeme, unnest(entries) from posting except all table expected)""",
     "totals that are not the chunks'": """
         select s.scope_id
           from scope_stat s

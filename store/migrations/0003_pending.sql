@@ -4,6 +4,7 @@ alter table scope_stat
   add column merged_chunk_id integer not null default 0,
   add column unmerged integer not null default 0;
 update scope_stat set merged_chunk_id = next_chunk_id - 1;
+alter table chunk drop column pending;
 
 create table chunk_removed (
   scope_id   bigint not null,

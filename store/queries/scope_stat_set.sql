@@ -7,7 +7,7 @@ update scope_stat
        next_chunk_id = counted.next_chunk_id,
        merged_chunk_id = counted.merged_chunk_id,
        unmerged = counted.unmerged
-  from unnest(%(scope_ids)s::bigint[], %(n)s::integer[], %(total_length)s::bigint[], %(files)s::integer[],
+  from unnest(%(scope_id)s::bigint[], %(n)s::integer[], %(total_length)s::bigint[], %(files)s::integer[],
               %(next_file_id)s::bigint[], %(next_chunk_id)s::integer[], %(merged_chunk_id)s::integer[],
               %(unmerged)s::integer[])
        as counted (scope_id, n, total_length, files, next_file_id, next_chunk_id, merged_chunk_id, unmerged)

@@ -35,7 +35,7 @@ from memex.store.operations import Answer, Call
 from memex.store.records import Change, Revision
 
 CallerOf = Callable[..., Any]
-TABLES = ("scope", "revision", "link", "chunk", "posting", "scope_stat", "operation")
+TABLES = ("scope", "revision", "link", "chunk", "chunk_removed", "posting", "scope_stat", "operation")
 
 
 async def write(service: Service, caller: Caller, path: str, content: str, **more: Any) -> dict[str, Any]:

@@ -22,12 +22,21 @@ from memex.errors import (
     ValidationFailed,
 )
 from memex.service.service import Caller, Service
-from memex.store import embedded, identity, migrate, tenants
+from memex.store import embedded, identity, migrate, pending, tenants
 from memex.store.database import Connection, Database
 from memex.store.identity import Context
 
 CallerOf = Callable[..., Awaitable[Caller]]
-FILE_TABLES = ("revision", "link", "chunk", "posting", "scope_stat", "operation", "scope")
+FILE_TABLES = (
+    "revision",
+    "link",
+    "chunk",
+    "chunk_removed",
+    "posting",
+    "scope_stat",
+    "operation",
+    "scope",
+)
 
 
 both_logins = pytest.mark.parametrize("login", ["by role", "as owner"])
@@ -108,7 +117,7 @@ async def world(service: Service, caller_of: CallerOf) -> Caller:
     admin, bob = await caller_of("carol", role="admin"), await caller_of("bob")
     stranger = await caller_of("alice", tenant="other")
     alice = await caller_of("alice")
-    for caller, path in (
+    written = [
         (alice, "user/a.md"),
         (alice, "projects/apollo/a.md"),
         (admin, "shared/a.md"),
@@ -118,11 +127,16 @@ async def world(service: Service, caller_of: CallerOf) -> Caller:
         (stranger, "user/a.md"),
         (stranger, "projects/apollo/a.md"),
         (await caller_of(None, role="admin", tenant="other"), "shared/a.md"),
-    ):
-        is_hers = caller is alice or (caller is admin and path == "shared/a.md")
-        word = "visible" if is_hers else "secret"
-        await put(service, caller, path, f"# {word} {word}tag\n[[{word}-link]]\n")
-        await put(service, caller, path, f"# {word} again\n[[{word}-link]]\n")
+    ]
+    for state in ("tag", "again"):
+        for caller, path in written:
+            is_hers = caller is alice or (caller is admin and path == "shared/a.md")
+            word = "visible" if is_hers else "secret"
+            await put(service, caller, path, f"# {word} {word}{state}\n[[{word}-link]]\n")
+        if state == "tag":  # so that there are postings, and chunks to be taken out of them
+            for caller, _ in written:
+                async with service.database.transaction(caller.access) as connection:
+                    await pending.merge_scopes(connection, caller.access.writable_ids)
     await tenants.create_key(service.database, "default", "agent", user_id="alice")
     async with service.database.maintenance() as connection:
         await connection.execute("insert into prompt select tenant_id, sha256('x'), 'secret' from tenant")
@@ -203,7 +217,7 @@ async def test_writes_without_a_filter_touch_the_callers_rows(service: Service, 
         for rewritten in ("null", "rev_end + 1"):  # a closed revision stays as it is
             closed = f"update revision set rev_end = {rewritten} where rev_end is not null"
             assert await attempt(connection, closed) == 0
-        for table in ("link", "chunk", "posting"):
+        for table in ("link", "chunk", "chunk_removed", "posting"):
             async with connection.transaction(force_rollback=True):
                 everything = await attempt(connection, f"delete from {table}")
             async with connection.transaction(force_rollback=True):
@@ -212,7 +226,7 @@ async def test_writes_without_a_filter_touch_the_callers_rows(service: Service, 
                 )
             assert everything == own > 0, table
         for scope_id, tenant_id in foreign:
-            for table in ("revision", "link", "chunk", "posting", "scope_stat", "operation"):
+            for table in FILE_TABLES[:-1]:
                 columns = await _columns(connection, table)
                 values = columns.replace("scope_id", "%s").replace("tenant_id", "%s")
                 assert values.count("%s") == 2
@@ -229,7 +243,8 @@ async def _columns(connection: Connection, table: str) -> str:
     """Return the columns that an insert may name, the scope and the tenant first."""
     cursor = await connection.execute(
         "select string_agg(attname, ', ' order by attname not in ('scope_id'), attname <> 'tenant_id', attnum)"
-        " as columns from pg_attribute where attrelid = %s::regclass and attnum > 0 and attidentity = ''",
+        " as columns from pg_attribute"
+        " where attrelid = %s::regclass and attnum > 0 and not attisdropped and attidentity = ''",
         [table],
     )
     [row] = await cursor.fetchall()
@@ -287,7 +302,7 @@ async def test_agents_and_admins_open_nothing_by_maintenance(service: Service, w
         for call in (
             "authenticate(sha256('x'))",
             "resolve_scopes(1, 'admin', 'bob')",
-            "ensure_scope(1, 'user', 'eve')",
+            "ensure_scope(1, 'user', 'eve', 'english')",
         ):
             assert await attempt(connection, f"select {call}") == 0
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
