@@ -12,11 +12,17 @@ from memex.store.sql import sql
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`schema_version` is 0 before the first migration, `newest_version` what this Memex needs."""
+    """`schema_version` is 0 before the first migration, `newest_version` what this Memex needs.
+
+    `pgvector` is the version that is installed in this database, else the one that could be.
+    """
 
     server_version: str
     max_connections: int
     pgvector: str | None
+    pgvector_is_installed: bool
+    has_jobs: bool
+    has_vectors: bool
     schema_version: int
     newest_version: int
 

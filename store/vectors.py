@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -59,6 +60,43 @@ class Unembedded:
     path: str
     content: str
     sha256s: frozenset[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """How far a model has embedded all that there is.
+
+    `chunks` and `embedded` count places, of which several may share a text and its vector; `indexes` are those of
+    large scopes; `error` is the last one of the `failed_scopes`.
+    """
+
+    model: str
+    dimensions: int | None
+    chunks: int
+    embedded: int
+    size_bytes: int
+    indexes: int
+    failed_scopes: int
+    error: str | None
+    failed_at: datetime | None
+
+    @property
+    def missing(self) -> int:
+        """Chunks whose text has no vector."""
+        return self.chunks - self.embedded
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeStatus:
+    """How far a model has embedded one scope."""
+
+    tenant: str
+    kind: str
+    key: str
+    chunks: int
+    embedded: int
+    error: str | None
+    embedded_at: datetime | None
 
 
 async def nearest(
@@ -224,6 +262,23 @@ async def behind(connection: Connection, model: str, *, failed_before_s: float) 
 async def scopes(connection: Connection) -> list[int]:
     """Return the scopes that have texts, or vectors that may have to go."""
     return [record["scope_id"] for record in await rows(connection, "embedding_scopes")]
+
+
+async def status(connection: Connection, model: str | None) -> list[ModelStatus]:
+    """Return how far each model is that has vectors, and `model` even without any. For maintenance."""
+    return [ModelStatus(**record) for record in await rows(connection, "embedding_status", model=model)]
+
+
+async def scope_status(connection: Connection, model: str, *, limit: int) -> list[ScopeStatus]:
+    """Return how far a model is in each scope, those that lack most first. For maintenance."""
+    found = await rows(connection, "embedding_status_scopes", model=model, limit=limit)
+    return [ScopeStatus(**record) for record in found]
+
+
+async def job_status(connection: Connection, task: str) -> dict[str, int]:
+    """Return how many jobs of a kind wait, run and were given up: todo, doing, failed. For maintenance."""
+    found = await rows(connection, "job_status", task=task)
+    return {record["status"]: record["jobs"] for record in found}
 
 
 async def drop(database: Database, model: str) -> int:

@@ -1,7 +1,10 @@
--- What a server says of itself, and whether our schema was begun.
+-- What a server says of itself, and which parts of our schema were begun.
 select current_setting('server_version') as server_version,
        current_setting('max_connections')::integer as max_connections,
        (select coalesce(installed_version, default_version)
           from pg_available_extensions
          where name = 'vector') as pgvector,
-       to_regclass('schema_migration') is not null as has_schema;
+       exists (select from pg_extension where extname = 'vector') as pgvector_is_installed,
+       to_regclass('schema_migration') is not null as has_schema,
+       to_regclass('jobs_migration') is not null as has_jobs,
+       to_regclass('vectors_migration') is not null as has_vectors;

@@ -18,6 +18,7 @@ from memex.errors import MemexError
 
 if TYPE_CHECKING:
     from memex.settings import Settings
+    from memex.store.checkup import Report
 
 LOW_DISK_BYTES = 1 << 30
 MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "problem": ("✗", "red")}
@@ -129,10 +130,9 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     report = await checkup.examine(conninfo)
     yield Finding("postgres", f"{report.server_version} at {_target(conninfo)}")
     yield _schema(report.schema_version, report.newest_version)
-    if report.pgvector:
-        yield Finding("pgvector", report.pgvector)
-    else:
-        yield Finding("pgvector", "not available; search is by words alone, which needs none", "note")
+    yield _pgvector(report)
+    yield _embedder(report, settings)
+    yield _queue(report)
     yield _pool(settings.max_connections, report.max_connections)
     database = await Database.open(conninfo, max_connections=1)
     await database.close()
@@ -151,6 +151,59 @@ def _schema(version: int, newest: int) -> Finding:
         )
     said = f"version {version} of {newest}" if version else "not made yet"
     return Finding("schema", said, "problem", "Run `memex migrate`.")
+
+
+def _pgvector(report: "Report") -> Finding:
+    if report.has_vectors:
+        return Finding("pgvector", f"{report.pgvector}; this database holds vectors")
+    if report.pgvector is None:
+        return Finding(
+            "pgvector",
+            "not on this server; search is by words alone, which needs none",
+            "note",
+            "For search by meaning install pgvector 0.8 or newer on it, and run `memex migrate`.",
+        )
+    if report.pgvector_is_installed:
+        said = f"{report.pgvector} is installed, and this database holds no vectors yet"
+        hint = "Run `memex migrate`; it needs pgvector 0.8 or newer, and the right to make a schema."
+    else:
+        said = f"{report.pgvector} can be installed, and is not"
+        hint = "Run `memex migrate`; where it may not, a superuser runs `create extension vector` before."
+    return Finding("pgvector", f"{said}; search is by words alone", "note", hint)
+
+
+def _embedder(report: "Report", settings: "Settings") -> Finding:
+    from memex.wiring import embedder_of
+
+    try:
+        embedder = embedder_of(settings)
+    except MemexError as error:
+        return _problem("embedder", error)
+    if embedder is None:
+        state: Literal["ok", "problem"] = "problem" if settings.search_mode == "hybrid" else "ok"
+        hint = "Set MEMEX_EMBEDDER, or MEMEX_SEARCH_MODE=auto." if state == "problem" else ""
+        said = f"none; search mode {settings.search_mode}, which is by words alone"
+        return Finding("embedder", said, state, hint)
+    said = f"{embedder.name}; search mode {settings.search_mode}"
+    if not report.has_vectors:
+        return Finding(
+            "embedder",
+            f"{said}; this database cannot hold its vectors",
+            "problem",
+            "Give the database pgvector, as said above, or unset MEMEX_EMBEDDER.",
+        )
+    return Finding("embedder", f"{said}; `memex index status` says how far it is")
+
+
+def _queue(report: "Report") -> Finding:
+    if report.has_jobs:
+        return Finding("queue", "the jobs' tables are there, in the schema procrastinate")
+    return Finding(
+        "queue",
+        "no tables for jobs; nothing is done in the background",
+        "note",
+        "Run `memex migrate` with a login that may make the schema procrastinate in this database.",
+    )
 
 
 def _pool(wanted: int, offered: int) -> Finding:

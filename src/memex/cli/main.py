@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from memex.cli import demo, doctor, files, keys, log, memory, migrate, projects, revisions, serve, transfer
+from memex.cli import (
+    demo,
+    doctor,
+    files,
+    index,
+    keys,
+    log,
+    memory,
+    migrate,
+    projects,
+    revisions,
+    serve,
+    transfer,
+)
 from memex.cli import eval as evals
 
 MEMORY, FILES, VERSIONS, LOG, SERVICE = "Memory", "Files", "Versions", "Log", "Service"
@@ -37,6 +50,7 @@ app.add_typer(keys.app, name="keys", rich_help_panel=SERVICE)
 app.add_typer(projects.app, name="projects", rich_help_panel=SERVICE)
 app.command(rich_help_panel=SERVICE)(migrate.migrate)
 app.command(rich_help_panel=SERVICE)(doctor.doctor)
+app.add_typer(index.app, name="index", rich_help_panel=SERVICE)
 app.add_typer(evals.app, name="eval", rich_help_panel=SERVICE)
 
 
