@@ -16,7 +16,7 @@ from typing import TypeVar
 
 RANKER_VERSION = 2
 K1 = 1.2
-B = 0.5
+B = 0.7
 SCALE = 1 << 20
 LIGHT = 0.25  # of its weight is what a light word of a query counts, beside others
 MAX_QUERY_LEXEMES = 64

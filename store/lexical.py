@@ -356,7 +356,7 @@ def _rescored(one: View, path: str, chunks: Mapping[str, Added]) -> Candidate:
     around = [
         (distance, term_scores(one.query, chunks[near].tfs, chunks[near].length))
         for distance, near in series.neighbours(path, max(series.SHARES)).items()
-        if near in chunks
+        if near in chunks and chunks[near].length < series.SHORT
     ]
     borrowed = series.borrowed(own, chunk.length, around) if own else {}
     return _as_candidate(one, chunk, own, borrowed)

@@ -160,6 +160,10 @@ async def _found(query: str, budget: int, tools: MemoryTools) -> Evidence:
     return evidence
 
 
+def _is_short(file: Passages | None) -> bool:
+    return file is not None and file.size_chars - file.body_start <= SHORT_CHARS
+
+
 def _chars(file: Passages) -> int:
     whole = file.size_chars - file.body_start
     return whole if whole <= WHOLE_CHARS else sum(end - start for start, end in _spans(file))
@@ -173,18 +177,22 @@ async def _look_beside(evidence: Evidence, tools: MemoryTools) -> None:
     """Add the files beside short ones in a numbered series: the turns before and after one that matches."""
     found: dict[str, Target] = {}
     for path in list(evidence.files)[:SEEDS]:
-        file = evidence.files[path]
-        if file.size_chars - file.body_start > SHORT_CHARS:
+        if not _is_short(evidence.files[path]):
             continue
         for distance, beside in series.neighbours(path, max(SERIES_SHARE)).items():
             bonus = evidence.value(path) * SERIES_SHARE[abs(distance)] // 100
             found[beside] = _stronger(found.get(beside), Target(beside, bonus, path, reason="neighbour"))
-    await _add(found, evidence, tools)
+    await _look_at([path for path in found if path not in evidence.files], evidence, tools)
+    _note({path: one for path, one in found.items() if _is_short(evidence.files.get(path))}, evidence)
 
 
 async def _add(targets: Mapping[str, Target], evidence: Evidence, tools: MemoryTools) -> None:
     """Look at files that others lead to, and note the best that leads to each."""
     await _look_at([path for path in targets if path not in evidence.files], evidence, tools)
+    _note(targets, evidence)
+
+
+def _note(targets: Mapping[str, Target], evidence: Evidence) -> None:
     for path, target in targets.items():
         if path in evidence.files:
             evidence.targets[path] = _stronger(evidence.targets.get(path), target)

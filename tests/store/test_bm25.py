@@ -42,8 +42,8 @@ def test_weights_are_those_of_the_formula() -> None:
 
     assert query.lexemes == ("a", "b")
     assert query.weights == (1553575, 307450)
-    assert query.c2 == pytest.approx(0.6)
-    assert query.c3 == pytest.approx(0.12)
+    assert query.c2 == pytest.approx(0.36)
+    assert query.c3 == pytest.approx(0.168)
 
 
 def test_scores_are_those_of_the_formula() -> None:
