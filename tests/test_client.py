@@ -8,6 +8,7 @@ import sys
 import textwrap
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -257,3 +258,22 @@ async def test_a_project_is_its_members(memex: Memex) -> None:
     assert found.state.keys() == {"user", "shared", "projects/apollo"}
     assert "Redis" in (await apollo.context("What did we decide?", project="hermes")).context
     assert (await memex.for_user("bob").context("What did we decide?")).context == ""
+
+
+async def test_memory_is_read_as_it_stood(memex: Memex) -> None:
+    """By every reading method, at a datetime, a time as text, or the state of an earlier answer."""
+    memory = memex.for_user("alice")
+    await memory.write("user/a.md", "oolong [[b]]")
+    before = await memory.context("oolong")
+    time = datetime.fromisoformat((await memory.read("user/a.md")).updated_at)
+    await memory.write("user/a.md", "coffee", overwrite=True)
+    await memory.write("user/b.md", "x")
+
+    for moment in (time, time.isoformat(), before.state):
+        assert (await memory.context("oolong", as_of=moment)).hash == before.hash
+        assert [hit.version for hit in (await memory.find("oolong", as_of=moment)).hits] == [1]
+        assert (await memory.read("user/a.md", as_of=moment)).content == "oolong [[b]]"
+        assert [file.path for file in (await memory.list(as_of=moment)).files] == ["user/a.md"]
+        assert [link.exists for link in (await memory.links("user/a.md", as_of=moment)).links] == [False]
+    with pytest.raises(ValidationFailed, match="no zone"):
+        await memory.read("user/a.md", as_of=datetime(2026, 11, 22))

@@ -329,3 +329,27 @@ def _pages(client: Client, url: str, field: str, **params: Any) -> Any:
         cursor = body["next_cursor"]
         if cursor is None:
             return
+
+
+def test_files_are_read_as_they_stood(alice: Client) -> None:
+    """File, list and links take a time or a state as JSON; the ETag is the version of then."""
+    put(alice, "[[b]]")
+    time_then = alice.get("/v1/file", params=PATH).json()["updated_at"]
+    put(alice, "changed", If_Match='"1"')
+    put(alice, "new", "user/b.md")
+
+    for as_of in (time_then, '{"user": 1}'):
+        moment = {"as_of": as_of}
+        read = alice.get("/v1/file", params=PATH | moment)
+        known = alice.get("/v1/file", params=PATH | moment, headers={"If-None-Match": '"1"'})
+        listed = alice.get("/v1/files", params=moment).json()["files"]
+        links = alice.get("/v1/links", params=PATH | moment).json()["links"]
+
+        assert (read.json()["content"], read.headers["etag"], known.status_code) == ("[[b]]", '"1"', 304)
+        assert [(file["path"], file["version"]) for file in listed] == [("user/a.md", 1)]
+        assert [(link["target"], link["exists"]) for link in links] == [("[[b]]", False)]
+    absent = alice.get("/v1/file", params={"path": "user/b.md", "as_of": '{"user": 1}'})
+    refused = alice.get("/v1/files", params={"as_of": "2026-11-22 10:00"})
+    assert absent.json()["code"] == "FILE_NOT_FOUND"
+    assert (refused.status_code, refused.json()["code"]) == (422, "VALIDATION_ERROR")
+    assert "2026-11-22T09:30:00Z" in refused.json()["hint"]
