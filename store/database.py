@@ -1,11 +1,11 @@
 """The pool, and transactions that say who acts."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -95,17 +95,45 @@ class Database:
             access: whose rows row-level security shows.
             snapshot: all statements see the same moment (repeatable read).
         """
-        settings = {
-            "database_role": f"memex_{access.role}" if self.acts_by_role else "none",
-            "role": access.role,
-            "tenant_id": access.tenant_id,
-            "readable": access.readable_ids,
-            "writable": access.writable_ids,
-        }
-        async with self._begun(
-            BEGIN_SNAPSHOT if snapshot else BEGIN, sql("access_set"), settings
-        ) as connection:
+        begin = BEGIN_SNAPSHOT if snapshot else BEGIN
+        async with self._begun(begin, sql("access_set"), self._settings(access)) as connection:
             yield connection
+
+    async def read(self, access: Access, *statements: Statement) -> list[Rows]:
+        """Return the rows of statements that see the same moment: a transaction of one round trip."""
+        async with self.connection() as connection:
+            try:
+                async with connection.pipeline():
+                    await connection.execute(BEGIN_SNAPSHOT)
+                    await connection.execute(sql("access_set"), self._settings(access))
+                    cursors = await _sent(connection, statements)
+                    await connection.execute(b"commit")
+            except BaseException:
+                await _rolled_back(connection)
+                raise
+            return [await cursor.fetchall() for cursor in cursors]
+
+    @asynccontextmanager
+    async def writing(
+        self, access: Access, *statements: Statement
+    ) -> AsyncIterator[tuple[Connection, list[Rows]]]:
+        """A transaction that begins with some statements, whose rows come with it, and then sends without waiting.
+
+        That is two round trips: one until the rows are there, and one at the end for all that was executed and the
+        commit. What fails there is raised at the end, unless something is fetched before.
+        """
+        async with self.connection() as connection:
+            try:
+                async with connection.pipeline() as pipeline:
+                    await connection.execute(BEGIN)
+                    await connection.execute(sql("access_set"), self._settings(access))
+                    cursors = await _sent(connection, statements)
+                    await pipeline.sync()
+                    yield connection, [await cursor.fetchall() for cursor in cursors]
+                    await connection.execute(b"commit")
+            except BaseException:
+                await _rolled_back(connection)
+                raise
 
     @asynccontextmanager
     async def maintenance(self) -> AsyncIterator[Connection]:
@@ -126,9 +154,17 @@ class Database:
                 yield connection
                 await connection.execute(b"commit")
             except BaseException:
-                if not connection.closed:
-                    await connection.execute(b"rollback")
+                await _rolled_back(connection)
                 raise
+
+    def _settings(self, access: Access) -> dict[str, Any]:
+        return {
+            "database_role": f"memex_{access.role}" if self.acts_by_role else "none",
+            "role": access.role,
+            "tenant_id": access.tenant_id,
+            "readable": access.readable_ids,
+            "writable": access.writable_ids,
+        }
 
 
 async def rows(connection: Connection, statement: str, /, **parameters: Any) -> Rows:
@@ -140,7 +176,7 @@ async def rows(connection: Connection, statement: str, /, **parameters: Any) -> 
 async def batch(connection: Connection, *statements: Statement) -> list[Rows]:
     """Run several statements in their order with one round trip, and return the rows of each."""
     async with connection.pipeline():
-        cursors = [await connection.execute(sql(name), parameters) for name, parameters in statements]
+        cursors = await _sent(connection, statements)
     return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
 
 
@@ -148,6 +184,15 @@ async def row(connection: Connection, statement: str, /, **parameters: Any) -> d
     """Run `queries/{statement}.sql` and return its first row, None when there is none."""
     cursor = await connection.execute(sql(statement), parameters)
     return await cursor.fetchone()
+
+
+async def _sent(connection: Connection, statements: Iterable[Statement]) -> list[AsyncCursor[DictRow]]:
+    return [await connection.execute(sql(name), parameters) for name, parameters in statements]
+
+
+async def _rolled_back(connection: Connection) -> None:
+    if not connection.closed:
+        await connection.execute(b"rollback")
 
 
 async def _can_act_by_role(connection: Connection) -> bool:

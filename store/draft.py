@@ -1,8 +1,9 @@
 """The unit of work: stages edits over a snapshot and commits all of them in one transaction, or none.
 
-Everything that writes goes through here. A commit first plans without a lock: it reads the files that the edits
-name, plays the edits over them and derives what the index needs. Then it takes the scopes' locks, in the order
-of their ids, and only if a file has moved on meanwhile is the plan made again, under the lock.
+Everything that writes goes through here. A commit plans: it reads the files that the edits name, plays the edits
+over them and derives what the index needs. Long texts are planned without a lock; then it takes the scopes' locks,
+in the order of their ids, and only if a file has moved on meanwhile is the plan made again, under the lock. Short
+texts are planned under the lock at once.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from memex.errors import LimitExceeded, OperationNotFound, ValidationFailed, Ver
 from memex.store import offload, operations
 from memex.store.access import Access
 from memex.store.analyzer import Analyzer, analyzer_of
-from memex.store.database import Connection, Database, Rows, batch, row, rows
+from memex.store.database import Connection, Database, Rows, Statement, batch, row, rows
 from memex.store.edits import (
     Delete,
     Edit,
@@ -41,6 +42,7 @@ from memex.store.writing import write
 
 MAX_FILES_PER_SCOPE = 10_000
 MAX_EDITS = 1_000
+SHORT_CHARS = 16 * 1024  # of texts read and written together: some 10 ms of work while the lock is held
 MAX_CHUNKS_PER_FILE = 10_000
 
 
@@ -191,9 +193,8 @@ class Draft:
 
     async def preview(self) -> tuple[Change, ...]:
         """Return what a commit would do now, without doing it."""
-        async with self._database.transaction(self._access, snapshot=True) as connection:
-            stored = await self._load(connection)
-        return (await self._plan(stored)).changes
+        loaded = await self._database.read(self._access, *self._to_load())
+        return (await self._plan(_stored(*loaded))).changes
 
     async def commit(self, call: Call, answer: Callable[[tuple[Change, ...]], Answer]) -> Commit:
         """Write every staged edit and log the call, in one transaction.
@@ -210,14 +211,10 @@ class Draft:
             LimitExceeded: more files or edits than allowed.
             VersionConflict, FileExists, FileNotFound, …: an edit does not fit; nothing was written.
         """
-        async with self._database.transaction(self._access, snapshot=True) as connection:
-            if (first := await self._first_result(connection, call)) is not None:
-                return Commit(first, is_repeat=True)
-            stored = await self._load(connection)
-        plan = await self._plan(stored)  # no connection is held while a large file is analysed
         try:
-            async with self._database.transaction(self._access) as connection:
-                return await self._commit(connection, plan, call, answer)
+            if (done := await self._commit_short(call, answer)) is not None:
+                return done
+            return await self._commit_long(call, answer)
         except psycopg.errors.UniqueViolation as violation:
             if violation.diag.table_name == "revision":  # a tombstone that an undo reopens is behind no lock
                 raise VersionConflict("A file of this call was written at the same moment.") from violation
@@ -235,66 +232,91 @@ class Draft:
             ToolCallConflict, ToolCallInProgress: it was another request, or still runs.
         """
         async with self._database.transaction(self._access, snapshot=True) as connection:
-            return await self._first_result(connection, call)
+            [found] = await batch(connection, operations.committed(self._access, call.tool_call_id))
+            return await operations.first_result(connection, self._access, call, found)
 
-    async def _first_result(self, connection: Connection, call: Call) -> dict[str, Any] | None:
-        [found] = await batch(connection, operations.committed(self._access, call.tool_call_id))
-        return await operations.first_result(connection, self._access, call, found)
+    async def _commit_short(
+        self, call: Call, answer: Callable[[tuple[Change, ...]], Answer]
+    ) -> Commit | None:
+        """Commit with the plan made under the lock, which saves a transaction; None when the texts are long."""
+        written = sum(map(_chars, self._edits))
+        if written > SHORT_CHARS:
+            return None
+        statements = *self._to_lock(call), *self._to_load()
+        async with self._database.writing(self._access, *statements) as (connection, read):
+            locked, found, revs, heads, chunks = read
+            first = await operations.first_result(connection, self._access, call, found)
+            if first is not None:
+                return Commit(first, is_repeat=True)
+            if written + _content_chars(heads) > SHORT_CHARS:
+                return None
+            plan = self._plan_now(_stored(heads, chunks))
+            return await self._write(connection, plan, call, answer, locked, revs)
 
-    async def _commit(
-        self, connection: Connection, plan: Plan, call: Call, answer: Callable[[tuple[Change, ...]], Answer]
-    ) -> Commit:
-        scope_ids = sorted({place.scope.scope_id for place in self._places()})
-        locked, found, revs, heads = await batch(
-            connection,
-            ("scope_lock", {"scope_ids": scope_ids}),
-            operations.committed(self._access, call.tool_call_id),
-            ("scope_state", {"scope_ids": scope_ids}),
-            ("head_load", _wanted(self._places()) | {"with_content": False}),
-        )
-        first = await operations.first_result(connection, self._access, call, found)
-        if first is not None:
+    async def _commit_long(self, call: Call, answer: Callable[[tuple[Change, ...]], Answer]) -> Commit:
+        """Commit a plan that is made before the lock is taken, and once more if a file has moved on meanwhile."""
+        committed = operations.committed(self._access, call.tool_call_id)
+        found, *loaded = await self._database.read(self._access, committed, *self._to_load())
+        if found and (first := await self.first_result(call)) is not None:
             return Commit(first, is_repeat=True)
-        if plan.seen != _fingerprint(heads):
-            # Under the lock nothing waits for other calls' long texts.
-            plan = await asyncio.to_thread(self._plan_now, await self._load(connection))
+        plan = await self._plan(_stored(*loaded))  # no connection is held while a large file is analysed
+        heads_now = "head_load", _wanted(self._places()) | {"with_content": False}
+        async with self._database.writing(self._access, *self._to_lock(call), heads_now) as (
+            connection,
+            read,
+        ):
+            locked, found, revs, heads = read
+            first = await operations.first_result(connection, self._access, call, found)
+            if first is not None:
+                return Commit(first, is_repeat=True)
+            if plan.seen != _fingerprint(heads):
+                # Under the lock nothing waits for other calls' long texts.
+                stored = _stored(*await batch(connection, *self._to_load()))
+                plan = await asyncio.to_thread(self._plan_now, stored)
+            return await self._write(connection, plan, call, answer, locked, revs)
+
+    async def _write(
+        self,
+        connection: Connection,
+        plan: Plan,
+        call: Call,
+        answer: Callable[[tuple[Change, ...]], Answer],
+        locked: Rows,
+        revs: Rows,
+    ) -> Commit:
         counters = counters_of(locked)
         self._check_limits(plan, counters)
         made = answer(plan.changes)
-        async with connection.pipeline():
-            await write(
-                connection,
-                self._access,
-                call,
-                plan.written,
-                counters,
-                analyzers={
-                    scope_id: engine(analyzer_of(self._access.by_id[scope_id].language))
-                    for scope_id in counters
-                },
-            )
-            await operations.add(
-                connection,
-                self._access,
-                call,
-                status="committed",
-                answer=made,
-                writes=[f"{planned.change.path}@{planned.change.version}" for planned, _ in plan.written],
-                state={self._access.by_id[record["scope_id"]].mount: record["rev"] for record in revs},
-            )
+        analyzers = {
+            scope_id: engine(analyzer_of(self._access.by_id[scope_id].language)) for scope_id in counters
+        }
+        await write(connection, self._access, call, plan.written, counters, analyzers=analyzers)
+        await operations.add(
+            connection,
+            self._access,
+            call,
+            status="committed",
+            answer=made,
+            writes=[f"{planned.change.path}@{planned.change.version}" for planned, _ in plan.written],
+            state={self._access.by_id[record["scope_id"]].mount: record["rev"] for record in revs},
+        )
         return Commit(made.result, plan.changes)
 
-    async def _load(self, connection: Connection) -> Stored:
-        wanted = _wanted(self._places())
-        heads, chunks = await batch(
-            connection, ("head_load", wanted | {"with_content": True}), ("chunk_load", wanted)
+    def _to_lock(self, call: Call) -> tuple[Statement, Statement, Statement]:
+        scope_ids = sorted({place.scope.scope_id for place in self._places()})
+        return (
+            ("scope_lock", {"scope_ids": scope_ids}),
+            operations.committed(self._access, call.tool_call_id),
+            ("scope_state", {"scope_ids": scope_ids}),
         )
-        return Stored(heads, _stored_chunks(chunks))
+
+    def _to_load(self) -> tuple[Statement, Statement]:
+        wanted = _wanted(self._places())
+        return ("head_load", wanted | {"with_content": True}), ("chunk_load", wanted)
 
     async def _plan(self, stored: Stored) -> Plan:
-        written = sum(_chars(edit) for edit in self._edits)
-        read = sum(len(head["content"] or "") for head in stored.heads)
-        return await offload.run(written + read, self._plan_now, stored)
+        chars = sum(map(_chars, self._edits)) + _content_chars(stored.heads)
+        return await offload.run(chars, self._plan_now, stored)
 
     def _plan_now(self, stored: Stored) -> Plan:
         planned = _tree(stored.heads).play(self._edits).planned()
@@ -346,10 +368,16 @@ def _chars(edit: Edit) -> int:
     match edit:
         case Write():
             return len(edit.content)
+        case Patch():
+            return len(edit.text)
         case Revise():
             return edit.chars
         case _:
             return 0
+
+
+def _content_chars(heads: Rows) -> int:
+    return sum(len(head["content"] or "") for head in heads)
 
 
 def _named(edit: Edit) -> list[Place]:
@@ -384,9 +412,9 @@ def _tree(found: Rows) -> Tree:
     return Tree(heads, {(record["scope_id"], record["path"]): record["highest"] for record in found})
 
 
-def _stored_chunks(found: Rows) -> dict[tuple[int, int], list[StoredChunk]]:
-    stored: dict[tuple[int, int], list[StoredChunk]] = {}
-    for record in found:
+def _stored(heads: Rows, chunks: Rows) -> Stored:
+    by_file: dict[tuple[int, int], list[StoredChunk]] = {}
+    for record in chunks:
         chunk = StoredChunk(
             record["chunk_id"],
             record["start_char"],
@@ -395,8 +423,8 @@ def _stored_chunks(found: Rows) -> dict[tuple[int, int], list[StoredChunk]]:
             bytes(record["sha256"]),
             record["length"],
         )
-        stored.setdefault((record["scope_id"], record["file_id"]), []).append(chunk)
-    return stored
+        by_file.setdefault((record["scope_id"], record["file_id"]), []).append(chunk)
+    return Stored(heads, by_file)
 
 
 def _fingerprint(found: Rows) -> frozenset[Any]:
