@@ -69,7 +69,7 @@ class Match:
         score: their sum, with what it borrowed.
         vector_rank: of the file by meaning, from 1; None when it is not among the nearest.
         borrowed: what lexemes count that stand in its neighbours in a series.
-        fused: the reciprocal rank fusion of both ranks, in hybrid mode.
+        fused: what the order follows in hybrid mode: the scores of both lists, blended.
     """
 
     mode: Literal["bm25", "hybrid"]

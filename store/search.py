@@ -15,7 +15,7 @@ from memex.store.index import tag_key
 from memex.store.lexical import Candidate, Past, View, term_scores
 from memex.store.paths import Prefix, parse
 from memex.store.pruning import Filters
-from memex.store.rank import fuse
+from memex.store.rank import VECTOR_SHARE, blend, nearness
 from memex.store.records import Hit, Match, Passage, Passages, QueryVector
 from memex.store.snippet import snippet
 from memex.store.vectors import Near
@@ -29,11 +29,7 @@ OVERSAMPLING = (
 )
 LEAST = 60  # chunks fetched at least: neighbours in a series may lift what is not among the first
 DEEPEST = 2_000  # chunks that this second look takes at least; what ranks below them is not found
-K = 60  # of reciprocal rank fusion
-FUSED = 100  # files of each list that are fused, and chunks for each that are looked at for it
-BM25_WEIGHT = 1.0
-VECTOR_WEIGHT = 0.5
-VECTOR_SHARE = 40  # of the best score by words, in hundredths, is what the nearest passage is worth besides
+FUSED = 100  # files of each list that are fused
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,28 +192,27 @@ def _grouped(candidates: Iterable[Candidate]) -> list[tuple[Candidate, ...]]:
 
 
 def _fused(by_words: Sequence[_Ranked], near: Sequence[Near]) -> list[_Ranked]:
-    """Return the files of both lists by weighted reciprocal rank fusion, each with its chunks of both."""
+    """Return the files of both lists by their blended scores, each with its chunks of both."""
     words = {file.path: file for file in by_words[:FUSED]}
-    top = words[by_words[0].path].chunks[0].score if by_words else SCALE
-    bonus = {
-        (one.scope.scope_id, one.chunk_id): top * VECTOR_SHARE * (K + 1) // (100 * (K + rank))
-        for rank, one in enumerate(near, start=1)
-    }
     meaning = {group[0].path: group for group in _grouped(map(_unscored, near))[:FUSED]}
+    kept = {_key(chunk) for group in meaning.values() for chunk in group}
+    of_chunks = nearness({_key(one): one.distance for one in near if _key(one) in kept})
+    of_files = {path: of_chunks[_key(group[0])] for path, group in meaning.items()}
+    scores = {path: file.chunks[0].score for path, file in words.items()}
+    top = max(scores.values(), default=SCALE)
+    bonus = {key: int(value * VECTOR_SHARE * top) for key, value in of_chunks.items()}
     ranks = {path: rank for rank, path in enumerate(meaning, start=1)}
     files = []
-    for path, fused in fuse([(BM25_WEIGHT, list(words)), (VECTOR_WEIGHT, list(meaning))], k=K):
+    for path, fused in blend(scores, of_files):
         word = words.get(path)
-        chunks = {chunk.chunk_id: chunk for chunk in (*meaning.get(path, ()), *(word.chunks if word else ()))}
-        ordered = sorted(
-            chunks.values(),
-            key=lambda chunk: (
-                -chunk.score - bonus.get((chunk.scope.scope_id, chunk.chunk_id), 0),
-                chunk.span,
-            ),
-        )
+        chunks = {_key(chunk): chunk for chunk in (*meaning.get(path, ()), *(word.chunks if word else ()))}
+        ordered = sorted(chunks.values(), key=lambda one: (-one.score - bonus.get(_key(one), 0), one.span))
         files.append(_Ranked(tuple(ordered), word.bm25_rank if word else None, ranks.get(path), fused, bonus))
     return files
+
+
+def _key(chunk: Candidate | Near) -> tuple[int, int]:
+    return chunk.scope.scope_id, chunk.chunk_id
 
 
 def _unscored(near: Near) -> Candidate:
@@ -296,7 +291,7 @@ def _file(
         passages=tuple(
             replace(
                 _passage(query, record),
-                score=chunk.score + file.bonus.get((chunk.scope.scope_id, chunk.chunk_id), 0),
+                score=chunk.score + file.bonus.get(_key(chunk), 0),
             )
             for chunk, record in zip(chunks, read, strict=True)
         ),

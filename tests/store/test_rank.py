@@ -1,64 +1,57 @@
-"""Fusion of rankings."""
+"""Words and meaning made one ranking."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memex.store.rank import fuse
+from memex.store.rank import blend, nearness
 
-rankings = st.lists(
-    st.tuples(st.floats(min_value=0, max_value=4), st.lists(st.integers(0, 30), unique=True, max_size=20)),
-    max_size=4,
-)
+keys = st.integers(0, 30)
+scores = st.dictionaries(keys, st.integers(1, 1 << 24), max_size=20)
+near = st.dictionaries(keys, st.floats(0, 1), max_size=20)
 
 
-def test_places_add_up() -> None:
-    """By the formula: weight / (60 + rank), summed over the rankings that hold a thing."""
-    fused = fuse([(1.0, ["a", "b"]), (0.5, ["b", "c"])])
+def test_values_are_those_of_the_formula() -> None:
+    """By hand: score / highest score, and 0.4 of the nearness."""
+    found = blend({"a": 200, "b": 50}, {"b": 1.0, "c": 0.5})
 
-    assert fused == [("b", 1 / 62 + 0.5 / 61), ("a", 1 / 61), ("c", 0.5 / 62)]
+    assert found == [("a", 1.0), ("b", pytest.approx(0.65)), ("c", pytest.approx(0.2))]
 
 
 def test_ties_are_broken_by_key() -> None:
-    """Whatever order the rankings come in."""
-    assert fuse([(1, ["b"]), (1, ["a"])]) == fuse([(1, ["a"]), (1, ["b"])]) == [("a", 1 / 61), ("b", 1 / 61)]
+    """Whatever order the lists come in."""
+    assert [key for key, _ in blend({"b": 1, "a": 1}, {})] == ["a", "b"]
 
 
-@given(rankings)
-def test_everything_that_is_ranked_comes_out_once(given_rankings: list[tuple[float, list[int]]]) -> None:
+def test_distances_are_stretched() -> None:
+    """The nearest counts 1 and the farthest 0, whatever range a model's distances have; equal ones all count 1."""
+    assert nearness({"a": 0.7, "b": 0.8, "c": 0.9}) == pytest.approx({"a": 1.0, "b": 0.5, "c": 0.0})
+    assert nearness({"a": 0.3, "b": 0.3}) == {"a": 1.0, "b": 1.0}
+    assert nearness({}) == {}
+
+
+@given(scores, near)
+def test_everything_comes_out_once(by_words: dict[int, int], by_meaning: dict[int, float]) -> None:
     """Best first, and nothing else."""
-    fused = fuse(given_rankings)
+    found = blend(by_words, by_meaning)
 
-    assert sorted(key for key, _ in fused) == sorted(
-        {key for _, ranking in given_rankings for key in ranking}
-    )
-    assert [score for _, score in fused] == sorted((score for _, score in fused), reverse=True)
+    assert sorted(key for key, _ in found) == sorted({*by_words, *by_meaning})
+    assert [value for _, value in found] == sorted((value for _, value in found), reverse=True)
 
 
-@given(st.lists(st.integers(), unique=True, max_size=30), st.floats(min_value=0.1, max_value=9))
-def test_one_ranking_stays_as_it_is(ranking: list[int], weight: float) -> None:
-    """Fused with nothing, or with itself."""
-    assert [key for key, _ in fuse([(weight, ranking)])] == ranking
-    assert [key for key, _ in fuse([(weight, ranking), (weight, ranking)])] == ranking
+@given(scores)
+def test_words_alone_stay_as_they_are(by_words: dict[int, int]) -> None:
+    """Without vectors, or with a share of nothing, the order is that of the scores."""
+    ordered = sorted(by_words, key=lambda key: (-by_words[key], key))
+
+    assert [key for key, _ in blend(by_words, {})] == ordered
+    assert [key for key, _ in blend(by_words, dict.fromkeys(by_words, 1.0), share=0)] == ordered
 
 
-@given(rankings)
-def test_a_ranking_without_weight_moves_nothing(given_rankings: list[tuple[float, list[int]]]) -> None:
-    """It only lets its things in, behind all that have a score."""
-    fused = fuse([(1.0, ranking) for _, ranking in given_rankings])
+@given(scores, near, keys)
+def test_to_be_nearer_never_harms(by_words: dict[int, int], by_meaning: dict[int, float], moved: int) -> None:
+    """A thing that moves nearer keeps its place or gains."""
+    before = [key for key, _ in blend({**by_words, moved: 5}, {**by_meaning, moved: 0.2})]
+    after = [key for key, _ in blend({**by_words, moved: 5}, {**by_meaning, moved: 0.9})]
 
-    assert fuse([*[(1.0, ranking) for _, ranking in given_rankings], (0.0, [99])]) == sorted(
-        [*fused, (99, 0.0)], key=lambda item: (-item[1], item[0])
-    )
-
-
-@given(st.lists(st.integers(), unique=True, min_size=2, max_size=20), st.data())
-def test_to_stand_higher_never_harms(ranking: list[int], data: st.DataObject) -> None:
-    """A thing that moves up in one ranking keeps its place or gains."""
-    other = data.draw(st.permutations(ranking))
-    at = data.draw(st.integers(1, len(ranking) - 1))
-    higher = [*ranking[: at - 1], ranking[at], ranking[at - 1], *ranking[at + 1 :]]
-
-    def place(key: int, first: list[int]) -> int:
-        return [found for found, _ in fuse([(1.0, first), (1.0, other)])].index(key)
-
-    assert place(ranking[at], higher) <= place(ranking[at], ranking)
+    assert after.index(moved) <= before.index(moved)

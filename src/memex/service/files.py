@@ -75,7 +75,7 @@ class MatchResult(Part):
     """Why a hit is one.
 
     `terms` are lexemes with what each added to `score`, `borrowed` what those add that stand in neighbouring files
-    of a numbered series. In hybrid mode the order follows `fused`, the reciprocal rank fusion of both ranks.
+    of a numbered series. In hybrid mode the order follows `fused`, the blended scores of both lists.
     """
 
     mode: str
