@@ -1,6 +1,7 @@
 """The queue: what is deferred runs once after the commit, failures come back, and nothing is lost."""
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
@@ -8,12 +9,15 @@ import numpy as np
 import procrastinate
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from memex import jobs
 from memex.errors import ModelUnavailable
 from memex.service.service import Caller, Service
-from memex.store import vectors
-from memex.store.database import Database
+from memex.store import tenants, vectors
+from memex.store.database import Database, rows
+from memex.store.identity import Context, Principal
+from memex.store.migrate import migrate
 from memex.subagent.embedders.embedder import Kind
 from memex.subagent.embedders.hashed import HashEmbedder
 
@@ -294,6 +298,32 @@ async def test_callers_reach_the_queue_by_one_function_alone(service: Service, a
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             async with service.database.transaction(alice.access) as connection:
                 await connection.execute(statement.encode())
+
+
+async def test_a_login_without_roles_defers_too(server: Any) -> None:
+    """Where it may not make the roles it stays the owner: requests reach the queue by the same function."""
+    name, user = (f"{kind}_{uuid.uuid4().hex[:12]}" for kind in ("memex_test", "lone"))
+    server._run(f"create role {user} login nocreaterole password 'lone'")
+    server._run(f'create database "{name}" owner {user}')
+    conninfo = make_conninfo(server.admin, dbname=name, user=user, password="lone")
+    await migrate(conninfo, superuser=server.admin)
+    database = await Database.open(conninfo, max_connections=2)
+    try:
+        tenant_id = await tenants.ensure_tenant(database, "default")
+        service = Service(database, max_files=10)
+        caller = await service.caller(Principal(tenant_id, "agent"), Context(user_id="alice"))
+        await write(service, caller, "user/a.md")
+        waiting = await queue(database)
+        async with database.transaction(caller.access) as connection:
+            [seen] = await rows(connection, "embedding_hnsw_list", scope_ids=[1], model="m") or [None]
+    finally:
+        await database.close()
+        server.drop(name)
+        server._run(f"drop role {user}")
+
+    assert not database.acts_by_role
+    assert [status for status, *_ in waiting] == ["todo"]
+    assert seen is None
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import procrastinate
-import psycopg
 import structlog
 from procrastinate import BaseRetryStrategy, PsycopgConnector, RetryDecision
 from procrastinate.exceptions import ProcrastinateException
@@ -105,8 +104,8 @@ async def _work(conninfo: str, database: Database, embedder: Embedder, at_once: 
                 await _execute(app, "job_hasten", task=EMBED)
                 await sweep(database, embedder.name, failed_before_s=0)
                 await _run(app, at_once, wait=True)
-        except (MemexError, ProcrastinateException, psycopg.Error, OSError) as error:
-            _log.warning("worker_failed", error=type(error).__name__)
+        except Exception:  # noqa: BLE001  # whatever ends it: nobody else would start it again
+            _log.warning("worker_failed", exc_info=True)
         await asyncio.sleep(RESTART_S)
 
 

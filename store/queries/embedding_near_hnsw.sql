@@ -1,5 +1,5 @@
--- As embedding_near, from the approximate index of one large scope. Its condition must be met word for word for the
--- index to be used, so what stands in braces is filled in instead of passed.
+-- As embedding_near without a filter, from the approximate index of one large scope. Its condition must be met word
+-- for word for the index to be used, so what stands in braces is filled in instead of passed.
 select embedding.vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) as distance,
        chunk.chunk_id, chunk.file_id, chunk.start_char, chunk.end_char, head.path
   from embedding
@@ -15,9 +15,6 @@ select embedding.vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensio
          where revision.scope_id = {scope_id}
            and revision.file_id = chunk.file_id
            and revision.rev_end is null
-           and revision.path >= %(prefix)s
-           and revision.path < %(prefix)s || repeat(chr(1114111), 512)
-           and revision.tag_keys @> %(tags)s::text[]
         offset 0) as head
  where embedding.scope_id = {scope_id}
    and embedding.model = {model}
