@@ -60,7 +60,7 @@ async def bench_find(bench: Bench, *, chunks: int, rounds: int) -> None:
 
     async def find(query: str) -> None:
         async with bench.service.database.transaction(caller.access, snapshot=True) as connection:
-            await Memory(connection, caller.access, bench.analyzer).find(query)
+            await Memory(connection, caller.access).find(query)
 
     for query in queries:
         await find(query)  # warm

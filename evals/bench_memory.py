@@ -114,7 +114,7 @@ async def _measured(bench: Bench, caller: Caller, query: str, into: dict[str, Ph
     planner = BuiltinPlanner(bench.analyzer)
     clock = Clock(bench.backend_pid)
     async with bench.service.database.transaction(access, snapshot=True) as connection:
-        memory = Memory(connection, access, bench.analyzer)
+        memory = Memory(connection, access)
         moment = Moment(memory, await memory.state(access.scopes))
         tools = MeasuredTools(moment, call, clock)
         await recall(planner, ContextRequest(query, BUDGET, 1), tools)

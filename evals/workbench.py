@@ -99,7 +99,7 @@ class Bench:
         """Write files in commits of 100 through the real path, and return the seconds that it took."""
         started = time.perf_counter()
         for first in range(0, len(files), FILES_A_COMMIT):
-            draft = Draft(self.service.database, caller.access, self.analyzer, max_files=1_000_000)
+            draft = Draft(self.service.database, caller.access, max_files=1_000_000)
             for at, content in enumerate(files[first : first + FILES_A_COMMIT], start=first):
                 draft.write(f"user/{folder}/{at:06}.md", content)
             call = Call(f"fill-{folder}-{first}", "bench", {}, caller.logged, datetime.now(UTC))

@@ -14,9 +14,9 @@ from typing import Any, Literal
 import psycopg
 
 from memex.errors import LimitExceeded, OperationNotFound, ValidationFailed, VersionConflict, VersionNotFound
-from memex.store import offload, operations
+from memex.store import offload, operations, vectors
 from memex.store.access import Access
-from memex.store.analyzer import Analyzer, analyzer_of
+from memex.store.analyzer import analyzer_of
 from memex.store.database import Connection, Database, Rows, Statement, batch, row, rows
 from memex.store.edits import (
     Delete,
@@ -89,12 +89,25 @@ class Draft:
     """
 
     def __init__(
-        self, database: Database, access: Access, analyzer: Analyzer, *, max_files: int = MAX_FILES_PER_SCOPE
+        self,
+        database: Database,
+        access: Access,
+        *,
+        max_files: int = MAX_FILES_PER_SCOPE,
+        is_embedded: bool = False,
     ) -> None:
+        """Make an empty draft.
+
+        Args:
+            database: that the files are in.
+            access: of who writes.
+            max_files: that a scope may hold.
+            is_embedded: a job shall make vectors of what is new, once it is committed.
+        """
         self._database = database
         self._access = access
-        self._analyzer = analyzer
         self._max_files = max_files
+        self._is_embedded = is_embedded
         self._edits: list[Edit] = []
 
     def write(
@@ -291,6 +304,9 @@ class Draft:
             scope_id: engine(analyzer_of(self._access.by_id[scope_id].language)) for scope_id in counters
         }
         await write(connection, self._access, call, plan.written, counters, analyzers=analyzers)
+        if self._is_embedded and plan.written:
+            scopes = {planned.file.scope.scope_id for planned, _ in plan.written}
+            await vectors.defer(connection, sorted(scopes))
         await operations.add(
             connection,
             self._access,

@@ -8,9 +8,9 @@ from typing import Any
 from memex.errors import FileNotFound, ValidationFailed, VersionNotFound
 from memex.store import search
 from memex.store.access import Access, Scope
-from memex.store.analyzer import Analyzer
 from memex.store.bm25 import Query
 from memex.store.database import Connection, Rows, row, rows
+from memex.store.dates import Range, narrowed
 from memex.store.graph import Direction, LinkGraph
 from memex.store.paths import Prefix, parse, parse_prefix
 from memex.store.records import Link, Listed, NearLink, Passages, QueryVector, Reference, Revision
@@ -25,21 +25,21 @@ class Memory:
     Args:
         connection: a transaction begun for `access`; a snapshot, so that several reads see one moment.
         access: whose scopes are read.
-        analyzer: makes a query's lexemes.
         vectors: of queries, by their texts; a query without one is answered by words alone.
+        now: the clock from which times such as `last week` count in queries; without one they are words like others.
     """
 
     def __init__(
         self,
         connection: Connection,
         access: Access,
-        analyzer: Analyzer,
         vectors: Mapping[str, QueryVector] | None = None,
+        now: datetime | None = None,
     ) -> None:
         self._connection = connection
         self._access = access
-        self._analyzer = analyzer
         self._vectors = vectors or {}
+        self._now = now
         self._graph = LinkGraph(connection, access)
 
     async def find(
@@ -64,6 +64,7 @@ class Memory:
             tags=tags,
             passages=passages,
             vector=self._vectors.get(query),
+            dated=self._dated(query, project),
         )
 
     async def passages(self, query: Query, paths: Sequence[str]) -> list[Passages]:
@@ -256,6 +257,14 @@ class Memory:
             moment = last["rev"] if last else 0
         found = await rows(self._connection, "revision_at", scope_id=scope.scope_id, rev=moment)
         return [_revision(record, scope) for record in found]
+
+    def _dated(self, query: str, project: str | None) -> Range | None:
+        """Return the days that a query speaks of, in the first of its scopes' languages that names some."""
+        if self._now is None:
+            return None
+        languages = dict.fromkeys(scope.language for scope in self._access.searched(project))
+        found = (narrowed(query, self._now, language) for language in languages)
+        return next((days for days in found if days is not None), None)
 
     async def _standing(self, statement: str, scope: Scope, **parameters: Any) -> Rows:
         """Run a statement over the files that stand in a scope."""

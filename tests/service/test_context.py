@@ -32,7 +32,6 @@ from memex.errors import (
 )
 from memex.service.service import Caller, Service
 from memex.store import tenants
-from memex.store.analyzer import Analyzer
 from memex.store.database import Database
 from memex.store.draft import Draft
 from memex.store.identity import Context, Principal
@@ -43,7 +42,6 @@ from memex.subagent.tools import MAX_OPERATIONS, MemoryTools
 
 CallerOf = Callable[..., Awaitable[Caller]]
 Found = dict[str, Any]
-ANALYZER = Analyzer()
 EMPTY_HASH = hashlib.sha256(b"memex-context-1\n").hexdigest()
 PINNED = "---\npinned: true\n---\n"
 LONG = " ".join(f"sentence {n} speaks of oolong tea." for n in range(400))
@@ -66,7 +64,7 @@ asyncio.run(main())
 
 async def put(service: Service, caller: Caller, texts: Mapping[str, str | None]) -> None:
     """Write whole files, or with None delete them, in one commit."""
-    draft = Draft(service.database, caller.access, ANALYZER)
+    draft = Draft(service.database, caller.access)
     for path, text in texts.items():
         if text is None:
             draft.delete(path)

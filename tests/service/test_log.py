@@ -23,7 +23,6 @@ from memex.errors import (
 from memex.service.operations import OperationResult
 from memex.service.service import Caller, Service
 from memex.store import tenants
-from memex.store.analyzer import Analyzer
 from memex.store.draft import Draft
 from memex.store.identity import Context
 from memex.store.operations import Answer, Call, digest, expanded
@@ -329,7 +328,7 @@ async def test_an_id_that_cannot_be_logged_is_refused(service: Service, alice: C
 
 async def test_no_revision_is_stored_without_its_row(service: Service, alice: Caller) -> None:
     """They are one transaction: when the call cannot be answered or logged, nothing was written."""
-    draft = Draft(service.database, alice.access, Analyzer())
+    draft = Draft(service.database, alice.access)
     draft.write("user/a.md", "text")
 
     def unanswerable(_: tuple[Change, ...]) -> Answer:
@@ -396,6 +395,7 @@ async def test_a_context_is_logged_with_the_operations_inside_it(service: Servic
         ("memory_find", {"query": "oolong", "limit": 16}),
         ("memory_passages", {"paths": ["user/a.md"]}),
         ("memory_links", {"paths": ["user/a.md"]}),
+        ("memory_links", {"paths": ["user/a.md"], "direction": "in"}),
         ("memory_passages", {"paths": ["user/b.md"]}),
         ("memory_pinned", {}),
         ("memory_passages", {"paths": ["user/p.md"]}),
@@ -403,8 +403,8 @@ async def test_a_context_is_logged_with_the_operations_inside_it(service: Servic
     ]
     assert inner[1].response["hits"][0].keys() == {"path", "version", "span", "score"}
     assert inner[3].response == {"links": [["user/a.md", "user/b.md"]]}
-    assert inner[5].response == {"files": ["user/p.md"]}
-    assert inner[7].response["texts"][1] == {"$text": "user/a.md@1:0-14"}
+    assert inner[6].response == {"files": ["user/p.md"]}
+    assert inner[8].response["texts"][1] == {"$text": "user/a.md@1:0-14"}
     for one in row.inner:
         assert (one.status, one.error_code, one.state) == ("answered", None, state)
         assert datetime.fromisoformat(one.started_at) >= datetime.fromisoformat(row.started_at)

@@ -27,7 +27,6 @@ from memex.errors import (
 )
 from memex.service.service import Caller, Service
 from memex.store import tenants
-from memex.store.analyzer import Analyzer
 from memex.store.draft import Commit, Draft
 from memex.store.edits import MAX_FILE_BYTES
 from memex.store.memory import Memory
@@ -72,7 +71,7 @@ async def stored(service: Service, *, without: str = "") -> dict[str, list[str]]
 
 def draft_of(service: Service, caller: Caller, **limits: int) -> Draft:
     """Return a draft of several edits, as a planner stages them."""
-    return Draft(service.database, caller.access, Analyzer(), **limits)
+    return Draft(service.database, caller.access, **limits)
 
 
 async def commit(draft: Draft, caller: Caller, tool_call_id: str) -> Commit:
@@ -330,7 +329,7 @@ async def test_edits_of_one_draft_are_one_change_of_each_scope(service: Service,
     await commit(draft, apollo, "call-1")
 
     async with service.database.transaction(apollo.access) as connection:
-        assert await Memory(connection, apollo.access, Analyzer()).state() == {
+        assert await Memory(connection, apollo.access).state() == {
             "user": 2,
             "shared": 0,
             "projects/apollo": 1,
@@ -796,7 +795,7 @@ async def test_random_operations_leave_what_the_model_says(service: Service, apo
         )
 
     async with service.database.transaction(apollo.access, snapshot=True) as connection:
-        memory = Memory(connection, apollo.access, Analyzer())
+        memory = Memory(connection, apollo.access)
         for name, text in model.named.items():
             path, version = name.split("@")
             assert (await memory.read(path, version=int(version))).content == text

@@ -12,7 +12,6 @@ import pytest
 
 from memex.service.service import Caller, Service
 from memex.store import links, tenants
-from memex.store.analyzer import Analyzer
 from memex.store.draft import Draft
 from memex.store.graph import MAX_LINKS, Direction
 from memex.store.index import MAX_KEY_CHARS, MAX_RAW_CHARS
@@ -23,12 +22,11 @@ from memex.store.paths import parse
 from memex.store.records import Link
 
 CallerOf = Callable[..., Awaitable[Caller]]
-ANALYZER = Analyzer()
 
 
 async def put(service: Service, caller: Caller, files: Mapping[str, str | None]) -> None:
     """Write whole files, or with None delete them, in one commit."""
-    draft = Draft(service.database, caller.access, ANALYZER)
+    draft = Draft(service.database, caller.access)
     for path, text in files.items():
         if text is None:
             draft.delete(path)
@@ -43,7 +41,7 @@ async def walk(
 ) -> list[Link]:
     """Return the links from and to a file."""
     async with service.database.transaction(caller.access, snapshot=True) as connection:
-        memory = Memory(connection, caller.access, ANALYZER)
+        memory = Memory(connection, caller.access)
         return list(await memory.links(path, direction=direction, depth=depth))
 
 
@@ -694,7 +692,7 @@ async def test_walks_are_those_of_a_model(
         files = {path: everything[path] for path in own if parse(path).mount_name in mounts}
         edges = set(expected_links(files, mounts))
         async with service.database.transaction(caller.access, snapshot=True) as connection:
-            memory = Memory(connection, caller.access, ANALYZER)
+            memory = Memory(connection, caller.access)
             for origin, depth in product(files, (1, 2, 5)):
                 ahead = expected_walk(edges, origin, depth, is_forward=True)
                 behind = expected_walk(edges, origin, depth, is_forward=False)

@@ -8,7 +8,6 @@ import pytest
 from memex.errors import ValidationFailed
 from memex.service.service import Caller, Service
 from memex.settings import Settings
-from memex.store.analyzer import Analyzer
 from memex.store.draft import Draft
 from memex.store.identity import Context
 from memex.store.memory import Memory
@@ -20,7 +19,7 @@ CallerOf = Callable[..., Awaitable[Caller]]
 
 async def write(service: Service, caller: Caller, files: dict[str, str]) -> None:
     """Write files in one commit."""
-    draft = Draft(service.database, caller.access, Analyzer())
+    draft = Draft(service.database, caller.access)
     for path, content in files.items():
         draft.write(path, content)
     call = Call(f"write-{len(files)}", "write", {}, caller.logged, datetime.now(UTC))
@@ -30,7 +29,7 @@ async def write(service: Service, caller: Caller, files: dict[str, str]) -> None
 async def find(service: Service, caller: Caller, query: str) -> list[tuple[str, set[str]]]:
     """Return path and lexemes of each hit."""
     async with service.database.transaction(caller.access, snapshot=True) as connection:
-        found = await Memory(connection, caller.access, Analyzer()).find(query)
+        found = await Memory(connection, caller.access).find(query)
     return [(hit.path, set(hit.match.terms)) for hit in found.hits]
 
 
@@ -67,7 +66,7 @@ async def test_scopes_of_two_languages_are_searched_together(service: Service, c
     assert heidi.access.by_mount["user"].language == "german"
     assert heidi.access.by_mount["shared"].language == "english"
     found = await find(german, heidi, "Häuser houses here hier")
-    assert {path: terms for path, terms in found} == {
+    assert dict(found) == {
         "user/a.md": {"haus"},
         "shared/houses.md": {"hous"},
     }

@@ -26,7 +26,7 @@ PINNED = "---\npinned: true\n---\n"
 
 async def put(service: Service, caller: Caller, files: Mapping[str, str | None]) -> None:
     """Write whole files, or with None delete them, in one commit."""
-    draft = Draft(service.database, caller.access, ANALYZER)
+    draft = Draft(service.database, caller.access)
     for path, text in files.items():
         if text is None:
             draft.delete(path)
@@ -40,7 +40,7 @@ async def put(service: Service, caller: Caller, files: Mapping[str, str | None])
 async def memory_of(service: Service, caller: Caller) -> AsyncIterator[Memory]:
     """Memory as a caller reads it."""
     async with service.database.transaction(caller.access, snapshot=True) as connection:
-        yield Memory(connection, caller.access, ANALYZER)
+        yield Memory(connection, caller.access)
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ async def edit(service: Service, caller: Caller, chance: random.Random) -> None:
     path, to = chance.choice(PATHS), chance.choice(PATHS)
     kind = chance.choice(["write", "write", "append", "insert", "move", "delete", "draft"])
     if kind == "draft":
-        draft = Draft(service.database, caller.access, ANALYZER)
+        draft = Draft(service.database, caller.access)
         for one in chance.sample(PATHS, 3):
             draft.write(one, text(chance), overwrite=True)
         call = Call(f"draft-{uuid.uuid4()}", "draft", {}, caller.logged, datetime.now(UTC))

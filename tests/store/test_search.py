@@ -202,7 +202,7 @@ def ranked(
 async def find(service: Service, caller: Caller, query: str, **more: Any) -> Ranked:
     """Return the same of a search in the store."""
     async with service.database.transaction(caller.access, snapshot=True) as connection:
-        found = await Memory(connection, caller.access, ANALYZER).find(query, **more)
+        found = await Memory(connection, caller.access).find(query, **more)
     for rank, hit in enumerate(found.hits, start=1):
         assert sum(hit.match.terms.values()) + sum(hit.match.borrowed.values()) == hit.score
         assert hit.match.score == hit.score
@@ -293,7 +293,7 @@ async def scramble(service: Service, callers: Sequence[Caller], chance: random.R
         tool = "memory_patch" if kind in ("append", "insert") else f"memory_{kind}"
         try:
             if kind == "draft":
-                draft = Draft(service.database, caller.access, ANALYZER)
+                draft = Draft(service.database, caller.access)
                 for one in chance.sample(PATHS, 4):
                     draft.write(one, text(chance), overwrite=True)
                 draft.delete(path)

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.service.service import Caller, Service
-from memex.store.analyzer import Analyzer
 from memex.store.draft import Draft
 from memex.store.memory import Memory
 from memex.store.operations import Answer, Call
@@ -67,7 +66,7 @@ def test_borrowing_only_adds(
 
 async def write(service: Service, caller: Caller, files: dict[str, str]) -> None:
     """Write files in one commit."""
-    draft = Draft(service.database, caller.access, Analyzer())
+    draft = Draft(service.database, caller.access)
     for path, content in files.items():
         draft.write(path, content)
     call = Call(f"write-{len(files)}", "write", {}, caller.logged, datetime.now(UTC))
@@ -77,7 +76,7 @@ async def write(service: Service, caller: Caller, files: dict[str, str]) -> None
 async def find(service: Service, caller: Caller, query: str, **more: object) -> list[Hit]:
     """Return the hits of a search."""
     async with service.database.transaction(caller.access, snapshot=True) as connection:
-        return list((await Memory(connection, caller.access, Analyzer()).find(query, **more)).hits)
+        return list((await Memory(connection, caller.access).find(query, **more)).hits)
 
 
 TALK = {

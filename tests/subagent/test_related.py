@@ -48,7 +48,7 @@ async def ask(service: Service, alice: Caller) -> Ask:
         add = Add(path, "Notes", "Notes", Statement("note", text, 0, len(text)))
         call = Call("call-1", "memory_remember", {}, {}, datetime.now(UTC))
         async with service.database.transaction(alice.access, snapshot=True) as connection:
-            moment = Moment(Memory(connection, alice.access, analyzer), {})
+            moment = Moment(Memory(connection, alice.access), {})
             tools = MemoryTools(lambda: nullcontext(moment), call)
             return await related(add, OWN, tools, analyzer)
 

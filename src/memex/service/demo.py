@@ -7,7 +7,6 @@ from importlib.resources.abc import Traversable
 
 from memex.service import references
 from memex.service.service import Caller, Service, new_call
-from memex.store.analyzer import Analyzer
 from memex.store.draft import Draft
 from memex.store.memory import Memory
 from memex.store.operations import Answer
@@ -78,7 +77,7 @@ def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
 async def _standing(service: Service, caller: Caller, sample: Mapping[str, str]) -> Sequence[Revision]:
     """Return what stands at the paths of the sample."""
     async with service.database.transaction(caller.access) as connection:
-        memory = Memory(connection, caller.access, Analyzer())
+        memory = Memory(connection, caller.access)
         return await memory.read_files(list(sample), with_content=False)
 
 

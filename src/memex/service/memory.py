@@ -16,7 +16,6 @@ from memex.service.moment import AsOf, memory_at
 from memex.service.tool import Arguments, Part, Result, StorableText, Tool
 from memex.store import operations as log
 from memex.store.access import Access
-from memex.store.analyzer import Analyzer
 from memex.store.database import Connection, Database
 from memex.store.draft import Draft
 from memex.store.operations import Answer, Call
@@ -44,7 +43,6 @@ class Work:
 
     database: Database
     access: Access
-    analyzer: Analyzer
     planner: Planner
     meaning: Meaning
     draft: Draft
@@ -388,9 +386,7 @@ async def _snapshot(
     """One snapshot of memory, as it stands now or stood at a moment, and its connection."""
     async with work.database.transaction(access, snapshot=True) as connection:
         by_query = vectors.by_query if vectors else None
-        memory = await memory_at(
-            connection, access, work.analyzer, as_of, whole=work.access, vectors=by_query
-        )
+        memory = await memory_at(connection, access, as_of, whole=work.access, vectors=by_query)
         yield Moment(memory, await memory.state(access.scopes)), connection
 
 

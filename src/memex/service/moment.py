@@ -10,7 +10,6 @@ from pydantic import Field, WrapValidator
 
 from memex.errors import ValidationFailed
 from memex.store.access import Access
-from memex.store.analyzer import Analyzer
 from memex.store.database import Connection
 from memex.store.memory import Memory
 from memex.store.past import check_mounts, open_past
@@ -69,7 +68,6 @@ def to_time(text: str) -> datetime:
 async def memory_at(
     connection: Connection,
     access: Access,
-    analyzer: Analyzer,
     as_of: AsOf | None,
     *,
     whole: Access | None = None,
@@ -80,7 +78,6 @@ async def memory_at(
     Args:
         connection: in a snapshot transaction begun for `access`.
         access: whose scopes are read.
-        analyzer: as for `Memory`.
         as_of: the moment.
         vectors: of queries, for now; the past is searched by words alone.
         whole: the access that a state may name mounts of, where `access` is a part of it.
@@ -90,8 +87,8 @@ async def memory_at(
         ProjectNotFound: a state with a project that is none of the user's.
     """
     if as_of is None:
-        return Memory(connection, access, analyzer, vectors)
+        return Memory(connection, access, vectors)
     if isinstance(as_of, str):
-        return await open_past(connection, access, analyzer, to_time(as_of))
+        return await open_past(connection, access, to_time(as_of))
     check_mounts(whole or access, as_of)
-    return await open_past(connection, access, analyzer, as_of)
+    return await open_past(connection, access, as_of)

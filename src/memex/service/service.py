@@ -92,8 +92,7 @@ class Service:
         self.database = database
         self._meaning = Meaning(embedder if database.has_vectors else None, search_mode)
         self._language = language
-        self._analyzer = Analyzer()
-        self._planner = BuiltinPlanner(self._analyzer)
+        self._planner = BuiltinPlanner(Analyzer())
         self._max_files = max_files
         self._log = structlog.get_logger("memex.service")
 
@@ -202,7 +201,7 @@ class Service:
     async def catalogue(self, caller: Caller, *, max_chars: int) -> str:
         """Return the caller's files with titles, sizes, dates and tags, at most `max_chars` long."""
         async with self.database.transaction(caller.access, snapshot=True) as connection:
-            reader = Memory(connection, caller.access, self._analyzer)
+            reader = Memory(connection, caller.access)
             listed = await reader.list_files(limit=catalogue.MAX_FILES)
         return catalogue.render(listed, max_chars=max_chars)
 
@@ -237,7 +236,12 @@ class Service:
 
     def draft(self, caller: Caller) -> Draft:
         """Return an empty draft of a caller's."""
-        return Draft(self.database, caller.access, self._analyzer, max_files=self._max_files)
+        return Draft(
+            self.database,
+            caller.access,
+            max_files=self._max_files,
+            is_embedded=self._meaning.embedder is not None,
+        )
 
     async def _run(
         self, caller: Caller, tool: AnyTool, call: Call, arguments: dict[str, Any]
@@ -250,7 +254,6 @@ class Service:
             work = Work(
                 self.database,
                 caller.access,
-                self._analyzer,
                 self._planner,
                 self._meaning,
                 self.draft(caller),
@@ -262,9 +265,7 @@ class Service:
         if isinstance(parsed, FindArguments) and as_of is None:
             vectors = await self._meaning.of(parsed.query, parsed.mode)
         async with self.database.transaction(caller.access, snapshot=True) as connection:
-            reader = await memory_at(
-                connection, caller.access, self._analyzer, as_of, vectors=vectors.by_query
-            )
+            reader = await memory_at(connection, caller.access, as_of, vectors=vectors.by_query)
             answer = await tool.answer(reader, parsed)
             state = await reader.state(caller.access.scopes)
             await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)

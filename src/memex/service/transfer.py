@@ -18,7 +18,6 @@ from memex.service.service import Caller, Service, new_call
 from memex.service.tool import Part
 from memex.sources.vault import Refusal, Vault, opened
 from memex.store import operations as log
-from memex.store.analyzer import Analyzer
 from memex.store.draft import Commit
 from memex.store.memory import Memory
 from memex.store.operations import Answer, Call
@@ -191,7 +190,7 @@ async def export_files(
             service.logged(caller, call),
             service.database.transaction(caller.access, snapshot=True) as connection,
         ):
-            memory = Memory(connection, caller.access, Analyzer())
+            memory = Memory(connection, caller.access)
             state = await memory.state(caller.access.scopes)
             await work.run(memory)
             result = work.result(call, state)
@@ -379,7 +378,7 @@ class _Import:
 
     async def _heads(self, notes: Sequence[_Note]) -> Heads:
         async with self._service.database.transaction(self._caller.access) as connection:
-            memory = Memory(connection, self._caller.access, Analyzer())
+            memory = Memory(connection, self._caller.access)
             found = await memory.read_files([note.path for note in notes], with_content=False)
         return {head.virtual_path: head for head in found}
 
