@@ -10,14 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memex.errors import ValidationFailed
 from memex.evals.retrieval import runs
 from memex.evals.retrieval.evidence import recalled
 from memex.evals.retrieval.guard import guard
 from memex.evals.retrieval.runs import Config, Guarded, Outcome, PartRun, Run
 from memex.evals.retrieval.suites import Collection, Part, Question, readers
 from memex.evals.workbench import FILES_A_COMMIT, data_folder
-from memex.service.files import FindArguments
+from memex.service.embedding import backfill
 from memex.service.service import Caller, Service, new_call
 from memex.settings import Settings
 from memex.store import tenants
@@ -40,11 +39,13 @@ class Options:
 
     Attributes:
         mode: of the search: bm25, hybrid or auto.
+        embedder: by which texts and questions get vectors, but for mode bm25.
         sample: questions of each part, None for all; always the same ones.
         database_url: of a database that may be thrown away; None for an embedded server of the run's own.
     """
 
     mode: str = "bm25"
+    embedder: str = "local"
     sample: int | None = None
     database_url: str | None = None
 
@@ -63,10 +64,9 @@ async def play(suite: str, root: Path, options: Options, *, progress: Progress =
         progress: is told what is being done, how much of it is done, and of how much.
 
     Raises:
-        ValidationFailed: the data lacks a file, or the mode is none that this version has.
+        ValidationFailed: the data lacks a file, or the embedder is not installed.
     """
     started_at, started = datetime.now(UTC), time.perf_counter()
-    _mode_argument(options.mode)
     parts = [reader(root) for reader in readers(suite)]
     async with _running(options) as service:
         played = [await _play_part(service, part, options, progress) for part in parts if part.questions]
@@ -77,7 +77,11 @@ async def play(suite: str, root: Path, options: Options, *, progress: Progress =
         started_at=started_at,
         duration_s=time.perf_counter() - started,
         config=Config(
-            mode=options.mode, budgets=BUDGETS, depth=MAX_HITS, sample=options.sample, server=server
+            mode=options.mode if options.mode == "bm25" else f"{options.mode} {options.embedder}",
+            budgets=BUDGETS,
+            depth=MAX_HITS,
+            sample=options.sample,
+            server=server,
         ),
         engine=ENGINE,
         revision=runs.revision(),
@@ -96,6 +100,7 @@ async def _running(options: Options) -> AsyncIterator[Service]:
             "MEMEX_MAX_CONNECTIONS": 2 * AT_ONCE,
             "MEMEX_MAX_FILES": MAX_FILES,
             "MEMEX_SEARCH_MODE": options.mode,
+            "MEMEX_EMBEDDER": None if options.mode == "bm25" else options.embedder,
         }
         async with running_service(Settings(**given)) as service:
             yield service
@@ -140,6 +145,15 @@ async def _load(service: Service, part: Part, callers: Mapping[str, Caller], pro
             await draft.commit(new_call(caller, "eval_load", {}, None), _counted)
             done += len(batch)
             progress(f"{part.name}: writing", done, part.files)
+    if service.embedder is not None:
+        embedded = 0
+
+        def tell(texts: int) -> None:
+            nonlocal embedded
+            embedded += texts
+            progress(f"{part.name}: embedding", embedded, embedded)
+
+        await backfill(service.database, service.embedder, on_texts=tell)
     async with service.database.connection() as connection:
         await connection.execute("vacuum analyze")
 
@@ -182,7 +196,7 @@ def _sampled(part: Part, sample: int | None) -> list[tuple[Collection, Question]
 async def _ask_one(
     service: Service, caller: Caller, collection: Collection, question: Question, mode: str
 ) -> Outcome:
-    arguments = {"query": question.text, "limit": MAX_HITS} | _mode_argument(mode)
+    arguments = {"query": question.text, "limit": MAX_HITS} | {"mode": mode}
     found = await service.execute(caller, "memory_find", arguments)
     ranks = {hit["path"]: rank for rank, hit in enumerate(found["hits"], start=1)}
     contexts = {}
@@ -196,15 +210,6 @@ async def _ask_one(
         ranks=tuple(ranks.get(path) for path in question.relevant),
         contexts=contexts,
     )
-
-
-def _mode_argument(mode: str) -> dict[str, str]:
-    """Return how memory_find is told the mode; a version that has only one is not told."""
-    if "mode" in FindArguments.model_fields:
-        return {"mode": mode}
-    if mode != "bm25":
-        raise ValidationFailed(f"memory_find has no mode {mode} in this version.", hint="Use --mode bm25.")
-    return {}
 
 
 async def _server_version(service: Service) -> str:

@@ -37,6 +37,9 @@ def retrieval(
         typer.Option(help="Which questions are asked; all leaves out beam-500k."),
     ] = "all",
     mode: Annotated[Literal["bm25", "hybrid", "auto"], typer.Option(help="How memory is searched.")] = "bm25",
+    embedder: Annotated[
+        str, typer.Option(help="Makes the vectors of mode hybrid and auto, such as local or openai:MODEL.")
+    ] = "local",
     runs: Annotated[Path, typer.Option(help="The folder in which runs are kept.")] = Path("eval-runs"),
     compare: Annotated[
         Path | None,
@@ -80,7 +83,7 @@ def retrieval(
         earlier_path = compare or kept.previous(runs, suite)
         earlier = kept.load(earlier_path) if earlier_path else None
         with _progress() as progress:
-            options = ask.Options(mode=mode, sample=sample, database_url=database_url)
+            options = ask.Options(mode=mode, embedder=embedder, sample=sample, database_url=database_url)
             run = asyncio.run(ask.play(suite, root, options, progress=progress))
         comparison = kept.compare(earlier, run, name=earlier_path.name) if earlier and earlier_path else None
         path = kept.save(run, runs)

@@ -96,6 +96,11 @@ class Service:
         self._max_files = max_files
         self._log = structlog.get_logger("memex.service")
 
+    @property
+    def embedder(self) -> Embedder | None:
+        """What makes vectors of texts and queries here, if anything does."""
+        return self._meaning.embedder
+
     async def authenticate(self, secret: str) -> Principal:
         """Return who holds a key; raises Unauthenticated."""
         return await identity.authenticate(self.database, secret)
@@ -265,7 +270,7 @@ class Service:
         if isinstance(parsed, FindArguments) and as_of is None:
             vectors = await self._meaning.of(parsed.query, parsed.mode)
         async with self.database.transaction(caller.access, snapshot=True) as connection:
-            reader = await memory_at(connection, caller.access, as_of, vectors=vectors.by_query)
+            reader = await memory_at(connection, caller.access, as_of, now=call.now, vectors=vectors.by_query)
             answer = await tool.answer(reader, parsed)
             state = await reader.state(caller.access.scopes)
             await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)
