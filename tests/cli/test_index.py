@@ -78,12 +78,14 @@ def test_people_read_the_status(own: Memex) -> None:
 
 
 def test_serve_embeds_in_the_background(own: Memex) -> None:
-    """What was written before it is embedded after its start; it ends cleanly."""
+    """What was written before its start, and what is written through it; it ends cleanly."""
     hashing = using(own, MEMEX_EMBEDDER="hash")
     with hashing.serve() as serving:
-        deadline = time.monotonic() + PATIENCE_S
-        while hashing.json("index", "status")["models"][0]["missing"]:
-            assert time.monotonic() < deadline
+        for chunks in (3, 4):
+            deadline = time.monotonic() + PATIENCE_S
+            while hashing.json("index", "status")["models"][0]["embedded"] != chunks:
+                assert time.monotonic() < deadline
+            serving.call("memory_write", path=f"user/{chunks}.md", content="# Another\n")
         code, _, err = serving.end()
 
     assert code == 0
