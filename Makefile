@@ -42,7 +42,7 @@ eval-remember: $(STAMP)
 
 # Needs uv. No index address is written, so the lock works with any mirror.
 lock:
-	uv pip compile pyproject.toml --extra embedded --group dev --universal --generate-hashes \
+	uv pip compile pyproject.toml --all-extras --group dev --universal --generate-hashes \
 	  --no-emit-index-url --no-header --quiet --upgrade --output-file requirements.lock
 
 clean:
