@@ -101,7 +101,9 @@ class Memex:
             loop = asyncio.get_running_loop()
             if self._running is None:
                 try:
-                    service = await self._open.enter_async_context(running_service(self._settings))
+                    service = await self._open.enter_async_context(
+                        running_service(self._settings, with_worker=True)
+                    )
                     self._running = service, await tenants.ensure_tenant(service.database, self._tenant), loop
                 except BaseException:
                     await self._open.aclose()
