@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 from functools import cached_property
 from typing import Any
 
@@ -29,7 +29,7 @@ class Stood:
     path_key: str
     name_key: str
     pinned: bool
-    updated_at: datetime
+    dated: date | None
 
     @property
     def virtual_path(self) -> str:
@@ -145,5 +145,5 @@ def _stood(record: dict[str, Any], scope: Scope) -> Stood:
         path_key=record["path_key"],
         name_key=record["name_key"],
         pinned=record["pinned"],
-        updated_at=record["created_at"],
+        dated=record["dated"],
     )

@@ -5,6 +5,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from memex.store import chunks, links, markdown
 from memex.store.analyzer import Analyzer
@@ -74,6 +75,7 @@ class FileIndex:
     path_key: str
     name_key: str
     pinned: bool
+    dated: date | None
     removed: tuple[StoredChunk, ...]
     shifted: tuple[tuple[int, int, int], ...]  # chunk_id, start, end
     added: tuple[NewChunk, ...]
@@ -113,6 +115,7 @@ def index(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Anal
         path_key=path_key,
         name_key=name_key,
         pinned=description.pinned,
+        dated=date.fromisoformat(description.day) if description.day else None,
         removed=tuple(known for same in unchanged.values() for known in same),
         shifted=tuple(shifted),
         added=tuple(added),
@@ -128,7 +131,7 @@ def tag_key(tag: str) -> str:
 def without(path: str, stored: Sequence[StoredChunk]) -> FileIndex:
     """Return the index of a deleted file: nothing, where `stored` was."""
     path_key, name_key = links.path_keys(path)
-    return FileIndex("", (), (), path_key, name_key, False, tuple(stored), (), (), ())
+    return FileIndex("", (), (), path_key, name_key, False, None, tuple(stored), (), (), ())
 
 
 def _analysed(chunk: Chunk, digest: bytes, analyzer: Analyzer) -> NewChunk:

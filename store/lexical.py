@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any, Protocol
 
 from memex.store import pruning, series
@@ -37,6 +38,7 @@ class Added:
         length: in lexemes.
         tfs: of the query's lexemes at least.
         tag_keys: of the file.
+        dated: the day that the file is of, None when it says none.
         detail: what `chunk_read` returns of a chunk, for one that is not stored.
     """
 
@@ -47,6 +49,7 @@ class Added:
     length: int
     tfs: Mapping[str, int]
     tag_keys: tuple[str, ...] = ()
+    dated: date | None = None
     detail: Mapping[str, Any] | None = None
 
 
@@ -282,11 +285,13 @@ def _added(record: Mapping[str, Any], tfs: Mapping[str, int]) -> Added:
         length=record["length"],
         tfs=tfs,
         tag_keys=tuple(record["tag_keys"]),
+        dated=record["dated"],
     )
 
 
 def _is_let(filters: Filters, chunk: Added) -> bool:
-    return chunk.path.startswith(filters.prefix) and set(filters.tag_keys) <= set(chunk.tag_keys)
+    is_named = chunk.path.startswith(filters.prefix) and set(filters.tag_keys) <= set(chunk.tag_keys)
+    return is_named and filters.let_day(chunk.dated)
 
 
 def _within(query: Query, lexemes: frozenset[str]) -> Query:

@@ -80,13 +80,18 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a file says of itself: printable, bounded; `date` is `YYYY-MM-DD`; a pinned file is always recalled."""
+    """What a file says of itself: printable, bounded; a pinned file is always recalled.
+
+    `date` is `YYYY-MM-DD`. `day` is that too, of a file that is of one day: when a file was made says nothing of
+    what stands in it.
+    """
 
     title: str
     tags: tuple[str, ...]
     date: str | None
     aliases: tuple[str, ...]
     pinned: bool = False
+    day: str | None = None
 
 
 def parse(text: str) -> Document:
@@ -128,7 +133,8 @@ def describe(path: str, source: str | Document) -> Description:
     """Return title, tags, date and aliases of the file at `path`.
 
     The title is the front matter's, else the first heading of level 1, else the file's name; the date is
-    the front matter's `date`, `created` or `updated`, else the one in the file's name.
+    the front matter's `date`, `created` or `updated`, else the one in the file's name; the day is the first or the
+    last of these.
     """
     document = parse(source) if isinstance(source, str) else source
     fields = {name.lower(): value for name, value in document.front_matter.items()}
@@ -138,6 +144,7 @@ def describe(path: str, source: str | Document) -> Description:
         *(heading.title for heading in document.headings if heading.level == 1),
         name,
     ]
+    days = [_date(value) for value in (*_items(fields.get("date")), name)]
     dates = [
         *_items(fields.get("date")),
         *_items(fields.get("created")),
@@ -152,6 +159,7 @@ def describe(path: str, source: str | Document) -> Description:
         date=next(filter(None, (_date(value) for value in dates)), None),
         aliases=_distinct(aliases, MAX_ALIASES, MAX_TITLE_CHARS),
         pinned=str(fields.get("pinned")).lower() in _YAML_TRUE,
+        day=next(filter(None, days), None),
     )
 
 

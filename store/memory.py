@@ -26,7 +26,7 @@ class Memory:
         connection: a transaction begun for `access`; a snapshot, so that several reads see one moment.
         access: whose scopes are read.
         vectors: of queries, by their texts; a query without one is answered by words alone.
-        now: the clock from which times such as `last week` count in queries; without one they are words like others.
+        now: the clock from which times such as `last week` count in queries; without one they are only words.
     """
 
     def __init__(

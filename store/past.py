@@ -10,7 +10,7 @@ from typing import Any
 from memex.errors import FileNotFound, ValidationFailed, VersionNotFound
 from memex.store import chunks, markdown, offload, search
 from memex.store.access import Access, Scope
-from memex.store.analyzer import Analyzer, analyzer_of
+from memex.store.analyzer import analyzer_of
 from memex.store.bm25 import Query, score
 from memex.store.changed import Changed, Stood, check_size
 from memex.store.chunks import Chunk
@@ -27,15 +27,19 @@ _PAST = {"file_read": "past_read", "file_load": "past_load", "file_list": "past_
 
 
 async def open_past(
-    connection: Connection, access: Access, analyzer: Analyzer, as_of: datetime | Mapping[str, int]
+    connection: Connection,
+    access: Access,
+    as_of: datetime | Mapping[str, int],
+    *,
+    now: datetime | None = None,
 ) -> "PastMemory":
     """Return memory as it stood at a time, or in a state that an earlier answer returned.
 
     Args:
         connection: in a snapshot transaction begun for `access`.
         access: whose scopes are read.
-        analyzer: as for `Memory`.
         as_of: a time with its zone, or the number of changes by mount: a mount that is absent held nothing.
+        now: as for `Memory`.
 
     Raises:
         ValidationFailed: a mount has not seen so many changes.
@@ -53,7 +57,7 @@ async def open_past(
                     f"{mount}/ has seen {newest:,} changes, not yet {revs[mount]:,}.",
                     hint="Send a time, or the state of an earlier answer as it came.",
                 )
-    return PastMemory(connection, access, analyzer, revs)
+    return PastMemory(connection, access, revs, now)
 
 
 def check_mounts(access: Access, mounts: Iterable[str]) -> None:
@@ -81,14 +85,14 @@ class PastMemory(Memory):
     Args:
         connection: a snapshot transaction begun for `access`.
         access: whose scopes are read.
-        analyzer: as for `Memory`.
         revs: the number of each mount's last change at the moment; a mount that is absent, or at 0, held nothing.
+        now: as for `Memory`.
     """
 
     def __init__(
-        self, connection: Connection, access: Access, analyzer: Analyzer, revs: Mapping[str, int]
+        self, connection: Connection, access: Access, revs: Mapping[str, int], now: datetime | None = None
     ) -> None:
-        super().__init__(connection, access, analyzer)
+        super().__init__(connection, access, now=now)
         self._state = revs
         self._revs = {scope: rev for scope in access.scopes if (rev := revs.get(scope.mount, 0))}
         self._changed = Changed(connection, self._revs)
@@ -111,6 +115,7 @@ class PastMemory(Memory):
             LimitExceeded: too much was changed since to be read anew.
         """
         within = parse_prefix(prefix) if prefix is not None else None
+        dated = self._dated(query, project)
         access = self._access
         if within is None or within.project is None:
             # Where nothing stood there is nothing to find, nor to be counted.
@@ -127,6 +132,7 @@ class PastMemory(Memory):
             tags=tags,
             passages=passages,
             past=self,
+            dated=dated,
         )
 
     async def delta(self, connection: Connection, scope: Scope, lexemes: Sequence[str]) -> Delta:
@@ -272,6 +278,7 @@ def _added(part: Sequence[tuple[Stood, str]], lexemes: Sequence[str], ids: Itera
             length=one.length,
             tfs={lexeme: one.frequencies[lexeme] for lexeme in lexemes},
             tag_keys=file.tag_keys,
+            dated=file.dated,
             detail={
                 "heading_path": one.chunk.heading_path,
                 "length": one.length,
@@ -280,6 +287,7 @@ def _added(part: Sequence[tuple[Stood, str]], lexemes: Sequence[str], ids: Itera
                 "version": file.version,
                 "title": file.title,
                 "size_chars": file.size_chars,
+                "dated": file.dated,
                 "body_start": mine[0].chunk.start,
                 "text": one.text,
             },

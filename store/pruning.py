@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from memex.store.bm25 import Query
 from memex.store.database import Connection, Rows, Statement, batch
+from memex.store.dates import Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +32,23 @@ class Filters:
     Attributes:
         prefix: of the path within the scope.
         tag_keys: that the file bears, all of them, in the form in which tags are compared.
+        dated: the days, from the first to the last, one of which the file is of.
+        undated: with `dated`, whether files of no day are looked at too.
     """
 
     prefix: str = ""
     tag_keys: Sequence[str] = field(default=())
+    dated: Range | None = None
+    undated: bool = True
 
     def __bool__(self) -> bool:
-        return bool(self.prefix or self.tag_keys)
+        return bool(self.prefix or self.tag_keys or self.dated)
+
+    def let_day(self, day: date | None) -> bool:
+        """Tell whether a file of a day, or of none, is looked at."""
+        if self.dated is None:
+            return True
+        return self.undated if day is None else self.dated.first <= day <= self.dated.last
 
 
 NO_FILTERS = Filters()
@@ -76,4 +88,7 @@ def statement(query: Query, scope: Postings, *, limit: int, filters: Filters = N
     return "chunk_score_filtered", parameters | {
         "prefix": filters.prefix,
         "tags": sorted(filters.tag_keys),
+        "dated_from": filters.dated.first if filters.dated else None,
+        "dated_to": filters.dated.last if filters.dated else None,
+        "undated": filters.undated,
     }

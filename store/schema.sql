@@ -82,6 +82,7 @@ create table revision (
   path_key      text collate "C" not null,
   name_key      text collate "C" not null,
   pinned        boolean not null default false,         -- goes first into every context
+  dated         date,                                   -- the day that the file is of, where it says one
   primary key (scope_id, path, version)
 );
 create unique index revision_file_rev on revision (scope_id, file_id, rev desc) include (rev_end, deleted);

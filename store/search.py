@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import groupby
 from typing import Any
 
@@ -11,6 +12,7 @@ from memex.store.access import Access, Scope
 from memex.store.analyzer import Analyzer, analyzer_of
 from memex.store.bm25 import SCALE, Query, score
 from memex.store.database import Connection, batch
+from memex.store.dates import Range
 from memex.store.index import tag_key
 from memex.store.lexical import Candidate, Past, View, term_scores
 from memex.store.paths import Prefix, parse
@@ -52,6 +54,7 @@ async def search(
     passages: int = 0,
     past: Past | None = None,
     vector: QueryVector | None = None,
+    dated: Range | None = None,
 ) -> Found:
     """Return the files whose best chunk scores highest for `text`, at most `limit`.
 
@@ -66,6 +69,7 @@ async def search(
         passages: of each file that come with their texts, at most; a hit that has them needs no snippet.
         past: a moment at which the scopes are searched instead of now.
         vector: of the text; the files nearest to it are found too.
+        dated: days that the text speaks of. Files of other days are left out if some file of these is found.
 
     Raises:
         ValidationFailed: an empty or too long query, or a prefix in a project that is not searched.
@@ -85,6 +89,9 @@ async def search(
     query, views = await lexical.view(connection, scopes, text, past)
     views = [view for view in views if is_within(view.scope, prefix)]
     filters = Filters(prefix.relative if prefix else "", tuple(sorted(map(tag_key, tags))))
+    # A file without a day may be of any; but where no file of these days is found, they are no guide.
+    if dated and await _best_files(connection, views, 1, replace(filters, dated=dated, undated=False)):
+        filters = replace(filters, dated=dated)
     by_words = await _best_files(connection, views, limit if vector is None else FUSED, filters)
     files = [_Ranked(group, bm25_rank=rank) for rank, group in enumerate(by_words, start=1)]
     if vector is not None:
@@ -98,10 +105,9 @@ async def search(
             prefix=prefix,
             tags=tags,
         )
-        files = _fused(files, near)
-    hits = await _hits(
-        connection, {view.scope.scope_id: view for view in views}, text, files[:limit], passages
-    )
+        files = _fused(files, await _of_days(connection, near, filters))
+    by_id = {view.scope.scope_id: view for view in views}
+    hits = await _hits(connection, by_id, text, files[:limit], passages, filters.dated)
     return Found(tuple(hits), query)
 
 
@@ -211,6 +217,25 @@ def _fused(by_words: Sequence[_Ranked], near: Sequence[Near]) -> list[_Ranked]:
     return files
 
 
+async def _of_days(connection: Connection, near: Sequence[Near], filters: Filters) -> Sequence[Near]:
+    """Return those of the nearest chunks whose files are of days that are looked at."""
+    if filters.dated is None:
+        return near
+    by_scope: dict[int, set[int]] = {}
+    for chunk in near:
+        by_scope.setdefault(chunk.scope.scope_id, set()).add(chunk.file_id)
+    read = await batch(
+        connection,
+        *(("file_dated", {"scope_id": one, "file_ids": sorted(ids)}) for one, ids in by_scope.items()),
+    )
+    days = {
+        (scope_id, record["file_id"]): record["dated"]
+        for scope_id, records in zip(by_scope, read, strict=True)
+        for record in records
+    }
+    return [chunk for chunk in near if filters.let_day(days.get((chunk.scope.scope_id, chunk.file_id)))]
+
+
 def _key(chunk: Candidate | Near) -> tuple[int, int]:
     return chunk.scope.scope_id, chunk.chunk_id
 
@@ -220,7 +245,12 @@ def _unscored(near: Near) -> Candidate:
 
 
 async def _hits(
-    connection: Connection, views: Mapping[int, View], text: str, files: Sequence[_Ranked], passages: int
+    connection: Connection,
+    views: Mapping[int, View],
+    text: str,
+    files: Sequence[_Ranked],
+    passages: int,
+    dated: Range | None,
 ) -> list[Hit]:
     by_scope: dict[int, list[int]] = {}
     details: dict[tuple[int, int], Mapping[str, Any]] = {}
@@ -244,11 +274,18 @@ async def _hits(
     )
     for scope_id, records in zip(by_scope, read, strict=True):
         details |= {(scope_id, record["chunk_id"]): record for record in records}
-    return [_hit(file, views[file.chunks[0].scope.scope_id], details, text, passages) for file in files]
+    return [
+        _hit(file, views[file.chunks[0].scope.scope_id], details, text, passages, dated) for file in files
+    ]
 
 
 def _hit(
-    file: _Ranked, view: View, details: Mapping[tuple[int, int], Mapping[str, Any]], text: str, passages: int
+    file: _Ranked,
+    view: View,
+    details: Mapping[tuple[int, int], Mapping[str, Any]],
+    text: str,
+    passages: int,
+    dated: Range | None,
 ) -> Hit:
     best, *others = file.chunks
     query, analyzer = view.query, analyzer_of(view.scope.language)
@@ -263,7 +300,7 @@ def _hit(
         span=best.span,
         snippet="" if passages else snippet(detail["text"], query.lexemes, analyzer),
         score=best.score,
-        reason=_reason(file, ordered, text, query, analyzer),
+        reason=_reason(file, ordered, text, query, analyzer) + _narrowing(detail["dated"], dated),
         match=Match(
             mode="bm25" if file.fused is None else "hybrid",
             bm25_rank=file.bm25_rank,
@@ -306,6 +343,13 @@ def _reason(file: _Ranked, terms: Mapping[str, int], text: str, query: Query, an
     found = f"holds {len(terms)} of {len(query.lexemes)} known words of the query: {named}"
     borrowed = ", ".join(words.get(lexeme, lexeme) for lexeme in list(file.chunks[0].borrowed)[:5])
     return f"{found}; files beside it: {borrowed}" if borrowed else found
+
+
+def _narrowing(day: date | None, dated: Range | None) -> str:
+    """Say in words that a search was narrowed to days."""
+    if dated is None:
+        return ""
+    return f"; dated within {dated}" if day else f"; undated, beside files dated within {dated}"
 
 
 def is_within(scope: Scope, prefix: Prefix | None) -> bool:

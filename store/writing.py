@@ -105,6 +105,7 @@ async def _write_revisions(
             "path_keys": [one.path_key for one in derived],
             "name_keys": [one.name_key for one in derived],
             "pinned": [one.pinned for one in derived],
+            "dated": [one.dated for one in derived],
         },
     )
 

@@ -1,5 +1,6 @@
 -- The first two chunks of each file that stands at these paths, with how often each lexeme of a query stands in them.
-select head.path, head.tag_keys, chunk.chunk_id, chunk.file_id, chunk.start_char, chunk.end_char, chunk.length,
+select head.path, head.tag_keys, head.dated, chunk.chunk_id, chunk.file_id, chunk.start_char, chunk.end_char,
+       chunk.length,
        array(select coalesce(chunk.tfs[array_position(chunk.lexemes, lexeme)], 0)
                from unnest(%(lexemes)s::text[]) as lexeme) as tfs
   from unnest(%(paths)s::text[]) as wanted (path)

@@ -19,7 +19,7 @@ with pending as (
 select pending.chunk_id, pending.pending, pending.file_id, pending.start_char, pending.end_char, pending.length,
        array(select coalesce(pending.tfs[array_position(pending.lexemes, lexeme)], 0)
                from unnest(%(lexemes)s::text[]) as lexeme) as tfs,
-       head.path, head.tag_keys
+       head.path, head.tag_keys, head.dated
   from pending
   left join lateral (
         select *

@@ -1,5 +1,6 @@
--- As chunk_score, over the files only whose path begins with `prefix` and that bear all of `tags`. The weights
--- are those of the whole scope: a filter does not change what a word is worth.
+-- As chunk_score, over the files only whose path begins with `prefix`, that bear all of `tags`, and are of a day from
+-- `dated_from` to `dated_to`, or `undated`; a null is no filter. The weights are those of the whole scope: a filter does
+-- not change what a word is worth.
 with summed as (
   select (entry >> 32)::integer as chunk_id,
          sum((query.weight * (entry & 65535)
@@ -39,5 +40,8 @@ select scored.chunk_id, scored.score, chunk.file_id, chunk.start_char, chunk.end
  where head.path >= %(prefix)s
    and head.path < %(prefix)s || repeat(chr(1114111), 512)
    and head.tag_keys @> %(tags)s::text[]
+   and (%(dated_from)s::date is null
+        or head.dated between %(dated_from)s::date and %(dated_to)s::date
+        or (%(undated)s::boolean and head.dated is null))
  order by scored.score desc
  fetch first (%(limit)s::bigint) rows with ties;

@@ -30,7 +30,8 @@ LINKS = [
     "[[log/0002]]",
     "[[none]]",
 ]
-QUERIES = ["tea", "oolong tea for Apollo", "launch the boat", "github 検索", "naive"]
+TODAY = datetime.now(UTC).date()
+QUERIES = ["tea", "oolong this week", "oolong tea for Apollo", "launch the boat", "github 検索", "naive"]
 
 
 def text(chance: random.Random) -> str:
@@ -39,7 +40,7 @@ def text(chance: random.Random) -> str:
     def words(count: int) -> str:
         return " ".join(chance.choices([*WORDS, *LINKS], k=count))
 
-    fields = chance.choice(["", "", "pinned: true\n", "tags: [alpha]\n", "date: 2026-11-20\n"])
+    fields = chance.choice(["", "", "pinned: true\n", "tags: [alpha]\n", f"date: {TODAY}\n"])
     parts = [f"---\n{fields}---\n"] if fields else []
     parts.append(chance.choice(["", f"# {words(2)}\n\n"]))
     parts += (f"{words(chance.choice([3, 12, 12, 300]))}\n\n## Part\n\n" for _ in range(chance.randint(0, 3)))

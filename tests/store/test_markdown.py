@@ -195,15 +195,27 @@ def test_byte_order_mark_hides_nothing() -> None:
         ("user/a.MD", "---\nTags: '#x, y  #z,x'\n---", Description("a", ("x", "y", "z"), None, ())),
         ("user/a", "---\ntags: [x y, '#b', 3]\n---", Description("a", ("x y", "b", "3"), None, ())),
         ("user/a", "---\naliases: One two, three\n---", Description("a", (), None, ("One two", "three"))),
-        ("user/a", "---\ndate: 2024-02-03T10:00:00Z\n---", Description("a", (), "2024-02-03", ())),
+        (
+            "user/a",
+            "---\ndate: 2024-02-03T10:00:00Z\n---",
+            Description("a", (), "2024-02-03", (), day="2024-02-03"),
+        ),
         ("user/a", "---\ndate: soon\ncreated: 1652201024955\n---", Description("a", (), "2022-05-10", ())),
         (
             "user/a",
             "---\ncreated: 2024-13-45\nupdated: 1652201024\n---",
             Description("a", (), "2022-05-10", ()),
         ),
-        ("user/2024-05-06 talk.md", "", Description("2024-05-06 talk", (), "2024-05-06", ())),
-        ("user/daily.2024.05.06.md", "", Description("daily.2024.05.06", (), "2024-05-06", ())),
+        (
+            "user/2024-05-06 talk.md",
+            "---\ncreated: 2024-05-01\n---",
+            Description("2024-05-06 talk", (), "2024-05-01", (), day="2024-05-06"),
+        ),
+        (
+            "user/daily.2024.05.06.md",
+            "",
+            Description("daily.2024.05.06", (), "2024-05-06", (), day="2024-05-06"),
+        ),
     ],
 )
 def test_a_file_describes_itself(path: str, text: str, description: Description) -> None:

@@ -43,7 +43,7 @@ WORDS = [
 
 async def put(service: Service, caller: Caller, files: Mapping[str, str | None]) -> None:
     """Write whole files, or with None delete them, in one commit."""
-    draft = Draft(service.database, caller.access, ANALYZER)
+    draft = Draft(service.database, caller.access)
     for path, text in files.items():
         if text is None:
             draft.delete(path)
@@ -58,7 +58,7 @@ async def past(service: Service, caller: Caller, moment: datetime | int) -> Asyn
     """Memory as it stood at a time, or after a number of changes of the user's scope."""
     as_of = moment if isinstance(moment, datetime) else {"user": moment}
     async with service.database.transaction(caller.access, snapshot=True) as connection:
-        yield await open_past(connection, caller.access, ANALYZER, as_of)
+        yield await open_past(connection, caller.access, as_of)
 
 
 # Ranking.
@@ -75,7 +75,7 @@ def text(chance: random.Random) -> str:
 
 async def commit(service: Service, caller: Caller, chance: random.Random, texts: Texts) -> None:
     """Write, patch, move, delete and restore several files in one commit; `texts` is what stands afterwards."""
-    draft = Draft(service.database, caller.access, ANALYZER)
+    draft = Draft(service.database, caller.access)
     for _ in range(chance.randint(1, 4)):
         path, to = (f"user/{chance.choice(['a', 'b', 'c', 'd/a', 'd/b'])}.md" for _ in range(2))
         kind = chance.choice(["write", "append", "move", "delete", "restore"])
@@ -147,7 +147,7 @@ async def test_past_scores_are_those_of_the_formula(service: Service, caller_of:
 async def rev_of(service: Service, caller: Caller) -> int:
     """Return how many changes the user's scope has seen."""
     async with service.database.transaction(caller.access) as connection:
-        return (await Memory(connection, caller.access, ANALYZER).state())["user"]
+        return (await Memory(connection, caller.access).state())["user"]
 
 
 async def test_what_was_changed_since_is_bounded(
@@ -253,7 +253,7 @@ async def test_a_time_is_the_last_change_up_to_it(service: Service, alice: Calle
     for n in range(9):
         await put(service, alice, {"user/a.md": f"text {n}", f"user/{n}.md": "x"})
     async with service.database.transaction(alice.access) as connection:
-        history = await Memory(connection, alice.access, ANALYZER).history("user/a.md")
+        history = await Memory(connection, alice.access).history("user/a.md")
     tick = timedelta(microseconds=1)
     for revision in history:
         async with past(service, alice, revision.created_at) as memory:

@@ -516,7 +516,8 @@ HOT = """
     lexeme_frequency chunk_score chunk_score_filtered chunk_read file_read file_list revision_read revision_history
     revision_chain revision_before operation_committed operation_list operation_read operation_writes head_load
     chunk_load link_out link_in file_by_key revision_at chunk_of_file file_pinned link_near revision_span
-    operation_inner
+    operation_inner file_dated past_changed past_read past_load past_list past_pinned past_span past_text
+    past_removed past_link_in scope_revs_at
 """.split()  # noqa: SIM905 (a line a name would be longer than the rest)
 PARAMETERS: dict[str, Any] = {
     "lexemes": ["common", "rare"],
@@ -526,6 +527,9 @@ PARAMETERS: dict[str, Any] = {
     "limit": 30,
     "removed": [5],
     "tags": ["a"],
+    "dated_from": "2026-11-16",
+    "dated_to": "2026-11-22",
+    "undated": True,
     "chunk_ids": [1, 2, 3],
     "path": "a.md",
     "paths": ["a.md"],
@@ -534,6 +538,8 @@ PARAMETERS: dict[str, Any] = {
     "after": "",
     "version": 1,
     "rev": 7,
+    "revs": [7],
+    "time": datetime(2026, 11, 22, tzinfo=UTC),
     "before": None,
     "before_version": None,
     "user_id": "alice",
@@ -560,6 +566,11 @@ INDEXES = {
     "file_pinned": "revision_pinned",
     "chunk_of_file": "chunk_file",
     "revision_span": "revision_pkey",
+    "past_changed": "revision_file_rev",
+    "past_read": "revision_pkey",
+    "past_list": "revision_pkey",
+    "past_removed": "chunk_file",
+    "scope_revs_at": "revision_rev",
 }
 
 

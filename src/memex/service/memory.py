@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 from typing import Annotated, Any, TypeVar
@@ -176,7 +177,7 @@ async def context(work: Work, arguments: ContextArguments) -> dict[str, Any]:
     request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops)
     access = work.access.narrowed(arguments.project)
     vectors = await work.meaning.of(arguments.query, None) if arguments.as_of is None else Vectors()
-    async with _snapshot(work, access, arguments.as_of, vectors) as (moment, connection):
+    async with _snapshot(work, access, arguments.as_of, vectors, work.call.now) as (moment, connection):
         tools = MemoryTools(lambda: nullcontext(moment), work.call)
         recalled = await recall(work.planner, request, tools)
         result = _context_result(recalled, arguments, moment.state, work.planner, vectors.degraded).body()
@@ -381,12 +382,16 @@ def _reason(file: Filed) -> str:
 
 @asynccontextmanager
 async def _snapshot(
-    work: Work, access: Access, as_of: AsOf | None = None, vectors: Vectors | None = None
+    work: Work,
+    access: Access,
+    as_of: AsOf | None = None,
+    vectors: Vectors | None = None,
+    now: datetime | None = None,
 ) -> AsyncIterator[tuple[Moment, Connection]]:
     """One snapshot of memory, as it stands now or stood at a moment, and its connection."""
     async with work.database.transaction(access, snapshot=True) as connection:
         by_query = vectors.by_query if vectors else None
-        memory = await memory_at(connection, access, as_of, whole=work.access, vectors=by_query)
+        memory = await memory_at(connection, access, as_of, now=now, whole=work.access, vectors=by_query)
         yield Moment(memory, await memory.state(access.scopes)), connection
 
 

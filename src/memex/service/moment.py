@@ -70,6 +70,7 @@ async def memory_at(
     access: Access,
     as_of: AsOf | None,
     *,
+    now: datetime | None = None,
     whole: Access | None = None,
     vectors: Mapping[str, QueryVector] | None = None,
 ) -> Memory:
@@ -79,6 +80,7 @@ async def memory_at(
         connection: in a snapshot transaction begun for `access`.
         access: whose scopes are read.
         as_of: the moment.
+        now: the clock from which times such as `last week` count in queries; with a time in `as_of`, that one.
         vectors: of queries, for now; the past is searched by words alone.
         whole: the access that a state may name mounts of, where `access` is a part of it.
 
@@ -87,8 +89,9 @@ async def memory_at(
         ProjectNotFound: a state with a project that is none of the user's.
     """
     if as_of is None:
-        return Memory(connection, access, vectors)
+        return Memory(connection, access, vectors, now)
     if isinstance(as_of, str):
-        return await open_past(connection, access, to_time(as_of))
+        time = to_time(as_of)
+        return await open_past(connection, access, time, now=time)
     check_mounts(whole or access, as_of)
-    return await open_past(connection, access, as_of)
+    return await open_past(connection, access, as_of, now=now)
