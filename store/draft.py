@@ -57,10 +57,16 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the store has of the files that edits name: their heads, and chunks by scope and file."""
+    """What the store has of the files that edits name: their scopes, heads, and chunks by scope and file."""
 
+    scopes: Rows
     heads: Rows
     chunks: dict[tuple[int, int], list[StoredChunk]]
+
+    @property
+    def seen(self) -> frozenset[tuple[Any, ...]]:
+        """What must still be so when a plan is carried out."""
+        return _fingerprint(self.scopes, self.heads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,36 +263,34 @@ class Draft:
             return None
         statements = *self._to_lock(call), *self._to_load()
         async with self._database.writing(self._access, *statements) as (connection, read):
-            locked, found, revs, heads, chunks = read
+            locked, found, scopes, heads, chunks = read
             first = await operations.first_result(connection, self._access, call, found)
             if first is not None:
                 return Commit(first, is_repeat=True)
             if written + _content_chars(heads) > SHORT_CHARS:
                 return None
-            plan = self._plan_now(_stored(heads, chunks))
-            return await self._write(connection, plan, call, answer, locked, revs)
+            plan = self._plan_now(_stored(scopes, heads, chunks))
+            return await self._write(connection, plan, call, answer, locked, scopes)
 
     async def _commit_long(self, call: Call, answer: Callable[[tuple[Change, ...]], Answer]) -> Commit:
-        """Commit a plan that is made before the lock is taken, and once more if a file has moved on meanwhile."""
+        """Commit a plan that is made before the lock is taken, once more if something has moved on since."""
         committed = operations.committed(self._access, call.tool_call_id)
         found, *loaded = await self._database.read(self._access, committed, *self._to_load())
         if found and (first := await self.first_result(call)) is not None:
             return Commit(first, is_repeat=True)
         plan = await self._plan(_stored(*loaded))  # no connection is held while a large file is analysed
-        heads_now = "head_load", _wanted(self._places()) | {"with_content": False}
-        async with self._database.writing(self._access, *self._to_lock(call), heads_now) as (
-            connection,
-            read,
-        ):
-            locked, found, revs, heads = read
+        state, heads_now = self._to_see()
+        statements = *self._to_lock(call), state, heads_now
+        async with self._database.writing(self._access, *statements) as (connection, read):
+            locked, found, scopes, heads = read
             first = await operations.first_result(connection, self._access, call, found)
             if first is not None:
                 return Commit(first, is_repeat=True)
-            if plan.seen != _fingerprint(heads):
+            if plan.seen != _fingerprint(scopes, heads):
                 # Under the lock nothing waits for other calls' long texts.
                 stored = _stored(*await batch(connection, *self._to_load()))
                 plan = await asyncio.to_thread(self._plan_now, stored)
-            return await self._write(connection, plan, call, answer, locked, revs)
+            return await self._write(connection, plan, call, answer, locked, scopes)
 
     async def _write(
         self,
@@ -295,18 +299,16 @@ class Draft:
         call: Call,
         answer: Callable[[tuple[Change, ...]], Answer],
         locked: Rows,
-        revs: Rows,
+        scopes: Rows,
     ) -> Commit:
         counters = counters_of(locked)
         self._check_limits(plan, counters)
         made = answer(plan.changes)
-        analyzers = {
-            scope_id: engine(analyzer_of(self._access.by_id[scope_id].language)) for scope_id in counters
-        }
+        analyzers = {scope["scope_id"]: engine(analyzer_of(scope["language"])) for scope in scopes}
         await write(connection, self._access, call, plan.written, counters, analyzers=analyzers)
         if self._is_embedded and plan.written:
-            scopes = {planned.file.scope.scope_id for planned, _ in plan.written}
-            await vectors.defer(connection, sorted(scopes))
+            changed = {planned.file.scope.scope_id for planned, _ in plan.written}
+            await vectors.defer(connection, sorted(changed))
         await operations.add(
             connection,
             self._access,
@@ -314,21 +316,28 @@ class Draft:
             status="committed",
             answer=made,
             writes=[f"{planned.change.path}@{planned.change.version}" for planned, _ in plan.written],
-            state={self._access.by_id[record["scope_id"]].mount: record["rev"] for record in revs},
+            state={self._access.by_id[record["scope_id"]].mount: record["rev"] for record in scopes},
         )
         return Commit(made.result, plan.changes)
 
-    def _to_lock(self, call: Call) -> tuple[Statement, Statement, Statement]:
-        scope_ids = sorted({place.scope.scope_id for place in self._places()})
+    def _to_lock(self, call: Call) -> tuple[Statement, Statement]:
+        committed = operations.committed(self._access, call.tool_call_id)
+        return ("scope_lock", {"scope_ids": self._scope_ids()}), committed
+
+    def _to_see(self) -> tuple[Statement, Statement]:
+        heads = _wanted(self._places()) | {"with_content": False}
+        return ("scope_state", {"scope_ids": self._scope_ids()}), ("head_load", heads)
+
+    def _to_load(self) -> tuple[Statement, Statement, Statement]:
+        wanted = _wanted(self._places())
         return (
-            ("scope_lock", {"scope_ids": scope_ids}),
-            operations.committed(self._access, call.tool_call_id),
-            ("scope_state", {"scope_ids": scope_ids}),
+            ("scope_state", {"scope_ids": self._scope_ids()}),
+            ("head_load", wanted | {"with_content": True}),
+            ("chunk_load", wanted),
         )
 
-    def _to_load(self) -> tuple[Statement, Statement]:
-        wanted = _wanted(self._places())
-        return ("head_load", wanted | {"with_content": True}), ("chunk_load", wanted)
+    def _scope_ids(self) -> list[int]:
+        return sorted({place.scope.scope_id for place in self._places()})
 
     async def _plan(self, stored: Stored) -> Plan:
         chars = sum(map(_chars, self._edits)) + _content_chars(stored.heads)
@@ -336,14 +345,16 @@ class Draft:
 
     def _plan_now(self, stored: Stored) -> Plan:
         planned = _tree(stored.heads).play(self._edits).planned()
-        files = tuple((one, self._derive(one.file, stored.chunks)) for one in planned)
-        return Plan(_fingerprint(stored.heads), files)
+        files = tuple((one, self._derive(one.file, stored)) for one in planned)
+        return Plan(stored.seen, files)
 
-    def _derive(self, file: File, stored: dict[tuple[int, int], list[StoredChunk]]) -> FileIndex:
-        known = stored.get((file.scope.scope_id, file.head.file_id), []) if file.head else []
+    def _derive(self, file: File, stored: Stored) -> FileIndex:
+        scope_id = file.scope.scope_id
+        known = stored.chunks.get((scope_id, file.head.file_id), []) if file.head else []
         if file.content is None:
             return without(file.path, known)
-        derived = index(file.path, file.content, known, analyzer_of(file.scope.language))
+        language = next(scope["language"] for scope in stored.scopes if scope["scope_id"] == scope_id)
+        derived = index(file.path, file.content, known, analyzer_of(language))
         if len(known) - len(derived.removed) + len(derived.added) > MAX_CHUNKS_PER_FILE:
             raise LimitExceeded(
                 f"{file.scope.virtual(file.path)} has more than {MAX_CHUNKS_PER_FILE:,} sections.",
@@ -428,7 +439,7 @@ def _tree(found: Rows) -> Tree:
     return Tree(heads, {(record["scope_id"], record["path"]): record["highest"] for record in found})
 
 
-def _stored(heads: Rows, chunks: Rows) -> Stored:
+def _stored(scopes: Rows, heads: Rows, chunks: Rows) -> Stored:
     by_file: dict[tuple[int, int], list[StoredChunk]] = {}
     for record in chunks:
         chunk = StoredChunk(
@@ -440,12 +451,18 @@ def _stored(heads: Rows, chunks: Rows) -> Stored:
             record["length"],
         )
         by_file.setdefault((record["scope_id"], record["file_id"]), []).append(chunk)
-    return Stored(heads, by_file)
+    return Stored(scopes, heads, by_file)
 
 
-def _fingerprint(found: Rows) -> frozenset[Any]:
-    columns = ("scope_id", "path", "file_id", "version", "highest")
-    return frozenset(tuple(record[column] for column in columns) for record in found)
+def _fingerprint(scopes: Rows, heads: Rows) -> frozenset[tuple[Any, ...]]:
+    # A rebuild of the index leaves the files as they are, and gives their chunks new ids.
+    of_scopes = ("scope_id", "language", "rebuilds")
+    of_heads = ("scope_id", "path", "file_id", "version", "highest")
+    return frozenset(
+        tuple(record[column] for column in columns)
+        for records, columns in ((scopes, of_scopes), (heads, of_heads))
+        for record in records
+    )
 
 
 async def _undone(connection: Connection, place: Place, version: int) -> Undone:

@@ -40,10 +40,11 @@ create table scope (
   last_at     timestamptz not null default '-infinity', -- created_at of the newest revision
   language    text not null default 'english',
   analyzer    text,                                   -- what made the index; null before the first write
+  rebuilds    integer not null default 0,             -- of the index
   created_at  timestamptz not null default clock_timestamp(),
   closed_at   timestamptz,                            -- a closed project: nobody can name it, nothing is lost
   unique (tenant_id, kind, key)
-);
+) with (fillfactor = 50);
 
 create table project_member (
   tenant_id   bigint not null,

@@ -31,8 +31,10 @@ begin
 end
 $$;
 
--- What a scope's index was made by, in full: none before its first write.
+-- What a scope's index was made by, in full: none before its first write. Every write updates the row.
+alter table scope set (fillfactor = 50);
 alter table scope
+  add column rebuilds integer not null default 0,
   alter column analyzer drop default,
   alter column analyzer drop not null,
   alter column analyzer type text using case when rev > 0 then 'analyzer-' || analyzer end;

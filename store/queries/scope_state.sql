@@ -1,4 +1,4 @@
--- How many changes each of these scopes has seen.
-select scope_id, rev
+-- How many changes each of these scopes has seen, and how it is indexed.
+select scope_id, rev, language, rebuilds
   from scope
  where scope_id = any (%(scope_ids)s::bigint[]);
