@@ -21,6 +21,7 @@ from pathlib import Path
 from rich.table import Table
 
 from memex.evals.bench_memory import bench_context, bench_import, bench_remember
+from memex.evals.bench_past import bench_past
 from memex.evals.workbench import (
     FILES_A_COMMIT,
     SECTIONS_A_FILE,
@@ -221,6 +222,8 @@ async def _bench_database(arguments: argparse.Namespace, folder: Path) -> None:
                 await bench_find(bench, chunks=chunks, rounds=arguments.rounds)
             for files in arguments.files:
                 await bench_context(bench, files=files, rounds=arguments.rounds)
+            if arguments.past:
+                await bench_past(bench, files=arguments.past, rounds=arguments.rounds)
         finally:
             await database.close()
 
@@ -252,6 +255,7 @@ def main() -> None:
     parser.add_argument(
         "--files", type=int, nargs="+", default=[1_000, 10_000], help="sizes of the recalled scope"
     )
+    parser.add_argument("--past", type=int, default=10_000, help="files of 20 revisions each; 0 for none")
     parser.add_argument("--no-start", action="store_true", help="leave out the start of the service")
     arguments = parser.parse_args()
     console.print(f"[bold]{_machine()}[/]\n")
