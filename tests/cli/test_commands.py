@@ -185,7 +185,7 @@ def test_migrate_finds_nothing_to_do(memex: Memex) -> None:
     plain, document = memex.both("migrate")
 
     assert document["applied"] == []
-    assert plain == f"Nothing to apply: the schema is at version {document['version']}.\n"
+    assert plain == f"Nothing to apply: the schema of the memory is at version {document['version']}.\n"
 
 
 def test_doctor_finds_all_well(memex: Memex) -> None:

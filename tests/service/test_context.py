@@ -126,7 +126,13 @@ def _check_spans(found: Found) -> None:
     )
     assert all(start < end for _, start, end in used)
     assert all(a[0] != b[0] or a[2] <= b[1] for a, b in pairwise(used))
-    assert {source["reason"] for source in found["sources"]} <= {"match", "link", "pinned"}
+    assert {source["reason"] for source in found["sources"]} <= {
+        "match",
+        "link",
+        "backlink",
+        "neighbour",
+        "pinned",
+    }
     omitted = found["omitted"]
     assert len(omitted["best"]) == min(omitted["count"], 20)
     for one in omitted["best"]:
@@ -808,3 +814,71 @@ async def test_what_is_read_twice_is_one_operation(
     assert [(inner.tool, inner.request) for inner in row.inner] == [
         ("memory_read", {"spans": ["user/a.md@1:0-3"]})
     ]
+
+
+async def test_a_note_that_links_to_what_matches_is_recalled(service: Service, alice: Caller) -> None:
+    """A dated note without a word of the question leads to the page that has them: it comes as a backlink."""
+    await put(
+        service,
+        alice,
+        {
+            "user/people/ines.md": "# Ines\n\nInes is the physiotherapist.",
+            "user/journal/2026-11-20.md": "Twisted my ankle. Called [[ines]], she has time on Tuesday.",
+            "user/journal/2026-11-19.md": "Nothing happened.",
+        },
+    )
+
+    found = await recall(service, alice, "Who is the physiotherapist?")
+
+    note = source(found, "user/journal/2026-11-20.md")
+    assert (note["reason"], note["linked_from"]) == ("backlink", "user/people/ines.md")
+    assert "user/journal/2026-11-19.md" not in paths(found)
+    assert paths(await recall(service, alice, "Who is the physiotherapist?", max_hops=0)) == [
+        "user/people/ines.md"
+    ]
+
+
+async def test_a_page_that_many_link_to_stays_bounded(service: Service, alice: Caller) -> None:
+    """Of 700 notes that link to a hub, few are looked at, and each is worth little beside what matches."""
+    notes = {f"user/notes/n{chr(97 + n // 26)}{chr(97 + n % 26)}.md": "See [[hub]]." for n in range(676)}
+    await put(service, alice, notes | {"user/hub.md": "# Hub\n\nOolong and its cups."})
+
+    found = await recall(service, alice, "oolong cups", budget=20_000)
+
+    assert paths(found)[0] == "user/hub.md"
+    assert sum(one["reason"] == "backlink" for one in found["sources"]) <= 16
+
+
+async def test_the_turns_beside_one_that_matches_are_recalled(service: Service, alice: Caller) -> None:
+    """Of a conversation in short numbered files, the answer comes with the question that matches."""
+    await put(
+        service,
+        alice,
+        {
+            "user/talk/0001.md": "**Ben**: Hello!",
+            "user/talk/0002.md": "**Ana**: Which instrument does your sister play?",
+            "user/talk/0003.md": "**Ben**: The cello, since she was six.",
+            "user/talk/0040.md": "**Ben**: The weather is fine.",
+        },
+    )
+
+    found = await recall(service, alice, "Which instrument does the sister play?")
+
+    assert "The cello, since she was six." in found["context"]
+    answer = source(found, "user/talk/0003.md")
+    assert (answer["reason"], answer["linked_from"]) == ("neighbour", "user/talk/0002.md")
+    assert "user/talk/0040.md" not in paths(found)
+
+
+async def test_short_files_fill_the_budget(service: Service, alice: Caller) -> None:
+    """Where everything that matches is short, as much of it is recalled as fits: at least nine tenths."""
+    texts = {
+        f"user/tea/{a}{b}.md": f"Oolong of the garden {a}{b}, picked by hand and dried in the sun."
+        for a in "abcdefghij"
+        for b in "klmnopqrst"
+    }
+    await put(service, alice, texts)
+
+    found = await recall(service, alice, "oolong garden", budget=6_000)
+
+    assert found["budget"]["used"] >= 5_400
