@@ -7,7 +7,7 @@ from memex.store import pending
 from memex.store.access import Access
 from memex.store.database import Connection
 from memex.store.edits import Planned
-from memex.store.index import FileIndex, NewChunk
+from memex.store.index import FileIndex, LinkRow, NewChunk
 from memex.store.operations import Call
 from memex.store.pending import Counters
 from memex.store.sql import sql
@@ -128,19 +128,7 @@ async def _write_links(
         for link in derived.links
     ]
     if links:
-        await connection.execute(
-            sql("link_add"),
-            {
-                "tenant_id": access.tenant_id,
-                "scope_ids": [scope_id for scope_id, _, _ in links],
-                "file_ids": [file_id for _, file_id, _ in links],
-                "ordinals": [link.ordinal for _, _, link in links],
-                "sides": [link.side for _, _, link in links],
-                "target_keys": [link.target_key for _, _, link in links],
-                "raws": [link.raw for _, _, link in links],
-                "anchors": [link.anchor for _, _, link in links],
-            },
-        )
+        await connection.execute(sql("link_add"), {"tenant_id": access.tenant_id} | link_columns(links))
 
 
 async def _write_chunks(
@@ -172,7 +160,7 @@ async def _write_chunks(
         first = counter.next_chunk_id
         counter.next_chunk_id += len(added)
         common = {"scope_id": scope_id, "tenant_id": access.tenant_id}
-        await connection.execute(sql("chunk_add"), common | _chunk_columns(added, first))
+        await connection.execute(sql("chunk_add"), common | chunk_columns(added, first))
     counter.unmerged += len(added) + len(removed)
     if counter.unmerged > pending.BOUND:
         await pending.merge(connection, counter)
@@ -180,7 +168,8 @@ async def _write_chunks(
     counter.total_length += sum(chunk.length for _, chunk in added) - sum(chunk.length for chunk in removed)
 
 
-def _chunk_columns(added: Sequence[tuple[int, NewChunk]], first_chunk_id: int) -> dict[str, Any]:
+def chunk_columns(added: Sequence[tuple[int, NewChunk]], first_chunk_id: int) -> dict[str, Any]:
+    """Return chunks, each with its file's id, as `chunk_add` takes them; their ids follow each other."""
     return {
         "chunk_ids": list(range(first_chunk_id, first_chunk_id + len(added))),
         "file_ids": [file_id for file_id, _ in added],
@@ -191,4 +180,17 @@ def _chunk_columns(added: Sequence[tuple[int, NewChunk]], first_chunk_id: int) -
         "lexemes": [" ".join(chunk.lexemes) for _, chunk in added],
         "tfs": [" ".join(map(str, chunk.tfs)) for _, chunk in added],
         "lengths": [chunk.length for _, chunk in added],
+    }
+
+
+def link_columns(links: Sequence[tuple[int, int, LinkRow]]) -> dict[str, Any]:
+    """Return links, each with the ids of its scope and file, as `link_add` takes them."""
+    return {
+        "scope_ids": [scope_id for scope_id, _, _ in links],
+        "file_ids": [file_id for _, file_id, _ in links],
+        "ordinals": [link.ordinal for _, _, link in links],
+        "sides": [link.side for _, _, link in links],
+        "target_keys": [link.target_key for _, _, link in links],
+        "raws": [link.raw for _, _, link in links],
+        "anchors": [link.anchor for _, _, link in links],
     }

@@ -1,0 +1,4 @@
+-- The language of a scope whose lock is held, and what made its index.
+select language, analyzer
+  from scope
+ where scope_id = %(scope_id)s;

@@ -1,0 +1,11 @@
+-- The texts of these files of a scope, as they stand.
+select head.file_id, head.path, head.content
+  from unnest(%(file_ids)s::bigint[]) as wanted (file_id)
+ cross join lateral (
+        select *
+          from revision
+         where revision.scope_id = %(scope_id)s
+           and revision.file_id = wanted.file_id
+           and revision.rev_end is null
+        offset 0) as head
+ order by head.file_id;
