@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import yaml
 
 _DAYS_OF = {"day": 1, "week": 7}
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)", re.ASCII)
 _MONTHS_OF = {"month": 1, "year": 12}
 
 
@@ -49,7 +50,8 @@ class Calendar:
 def narrowed(query: str, now: datetime, language: str = "english") -> Range | None:
     """Return the days that a query speaks of relative to `now`, None when it names none.
 
-    Weeks begin on Monday. Several times are taken together, from the first to the last.
+    Weeks begin on Monday. What lies back years reaches up to today: it is told for years after. Several times are
+    taken together, from the first to the last. A query that names a year counts from there, and not from today.
 
     Args:
         query: what is looked for.
@@ -60,6 +62,8 @@ def narrowed(query: str, now: datetime, language: str = "english") -> Range | No
     if calendar is None:
         return None
     text = " ".join(unicodedata.normalize("NFC", query).split())
+    if _YEAR.search(text):
+        return None
     found: list[Range] = []
     read_up_to = 0
     matches = [(match, rule) for rule in calendar.rules for match in rule.match.finditer(text)]
@@ -99,7 +103,8 @@ def _range(match: re.Match[str], rule: Rule, calendar: Calendar, today: date) ->
             month = _meaning(words["month"], calendar.months)
             this_year = month < today.month if rule.kind == "ended" else month <= today.month
             days = _unit("month", date(today.year - (not this_year), month, 1))
-    return Range(days.first, today) if rule.since else days
+    reaches_up = rule.since or (unit == "year" and rule.kind in ("ago", "previous"))
+    return Range(days.first, today) if reaches_up else days
 
 
 def _back(day: date, number: int, unit: str) -> date:
