@@ -1,5 +1,7 @@
 -- What the postings of a scope do not know yet of a query's lexemes: chunks to be added (pending = 1) with what their
--- files are now, and chunks to be taken out (pending = -1). No row for a chunk that holds none of the lexemes.
+-- files are now, and chunks to be taken out (pending = -1). No row for a chunk that holds none of the lexemes. No more
+-- are to be added than are counted as unmerged: said as a limit, so that even where one scope is most of the table its
+-- chunks are read from the key's end, and not all.
 with pending as (
   select added.chunk_id, 1 as pending, added.file_id, added.start_char, added.end_char, added.length, added.lexemes,
          added.tfs
@@ -9,7 +11,8 @@ with pending as (
             from chunk
            where chunk.scope_id = %(scope_id)s
              and chunk.chunk_id > scope_stat.merged_chunk_id
-          offset 0) as added
+           order by chunk.chunk_id desc
+           limit scope_stat.unmerged) as added
    where scope_stat.scope_id = %(scope_id)s
   union all
   select chunk_id, -1, null, null, null, length, lexemes, tfs

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -20,6 +21,7 @@ from memex.store.analyzer import Analyzer
 from memex.store.draft import Draft
 from memex.store.operations import Answer, Call
 from memex.store.pruning import Filters
+from memex.store.sql import sql
 
 CallerOf = Callable[..., Awaitable[Caller]]
 ANALYZER = Analyzer()
@@ -201,3 +203,30 @@ async def test_a_merge_that_fails_leaves_all_as_it_was(service: Service, alice: 
 
     assert await waiting(service) == [(1, 0)]
     assert await scores(service, alice, "tea", Filters()) == before
+
+
+async def test_what_waits_is_found_without_reading_all_chunks(service: Service, alice: Caller) -> None:
+    """Even where one scope holds all chunks there are, those behind the last merge are read by their key."""
+    scope_id = alice.access.by_mount["user"].scope_id
+    async with service.database.maintenance() as connection:
+        await connection.execute(
+            """insert into chunk (scope_id, tenant_id, chunk_id, file_id, start_char, end_char, heading_path,
+                                  sha256, lexemes, tfs, length)
+               select %s, %s, n, n, 0, 1, '{}', '', array_fill('tea'::text, '{60}'), array_fill(1, '{60}'), 60
+                 from generate_series(1, 5000) n
+                order by md5(n::text)""",
+            [scope_id, alice.access.tenant_id],
+        )
+        await connection.execute("analyze chunk")
+    statement = re.sub(r"%\(scope_id\)s", "$1", sql("chunk_pending").decode())
+    statement = re.sub(r"%\(lexemes\)s", "$2", statement)
+
+    async with service.database.transaction(alice.access) as connection:
+        await connection.execute(f"prepare pending as {statement}".encode())
+        cursor = await connection.execute(
+            f"explain (costs off) execute pending({scope_id}, '{{tea}}')".encode()
+        )
+        plan = "\n".join(row["QUERY PLAN"] for row in await cursor.fetchall())
+        await connection.execute("deallocate pending")
+
+    assert "Index Scan Backward using chunk_pkey on chunk" in plan
