@@ -1,13 +1,22 @@
-"""The best chunks of scopes by the postings alone: which statement finds them, and what it is given."""
+"""The best chunks of scopes by their postings: all of a query's, or by MaxScore only those of its rare lexemes.
+
+Source: Turtle and Flood, "Query evaluation: strategies and optimizations", 1995.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any
 
-from memex.store.bm25 import Query
+from memex.store.bm25 import K1, Query
 from memex.store.database import Connection, Rows, Statement, batch
 from memex.store.dates import Range
+
+# Measured on scopes of 10,000 and 100,000 chunks, in 0.5 µs of the backend's CPU, the cost of one posting.
+CHUNK_COST = 17  # of looking up a chunk and reading some lexemes from it
+MIN_POSTINGS = 4_000  # below, there is nothing to be gained
+FEW_FILES = 200  # that pass a filter, and whose chunks are listed before the rest is looked at
+GAIN = 0.8  # of the cost of reading all: an estimate is no promise
+FILTERED_GAIN = 0.4  # likewise, where nobody knows how many of the best pass the filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +50,6 @@ class Filters:
     dated: Range | None = None
     undated: bool = True
 
-    def __bool__(self) -> bool:
-        return bool(self.prefix or self.tag_keys or self.dated)
-
     def let_day(self, day: date | None) -> bool:
         """Tell whether a file of a day, or of none, is looked at."""
         if self.dated is None:
@@ -67,14 +73,68 @@ async def best_chunks(
     Rows have chunk_id, score (above 0), file_id, start_char, end_char, length and path (within the scope), in no
     order that counts. Pruning only saves work: it leaves out nothing that belongs there.
     """
-    return await batch(
-        connection, *(statement(query, scope, limit=limit, filters=filters) for scope in scopes)
+    gain = GAIN if filters == NO_FILTERS else FILTERED_GAIN
+    sizes = [split(query, scope.df, limit, gain=gain) for scope in scopes]
+    found = await batch(
+        connection,
+        *(
+            pruned(query, scope, size, limit=limit, filters=filters)
+            if size
+            else exhaustive(query, scope, limit=limit, filters=filters)
+            for size, scope in zip(sizes, scopes, strict=True)
+        ),
     )
+    missed = [place for place, size in enumerate(sizes) if size and not found[place]]
+    again = await batch(
+        connection,
+        *(exhaustive(query, scopes[place], limit=limit, filters=filters) for place in missed),
+    )
+    for place, records in zip(missed, again, strict=True):
+        found[place] = records
+    return found
 
 
-def statement(query: Query, scope: Postings, *, limit: int, filters: Filters = NO_FILTERS) -> Statement:
-    """Return the statement that finds the best chunks of a scope; see `best_chunks`."""
-    parameters: dict[str, Any] = {
+def split(query: Query, df: Mapping[str, int], limit: int, *, gain: float = GAIN) -> int:
+    """Return how many of a query's lexemes, the rarest, are best read alone (see `chunk_score_pruned`); 0 for none.
+
+    Args:
+        query: its lexemes from the rarest on.
+        df: how many postings each has.
+        limit: of chunks that are wanted.
+        gain: a split must cost less than this share of reading all.
+
+    The cost of each split is estimated: the postings that it reads, and the chunks that come within reach of the
+    `limit`-th best. It is taken to score as an average chunk with one occurrence of the lexeme up to which `limit`
+    chunks are counted, and chunks of each lexeme evenly from .8 to 1.4 times as much as the average one of them.
+    """
+    counts = [df.get(lexeme, 0) for lexeme in query.lexemes]
+    if sum(counts) < MIN_POSTINGS:
+        return 0
+    # What one occurrence in a chunk of average length scores.
+    typical = [weight / (1 + K1) for weight in query.weights]
+    best, cheapest = 0, gain * sum(counts)
+    for size in range(1, len(counts)):
+        reached = next((place for place in range(size) if sum(counts[: place + 1]) >= limit), None)
+        bound = sum(
+            weight for weight, count in zip(query.weights[size:], counts[size:], strict=True) if count
+        )
+        if reached is None or typical[reached] <= bound:
+            continue
+        wanted = typical[reached] - bound
+        near = sum(
+            count * min(1.0, max(0.0, (1.4 - wanted / score) / 0.6))
+            for count, score in zip(counts[:size], typical[:size], strict=True)
+            if score
+        )
+        cost = sum(counts[:size]) + CHUNK_COST * max(near, limit)
+        if cost < cheapest:
+            best, cheapest = size, cost
+    return best
+
+
+def exhaustive(query: Query, scope: Postings, *, limit: int, filters: Filters) -> Statement:
+    """Return the statement that reads all postings of a query."""
+    return "chunk_score", {
         "scope_id": scope.scope_id,
         "lexemes": list(query.lexemes),
         "weights": [float(weight) for weight in query.weights],
@@ -82,13 +142,29 @@ def statement(query: Query, scope: Postings, *, limit: int, filters: Filters = N
         "c3": query.c3,
         "removed": list(scope.removed),
         "limit": limit,
-    }
-    if not filters:
-        return "chunk_score", parameters
-    return "chunk_score_filtered", parameters | {
         "prefix": filters.prefix,
         "tags": sorted(filters.tag_keys),
         "dated_from": filters.dated.first if filters.dated else None,
         "dated_to": filters.dated.last if filters.dated else None,
         "undated": filters.undated,
+        "few": 0 if filters == NO_FILTERS else FEW_FILES,
+    }
+
+
+def pruned(query: Query, scope: Postings, size: int, *, limit: int, filters: Filters) -> Statement:
+    """Return the statement that reads the postings of the first `size` lexemes; it gives all rows, or none."""
+    # A lexeme that does not stand in this scope adds nothing to any chunk of it.
+    common = [
+        (lexeme, weight)
+        for lexeme, weight in list(zip(query.lexemes, query.weights, strict=True))[size:]
+        if scope.df.get(lexeme)
+    ]
+    rare = replace(query, lexemes=query.lexemes[:size], weights=query.weights[:size])
+    name, parameters = exhaustive(rare, scope, limit=limit, filters=filters)
+    return f"{name}_pruned", parameters | {
+        "tried": limit if filters == NO_FILTERS else 4 * limit,
+        "common": [lexeme for lexeme, _ in common],
+        "common_weights": [float(weight) for _, weight in common],
+        "bound": sum(weight for _, weight in common),
+        "most": sum(scope.df.values()) // CHUNK_COST,
     }

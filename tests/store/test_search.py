@@ -513,7 +513,8 @@ async def test_headings_and_tags_keep_odd_characters(service: Service, alice: Ca
 # Plans. The statements run as the application runs them: as the agent's role, under row-level security.
 
 HOT = """
-    lexeme_frequency chunk_score chunk_score_filtered chunk_read file_read file_list revision_read revision_history
+    lexeme_frequency chunk_score chunk_score_pruned chunk_pending chunk_read file_read file_list revision_read
+    revision_history
     revision_chain revision_before operation_committed operation_list operation_read operation_writes head_load
     chunk_load link_out link_in file_by_key revision_at chunk_of_file file_pinned link_near revision_span
     operation_inner file_dated past_changed past_read past_load past_list past_pinned past_span past_text
@@ -526,6 +527,12 @@ PARAMETERS: dict[str, Any] = {
     "c3": 0.1,
     "limit": 30,
     "removed": [5],
+    "common": ["word1"],
+    "common_weights": [1.0],
+    "bound": 1,
+    "most": 9,
+    "few": 200,
+    "tried": 120,
     "tags": ["a"],
     "dated_from": "2026-11-16",
     "dated_to": "2026-11-22",
@@ -558,6 +565,8 @@ PARAMETERS: dict[str, Any] = {
 INDEXES = {
     "lexeme_frequency": "posting_pkey",
     "chunk_score": "posting_pkey",
+    "chunk_score_pruned": "posting_pkey",
+    "chunk_pending": "chunk_pkey",
     "file_read": "revision_head",
     "file_list": "revision_head",
     "head_load": "revision_head",
