@@ -6,6 +6,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from memex.errors import StoreUnavailable
+from memex.store import reindex
 from memex.store.migrate import migrations
 from memex.store.sql import sql
 
@@ -14,7 +15,8 @@ from memex.store.sql import sql
 class Report:
     """`schema_version` is 0 before the first migration, `newest_version` what this Memex needs.
 
-    `pgvector` is the version that is installed in this database, else the one that could be.
+    `pgvector` is the version that is installed in this database, else the one that could be. `stale_scopes` counts
+    those that another version indexed; None in another schema than this Memex's.
     """
 
     server_version: str
@@ -25,6 +27,7 @@ class Report:
     has_vectors: bool
     schema_version: int
     newest_version: int
+    stale_scopes: int | None
 
 
 async def examine(conninfo: str) -> Report:
@@ -39,15 +42,18 @@ async def examine(conninfo: str) -> Report:
         ) as connection:
             found = await (await connection.execute(sql("server_describe"))).fetchone()
             assert found is not None  # noqa: S101  # a select without a table
-            version = 0
+            version, stale_scopes = 0, None
+            known = migrations()[-1].version
             if found.pop("has_schema"):
                 async with connection.transaction():
                     await connection.execute("set local memex.maintenance = 'on'")
                     newest = await (await connection.execute(sql("schema_version"))).fetchone()
-                version = newest["version"] if newest else 0
+                    version = newest["version"] if newest else 0
+                    if version == known:
+                        stale_scopes = await reindex.count_stale(connection)
     except psycopg.Error as error:
         raise StoreUnavailable(
             f"The database does not answer: {next(iter(str(error).strip().splitlines()), '')}",
             hint="Is it running, and are the host, port, login and password right?",
         ) from error
-    return Report(**found, schema_version=version, newest_version=migrations()[-1].version)
+    return Report(**found, schema_version=version, newest_version=known, stale_scopes=stale_scopes)

@@ -1,4 +1,4 @@
-"""`memex index`: what is embedded, on a server with pgvector and on one without."""
+"""`memex index`: what another version made, and what is embedded, on a server with pgvector and on one without."""
 
 import json
 import signal
@@ -35,6 +35,114 @@ def using(memex: Memex, **environment: str) -> Memex:
 def checks(memex: Memex) -> dict[str, dict[str, Any]]:
     """Return what doctor finds, by name."""
     return {check["name"]: check for check in json.loads(memex.run("doctor", "--json").out)["checks"]}
+
+
+@pytest.fixture
+def outdated(own: Memex) -> Memex:
+    """The command over two files of me that another version indexed, and one of another tenant."""
+    own.plain("keys", "create", "--role", "agent", "--tenant", "other")
+    own.plain("write", "user/tea.md", "--content", "# Tea\n", "--tenant", "other", "--user", "you")
+    with embedded.start(own.data_dir) as lease, psycopg.connect(lease.conninfo) as connection:
+        connection.execute("set memex.maintenance = 'on'")
+        connection.execute(
+            "update scope set analyzer = 'analyzer-1' from tenant"
+            " where analyzer is not null and tenant.tenant_id = scope.tenant_id and name = 'default'"
+        )
+    return own
+
+
+def test_what_another_version_indexed_is_said_and_mended(outdated: Memex) -> None:
+    """By status and doctor, and in the log of serve, with the command that mends it; then by none of them."""
+    before, shown, check = (
+        outdated.json("index", "status"),
+        outdated.plain("index", "status"),
+        checks(outdated)["index"],
+    )
+    with outdated.serve() as serving:
+        _, _, log = serving.end()
+    plain = outdated.plain("index", "rebuild", "--only-stale")
+    after, again = outdated.json("index", "status"), outdated.plain("index", "rebuild", "--only-stale")
+    with outdated.serve() as serving:
+        _, _, quiet = serving.end()
+
+    stale = {
+        "tenant": "default",
+        "kind": "user",
+        "key": "me",
+        "language": "english",
+        "files": 2,
+        "analyzer": "analyzer-1",
+    }
+    assert (before["stale_scopes"], before["stale"]) == (1, [stale])
+    assert "1 scope made by another version: memex index rebuild --only-stale" in shown
+    assert (check["state"], "memex index rebuild --only-stale" in check["hint"]) == ("note", True)
+    [warning] = [
+        event for event in map(json.loads, log.splitlines()) if "rebuild" in event.get("command", "")
+    ]
+    assert (warning["event"], warning["scopes"]) == ("index_of_another_version", 1)
+    assert plain.startswith("2 files in 1 scope indexed anew in ")
+    assert (after["stale_scopes"], after["stale"]) == (0, [])
+    assert again.startswith("Nothing to rebuild")
+    assert "index_of_another_version" not in quiet
+    assert checks(outdated)["index"]["state"] == "ok"
+
+
+def test_rebuild_takes_what_is_named(outdated: Memex) -> None:
+    """A user, the shared files or a project of a tenant, a tenant, or all; each in its language or another."""
+    outdated.plain("projects", "create", "apollo")
+    outdated.plain("write", "projects/apollo/a.md", "--content", "Die Häuser stehen leer.\n")
+
+    project = outdated.json("index", "rebuild", "--project", "apollo", "--language", "german")
+    user = outdated.json("index", "rebuild", "--user", "you", "--tenant", "other")
+    shared = outdated.json("index", "rebuild", "--shared")
+    tenant = outdated.json("index", "rebuild", "--tenant", "default")
+    everything = outdated.json("index", "rebuild", "--all")
+    found = outdated.json("find", "Haus", "--project", "apollo")
+    outdated.plain("write", "projects/apollo/b.md", "--content", "Wir wohnten in alten Häusern.\n")
+    both = outdated.json("find", "Haus", "--project", "apollo")
+
+    [scope] = project["scopes"]
+    assert scope == {
+        "tenant": "default",
+        "kind": "project",
+        "key": "apollo",
+        "language": "german",
+        "files": 1,
+        "chunks": 1,
+    }
+    assert [(one["tenant"], one["key"], one["chunks"]) for one in user["scopes"]] == [("other", "you", 1)]
+    assert [(one["kind"], one["files"]) for one in shared["scopes"]] == [("shared", 0)]
+    assert [(one["kind"], one["key"], one["language"], one["chunks"]) for one in tenant["scopes"]] == [
+        ("project", "apollo", "german", 1),
+        ("shared", "", "english", 0),
+        ("user", "me", "english", 3),
+    ]
+    assert {one["tenant"] for one in everything["scopes"]} == {"default", "other"}
+    assert [hit["path"] for hit in found["hits"]] == ["projects/apollo/a.md"]
+    assert {hit["path"] for hit in both["hits"]} == {"projects/apollo/a.md", "projects/apollo/b.md"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "hint"),
+    [
+        (["--all", "--language", "klingon"], "no language 'klingon'", "german"),
+        (["--language", "german"], "Whose files", "--all"),
+        (["--user", "me", "--shared"], "Name one of", ""),
+        (["--user", "nobody"], "There is no user 'nobody' in tenant 'default'", "memex projects list"),
+        (["--tenant", "nowhere"], "There is no tenant 'nowhere'", ""),
+    ],
+)
+def test_what_cannot_be_rebuilt_is_refused(
+    memex: Memex, server_up: None, arguments: list[str], said: str, hint: str
+) -> None:
+    """A language or a scope that is not there, with what there is; and a language for no scope in particular."""
+    done = memex.run("index", "rebuild", *arguments, "--json")
+
+    assert done.code == 1
+    error = json.loads(done.err.splitlines()[-1])
+    assert error["code"] == "VALIDATION_ERROR"
+    assert said in error["message"]
+    assert hint in error["hint"]
 
 
 def test_backfill_embeds_and_status_counts(own: Memex) -> None:
@@ -176,7 +284,15 @@ def test_without_pgvector_everything_else_works(memex: Memex, stock_server: Serv
         stock_server.drop("memex_index")
 
     assert [hit["path"] for hit in found["hits"]] == ["user/tea.md"]
-    assert status == {"vectors": False, "embedder": None, "search_mode": "auto", "models": [], "jobs": {}}
+    assert status == {
+        "stale_scopes": 0,
+        "stale": [],
+        "vectors": False,
+        "embedder": None,
+        "search_mode": "auto",
+        "models": [],
+        "jobs": {},
+    }
     assert "holds no vectors" in shown
     assert backfill.code == 1
     assert "holds no vectors" in backfill.err

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from memex.cli.options import Json
-from memex.cli.output import Screen, Shown, present
+from memex.cli.output import Screen, Shown, counted, present
 from memex.errors import MemexError
 
 if TYPE_CHECKING:
@@ -130,6 +130,8 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     report = await checkup.examine(conninfo)
     yield Finding("postgres", f"{report.server_version} at {_target(conninfo)}")
     yield _schema(report.schema_version, report.newest_version)
+    if report.stale_scopes is not None:
+        yield _index(report.stale_scopes)
     yield _pgvector(report)
     yield _embedder(report, settings)
     yield _queue(report)
@@ -151,6 +153,17 @@ def _schema(version: int, newest: int) -> Finding:
         )
     said = f"version {version} of {newest}" if version else "not made yet"
     return Finding("schema", said, "problem", "Run `memex migrate`.")
+
+
+def _index(stale_scopes: int) -> Finding:
+    if not stale_scopes:
+        return Finding("index", "made by this version of analyzer and chunker")
+    return Finding(
+        "index",
+        f"{counted(stale_scopes, 'scope')} made by another version: found less well than they could be",
+        "note",
+        "Run `memex index rebuild --only-stale`; memory is read meanwhile.",
+    )
 
 
 def _pgvector(report: "Report") -> Finding:

@@ -1,4 +1,4 @@
-"""`memex index`: the vectors of what is kept: how many there are, making those that lack, dropping a model's."""
+"""`memex index`: what is derived of the files: which version made it, making it anew, and its vectors."""
 
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -14,18 +14,37 @@ from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
     from memex.settings import Settings
-    from memex.store.database import Database
+    from memex.store.database import Connection, Database
+    from memex.store.reindex import IndexedScope, Kind
     from memex.subagent.embedders.embedder import Embedder
 
-app = typer.Typer(no_args_is_help=True, help="See to the vectors of the whole database.")
+app = typer.Typer(no_args_is_help=True, help="See to the index of the whole database, and to its vectors.")
 
 SHOWN_SCOPES = 200
+REBUILD = "memex index rebuild --only-stale"
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 Model = Annotated[
     str | None,
     typer.Option(help="Another embedder than MEMEX_EMBEDDER, such as openai:MODEL@DIMENSIONS or local."),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which scopes are meant: all of the database, or those of a tenant, or one."""
+
+    tenant: str | None
+    kind: "Kind | None" = None
+    key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """As people say it."""
+        tenant = f"tenant {self.tenant!r}" if self.tenant else "the database"
+        if self.kind is None:
+            return tenant
+        return f"{self.kind} {self.key!r} in {tenant}" if self.key else f"{self.kind} files in {tenant}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +85,38 @@ def status(
     scopes: Annotated[bool, typer.Option("--scopes", help="Show each scope too.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say how much of all text is embedded, by each model, and how the jobs that do it are getting on."""
+    """Say which index another version made, how much is embedded by each model, and how its jobs are getting on."""
     _run(lambda opened: _status(opened, with_scopes=scopes), as_json=as_json)
+
+
+@app.command()
+def rebuild(
+    *,
+    tenant: Annotated[
+        str | None, typer.Option(help="Of this tenant; default with a user, a project or --shared.")
+    ] = None,
+    user: Annotated[str | None, typer.Option(help="The files of this user.")] = None,
+    project: Annotated[str | None, typer.Option(help="The files of this project.")] = None,
+    shared: Annotated[bool, typer.Option("--shared", help="The shared files of the tenant.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All files, as without any of these.")] = False,
+    language: Annotated[
+        str | None, typer.Option(help="In which the files are searched from now on, such as german.")
+    ] = None,
+    only_stale: Annotated[
+        bool, typer.Option("--only-stale", help="Only what would become another: after an upgrade.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Make the index anew from the files: after an upgrade, or in another language.
+
+    Others read meanwhile what was there before; who writes waits until the files that it writes to are done.
+    """
+
+    async def work(opened: Opened) -> Shown:
+        chosen = _chosen(tenant, user, project, shared=shared, everything=everything, language=language)
+        return await _rebuild(opened, chosen, language, only_stale=only_stale)
+
+    _run(work, as_json=as_json)
 
 
 @app.command()
@@ -145,13 +194,17 @@ async def _status(opened: Opened, *, with_scopes: bool) -> Shown:
 
     embedder = embedder_of(opened.settings)
     current = embedder.name if embedder else None
-    document: dict[str, Any] = {
+    async with opened.database.maintenance() as connection:
+        stale = await _stale(connection)
+    document: dict[str, Any] = stale | {
         "vectors": opened.database.has_vectors,
         "embedder": current,
         "search_mode": opened.settings.search_mode,
     }
     if not opened.database.has_vectors:
-        return Shown(document | {"models": [], "jobs": {}}, _show_nothing)
+        return Shown(
+            document | {"models": [], "jobs": {}}, lambda screen: _show_without_vectors(screen, document)
+        )
     async with opened.database.maintenance() as connection:
         models = await vectors.status(connection, current)
         found = await vectors.job_status(connection, "embed_scope")
@@ -185,6 +238,83 @@ async def _status(opened: Opened, *, with_scopes: bool) -> Shown:
     return Shown(document, lambda screen: _show_status(screen, document))
 
 
+async def _stale(connection: "Connection") -> dict[str, Any]:
+    """Return how many scopes were indexed by another version, and the first of them."""
+    from memex.store import reindex
+
+    found = await reindex.scopes(connection, only_stale=True, limit=SHOWN_SCOPES)
+    return {
+        "stale_scopes": await reindex.count_stale(connection),
+        "stale": [_scope_document(scope) | {"analyzer": scope.analyzer} for scope in found],
+    }
+
+
+async def _rebuild(opened: Opened, chosen: Chosen, language: str | None, *, only_stale: bool) -> Shown:
+    from time import perf_counter
+
+    from memex.store import reindex
+
+    if language is not None:
+        reindex.check_language(language)
+    async with opened.database.maintenance() as connection:
+        if chosen.tenant and not await reindex.scopes(connection, **asdict(chosen), limit=1):
+            raise ValidationFailed(
+                f"There is no {chosen.name}.",
+                hint="A user is known from the first call on; `memex projects list` shows projects.",
+            )
+        wanted = await reindex.scopes(connection, **asdict(chosen), only_stale=only_stale, language=language)
+    started = perf_counter()
+    rebuilt = []
+    with _progress("Indexing", sum(scope.files for scope in wanted)) as on_files:
+        for scope in wanted:
+            done = await reindex.rebuild(
+                opened.database,
+                scope.scope_id,
+                language=language,
+                only_stale=only_stale,
+                on_files=on_files,
+            )
+            if done is not None:
+                rebuilt.append(_scope_document(scope) | asdict(done))
+    document = {"scopes": rebuilt, "seconds": round(perf_counter() - started, 3)}
+    return Shown(document, lambda screen: _show_rebuilt(screen, document))
+
+
+def _scope_document(scope: "IndexedScope") -> dict[str, Any]:
+    return {name: getattr(scope, name) for name in ("tenant", "kind", "key", "language", "files")}
+
+
+def _chosen(
+    tenant: str | None,
+    user: str | None,
+    project: str | None,
+    *,
+    shared: bool,
+    everything: bool,
+    language: str | None,
+) -> Chosen:
+    """Return which scopes are meant.
+
+    Raises:
+        ValidationFailed: two of what excludes each other, or another language for what was not named.
+    """
+    named: list[tuple[Kind, str]] = []
+    if user is not None:
+        named.append(("user", user))
+    if project is not None:
+        named.append(("project", project))
+    if shared:
+        named.append(("shared", ""))
+    if len(named) + everything > 1:
+        raise ValidationFailed("Name one of --user, --project, --shared and --all.")
+    if language is not None and not (named or everything or tenant):
+        raise ValidationFailed(
+            "Whose files are to be in another language?",
+            hint="Name --user, --project, --shared, --tenant, or --all.",
+        )
+    return Chosen(tenant or "default", *named[0]) if named else Chosen(tenant)
+
+
 async def _backfill(opened: Opened, model: str | None) -> Shown:
     from memex.service.embedding import backfill
     from memex.store import vectors
@@ -194,7 +324,7 @@ async def _backfill(opened: Opened, model: str | None) -> Shown:
         async with opened.database.maintenance() as connection:
             before = await vectors.status(connection, embedder.name)
         missing = next((one.missing for one in before if one.model == embedder.name), 0)
-        with _progress(missing) as on_texts:
+        with _progress("Embedding", missing) as on_texts:
             texts = await backfill(
                 opened.database, embedder, at_once=opened.settings.embedding_workers, on_texts=on_texts
             )
@@ -239,7 +369,7 @@ async def _build_hnsw(opened: Opened, model: str | None, from_vectors: int | Non
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
+def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """A bar on stderr, where that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
@@ -247,18 +377,62 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("Embedding"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
         task = bar.add_task("", total=total)
-        yield lambda texts: bar.update(task, advance=texts)
+        yield lambda done: bar.update(task, advance=done)
 
 
-def _show_nothing(screen: Screen) -> None:
+def _show_rebuilt(screen: Screen, document: dict[str, Any]) -> None:
+    scopes = document["scopes"]
+    if not scopes:
+        screen.line("Nothing to rebuild: all was indexed by this version, in its language.")
+        return
+    files, chunks = (sum(scope[name] for scope in scopes) for name in ("files", "chunks"))
+    where = f"{counted(files, 'file')} in {counted(len(scopes), 'scope')}"
+    screen.line(f"{where} indexed anew in {document['seconds']:,.1f} s: {counted(chunks, 'chunk')}.")
+
+
+def _show_stale(screen: Screen, document: dict[str, Any]) -> None:
+    number = document["stale_scopes"]
+    if not number:
+        screen.line(("index     ", "dim"), "made by this version")
+        return
+    screen.line(
+        ("index     ", "dim"),
+        (f"{counted(number, 'scope')} made by another version", "yellow"),
+        f": {REBUILD}",
+    )
+    screen.table(
+        [
+            Column("tenant"),
+            Column("scope", "bold"),
+            Column("language"),
+            Column("files", align="right", whole=True),
+            Column("made by", "dim"),
+        ],
+        [
+            (
+                scope["tenant"],
+                f"{scope['kind']} {scope['key']}".strip(),
+                scope["language"],
+                f"{scope['files']:,}",
+                scope["analyzer"],
+            )
+            for scope in document["stale"]
+        ],
+    )
+    screen.line()
+
+
+def _show_without_vectors(screen: Screen, document: dict[str, Any]) -> None:
+    _show_stale(screen, document)
     screen.line("This database holds no vectors: search is by words alone.")
     screen.line(("`memex doctor` says what it needs for them.", "dim"))
 
 
 def _show_status(screen: Screen, document: dict[str, Any]) -> None:
+    _show_stale(screen, document)
     embedder = document["embedder"] or "none (MEMEX_EMBEDDER is not set)"
     screen.line(("embedder  ", "dim"), embedder)
     screen.line(("search    ", "dim"), document["search_mode"])

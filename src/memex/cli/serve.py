@@ -18,6 +18,7 @@ from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
     from memex.settings import Settings
+    from memex.store.database import Database
 
 TENANT = "default"
 ENDING = (signal.SIGTERM, signal.SIGINT)
@@ -95,6 +96,7 @@ async def _run(settings: "Settings", listener: socket.socket, *, as_json: bool) 
     gc.enable()
     async with running_service(settings, started=started, with_worker=True) as service:
         keys = await tenants.first_keys(service.database, TENANT)
+        await _warn_of_stale(service.database)
         data_dir = (settings.data_dir or embedded.default_data_dir()).expanduser().resolve()
         ready = Ready(
             url=_url(listener),
@@ -111,6 +113,21 @@ async def _run(settings: "Settings", listener: socket.socket, *, as_json: bool) 
                 sys.stdout.flush()
 
         await serve(service, listener, announce, ENDING)
+
+
+async def _warn_of_stale(database: "Database") -> None:
+    """Log how many scopes were indexed by another version, if any."""
+    import structlog
+
+    from memex.store import reindex
+
+    async with database.maintenance() as connection:
+        stale_scopes = await reindex.count_stale(connection)
+    if stale_scopes:
+        command = f"{program()} index rebuild --only-stale"
+        structlog.get_logger("memex").warning(
+            "index_of_another_version", scopes=stale_scopes, command=command
+        )
 
 
 def listen(host: str, port: int) -> socket.socket:
