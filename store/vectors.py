@@ -5,6 +5,7 @@ to be embedded is found by comparing chunks with vectors, so whatever was lost o
 """
 
 import hashlib
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -152,7 +153,13 @@ async def nearest(
             for scope in scopes
             if scope.scope_id in approximate
         ]
-    near = [_near(scope, record) for scope, records in read for record in records]
+    # To a vector of zeros, which an embedder should not make, there is no distance: it comes last, as NaN.
+    near = [
+        _near(scope, record)
+        for scope, records in read
+        for record in records
+        if not math.isnan(record["distance"])
+    ]
     return sorted(near, key=lambda one: one.order)[:limit]
 
 

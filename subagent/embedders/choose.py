@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LOCAL = "local:all-MiniLM-L6-v2-int8@384#8199be6f"
 HASH = "hash:trigrams@{dimensions}#1"
 HASH_DIMENSIONS = 384
+MAX_DIMENSIONS = 16_000  # that the database can hold
 
 _NAME = re.compile(
     r"(?P<provider>[a-z]+)(?::(?P<model>[^#\s]+?))?(?:@(?P<dimensions>[1-9]\d{0,4}))?(?:#(?P<revision>[\w.-]{1,40}))?"
@@ -73,6 +74,11 @@ def choose(name: str, *, api_key: str | None = None, base_url: str | None = None
     """
     given = _parts(name)
     dimensions = int(given["dimensions"]) if "dimensions" in given else None
+    if dimensions is not None and dimensions > MAX_DIMENSIONS:
+        raise ValidationFailed(
+            f"{name!r} has {dimensions:,} dimensions, over {MAX_DIMENSIONS:,}.",
+            hint="Behind the @ stand the dimensions that the model is asked for: name fewer.",
+        )
     embedder: Lazy | None = None
     match given.get("provider"), given.get("model"):
         case "openai", str(model):

@@ -51,8 +51,11 @@ def unit(vectors: "NDArray[Any]") -> "NDArray[float32]":
     """Return rows (n, d) with the length 1. Of a row of zeros the first number becomes 1."""
     import numpy as np  # noqa: PLC0415  # of the extra `vectors`
 
-    found = np.asarray(vectors, dtype=np.float32)
+    found = np.asarray(
+        vectors, dtype=np.float64
+    )  # in which the square of a float32 neither overflows nor vanishes
     lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    scaled: NDArray[float32] = np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
+    scaled = np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
     scaled[lengths[:, 0] == 0, 0] = 1
-    return scaled
+    rows: NDArray[float32] = scaled.astype(np.float32)
+    return rows

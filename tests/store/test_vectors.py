@@ -121,6 +121,23 @@ async def test_only_what_stands_is_found(service: Service, alice: Caller) -> Non
     assert len(await stored(service)) == 1
 
 
+async def test_a_vector_of_zeros_is_near_to_nothing(service: Service, alice: Caller) -> None:
+    """It has no distance to any other, and is left out: what lies near is found beside it."""
+    await write(service, alice, a="the blue boat", b="ginger soup")
+    zeros = f"[{','.join('0' * 64)}]"
+    async with service.database.maintenance() as connection:
+        await connection.execute(
+            "update embedding set vector = %s::halfvec"
+            " where text_sha256 = (select chunk.sha256 from chunk join revision using (scope_id, file_id)"
+            " where path = 'b.md' and rev_end is null)",
+            [zeros],
+        )
+
+    found = await near(service, alice, "blue boat")
+
+    assert [one.path for one in found] == ["user/a.md"]
+
+
 async def test_models_and_dimensions_stand_side_by_side(service: Service, alice: Caller) -> None:
     """Each finds by its own vectors alone, and one that has none finds nothing."""
     other = HashEmbedder(32)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from memex.errors import ModelUnavailable, ValidationFailed
 from memex.subagent.embedders import remote
 from memex.subagent.embedders.choose import Lazy, choose
-from memex.subagent.embedders.embedder import Embedder
+from memex.subagent.embedders.embedder import Embedder, unit
 from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.embedders.remote import OpenAIEmbedder
 
@@ -244,6 +244,15 @@ async def test_a_server_that_is_not_there_is_reported() -> None:
     assert refused.value.details["reason"] == "APIConnectionError"
 
 
+@pytest.mark.parametrize("size", [3e38, 1.0, 1e-30, 0.0])
+def test_every_vector_gets_the_length_one(size: float) -> None:
+    """However large its numbers or small: one of zeros would have no distance to anything."""
+    rows = unit(np.full((2, 3), size, dtype=np.float32))
+
+    assert rows.dtype == np.float32
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1)
+
+
 async def test_hashed_vectors_are_near_for_like_texts() -> None:
     """The same everywhere, and of length 1."""
     vectors = await HashEmbedder().embed(["the blue boat", "a blue boat", "winter soup", "", "…"])
@@ -327,6 +336,13 @@ def test_the_local_embedder_has_a_name(local: Embedder) -> None:
     """With the digest of its weights as the revision."""
     assert local.name == "local:all-MiniLM-L6-v2-int8@384#8199be6f"
     assert choose(local.name).name == local.name
+
+
+@pytest.mark.parametrize("name", ["hash@16001", "openai:model@99999"])
+def test_more_dimensions_than_can_be_stored_are_refused(name: str) -> None:
+    """At the start, and not by each search."""
+    with pytest.raises(ValidationFailed, match="16,000"):
+        choose(name)
 
 
 @pytest.mark.parametrize(
