@@ -275,6 +275,8 @@ HOSTILE: list[tuple[str, Arguments]] = [
         {"path": "user/none.md", "operation": "insert", "text": "\0", "match": "\0", "heading": "\0"},
     ),
     ("memory_find", {"query": "\0 \ud800", "tags": ["\0"]}),
+    ("memory_find", {"query": "nul \0"}),
+    ("memory_find", {"query": "half \ud800"}),
     ("memory_find", {"query": "x", "tags": ["\0"]}),
     ("memory_find", {"query": "x", "tags": ["\ud800"]}),
     ("memory_find", {"query": "x", "prefix": "user/\0"}),

@@ -54,7 +54,7 @@ class FindArguments(Arguments):
     Words combine by OR: more of them, and rarer ones, rank higher.
     """
 
-    query: Annotated[str, Field(description="What to look for: a question or a few words.")]
+    query: Annotated[StorableText, Field(description="What to look for: a question or a few words.")]
     limit: Annotated[int, Field(ge=1, le=MAX_HITS, description="How many files at most.")] = 10
     project: Annotated[str | None, Field(description="Search this project instead of all of the user's.")] = (
         None
