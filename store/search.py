@@ -9,7 +9,7 @@ from typing import Any
 from memex.errors import ValidationFailed
 from memex.store import lexical, vectors
 from memex.store.access import Access, Scope
-from memex.store.analyzer import Analyzer, analyzer_of
+from memex.store.analyzer import analyzer_of
 from memex.store.bm25 import SCALE, Query, score
 from memex.store.database import Connection, batch
 from memex.store.dates import Range
@@ -274,16 +274,27 @@ async def _hits(
     )
     for scope_id, records in zip(by_scope, read, strict=True):
         details |= {(scope_id, record["chunk_id"]): record for record in records}
+    # Once a language and not once a hit: a query may be long.
+    languages = {file.chunks[0].scope.language for file in files}
+    words = {language: _words(text, language) for language in languages}
     return [
-        _hit(file, views[file.chunks[0].scope.scope_id], details, text, passages, dated) for file in files
+        _hit(file, view, details, words[view.scope.language], passages, dated)
+        for file in files
+        for view in [views[file.chunks[0].scope.scope_id]]
     ]
+
+
+def _words(text: str, language: str) -> dict[str, str]:
+    """Return the words of a query by their lexemes, each as it stands there first."""
+    tokens = analyzer_of(language).tokens(text)
+    return {token.lexeme: text[token.start : token.end] for token in reversed(tokens)}
 
 
 def _hit(
     file: _Ranked,
     view: View,
     details: Mapping[tuple[int, int], Mapping[str, Any]],
-    text: str,
+    words: Mapping[str, str],
     passages: int,
     dated: Range | None,
 ) -> Hit:
@@ -300,7 +311,7 @@ def _hit(
         span=best.span,
         snippet="" if passages else snippet(detail["text"], query.lexemes, analyzer),
         score=best.score,
-        reason=_reason(file, ordered, text, query, analyzer) + _narrowing(detail["dated"], dated),
+        reason=_reason(file, ordered, words, query) + _narrowing(detail["dated"], dated),
         match=Match(
             mode="bm25" if file.fused is None else "hybrid",
             bm25_rank=file.bm25_rank,
@@ -335,10 +346,9 @@ def _file(
     )
 
 
-def _reason(file: _Ranked, terms: Mapping[str, int], text: str, query: Query, analyzer: Analyzer) -> str:
+def _reason(file: _Ranked, terms: Mapping[str, int], words: Mapping[str, str], query: Query) -> str:
     if not terms:
         return f"near in meaning: {file.vector_rank} of the vectors"
-    words = {token.lexeme: text[token.start : token.end] for token in reversed(analyzer.tokens(text))}
     named = ", ".join(words.get(lexeme, lexeme) for lexeme in list(terms)[:5])
     found = f"holds {len(terms)} of {len(query.lexemes)} known words of the query: {named}"
     borrowed = ", ".join(words.get(lexeme, lexeme) for lexeme in list(file.chunks[0].borrowed)[:5])
