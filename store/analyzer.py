@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import Stemmer  # type: ignore[import-not-found]  # compiled, without types
 import yaml
@@ -45,7 +45,7 @@ _STROKED = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i",
 
 # A compound of letters and hyphens is one word, `de-stress`; dates, numbers and longer chains are several.
 _COMPOUND = r"[^\W\d_]{1,24}(?:[-\u2010\u2011][^\W\d_]{1,24}){1,3}(?![\w'’-])"
-_DATE = r"(?<![\w-])\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?![\w-])"
+_DATE = r"(?<![\w-])[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?![\w-])"
 _WORD = re.compile(rf"{_DATE}|{_COMPOUND}|[^\W_][\w{_MARKS}{_JOINERS}]*(?:['’][sS](?!['’]?\w))?")
 _HYPHEN = re.compile(r"[-\u2010\u2011]")
 _RUN = re.compile(rf"([{_UNSPACED}]+)|[^{_UNSPACED}]+")
@@ -194,7 +194,8 @@ class Analyzer:
         else:
             folded = _fold_case(word)
             # A compatibility character may stand for several words: ½ is 1⁄2.
-            pieces = _PIECE.findall(_fold_accents(folded) if self._stems_folded else folded)
+            found = _PIECE.finditer(_fold_accents(folded) if self._stems_folded else folded)
+            pieces = [piece[0] for piece in islice(found, _MAX_PARTS)]
         for piece in pieces:
             if _fold_accents(piece) not in self._stop_words:
                 base = self._irregular.get(piece, piece)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 SHORT = 60  # lexemes; a longer file speaks for itself
 SHARES = {1: 70, 2: 50}  # of what a word is worth in a neighbour, in hundredths, by its distance
 
-_NUMBERED = re.compile(r"(?P<head>(?:.*\D)?)(?P<number>\d{1,9})(?P<tail>(?:\.[^./\d]+)?)", re.DOTALL)
+_NUMBERED = re.compile(r"(?P<head>(?:.*[^0-9])?)(?P<number>[0-9]{1,9})(?P<tail>(?:\.[^./0-9]+)?)", re.DOTALL)
 
 
 def neighbours(path: str, reach: int) -> dict[int, str]:

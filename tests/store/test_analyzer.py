@@ -84,6 +84,7 @@ def test_spans_of_a_compound_are_its_parts_and_all_of_it() -> None:
         ("2023-05-08", ["2023", "05", "08", "8", "may"]),
         ("2023-12-24", ["2023", "12", "24", "decemb"]),
         ("2023-13-08", ["2023", "13", "08"]),
+        ("２０２３-05-08", ["2023", "05", "08"]),
         ("12023-05-08 2023-05-081", ["12023", "05", "08", "2023", "05", "081"]),
     ],
 )
@@ -224,6 +225,11 @@ def test_threads_may_share_an_analyzer() -> None:
         sys.setswitchinterval(0.005)
 
     assert found == [Analyzer().lexemes(text) for text in words * 2]
+
+
+def test_a_word_of_many_compatibility_characters_is_cut() -> None:
+    """Each of them may stand for several words: one word in a text does not become a thousand."""
+    assert len(ENGLISH.lexemes("x" + "ﷺ" * 200)) <= 16
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ scores = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 1 << 22))
         ("a7b.md", {}),
         ("1234567890.md", {}),
         ("1.tar.gz", {}),
+        ("٣.md", {}),
     ],
 )
 def test_neighbours_are_named_by_the_number_before_and_after(path: str, expected: dict[int, str]) -> None:
