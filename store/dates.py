@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import yaml
 
 _DAYS_OF = {"day": 1, "week": 7}
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)", re.ASCII)
 _MONTHS_OF = {"month": 1, "year": 12}
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)", re.ASCII)
 
 
 class Range(NamedTuple):
@@ -67,9 +67,8 @@ def narrowed(query: str, now: datetime, language: str = "english") -> Range | No
     found: list[Range] = []
     read_up_to = 0
     matches = [(match, rule) for rule in calendar.rules for match in rule.match.finditer(text)]
-    for match, rule in sorted(
-        matches, key=lambda one: one[0].start()
-    ):  # stable: the first rule of a place first
+    # The order is stable: of several rules that fit at a place the first one counts.
+    for match, rule in sorted(matches, key=lambda one: one[0].start()):
         if match.start() >= read_up_to:
             try:
                 found.append(_range(match, rule, calendar, now.date()))

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
-VECTOR_SHARE = (
-    0.4  # what the nearest is worth beside the best by words, which is worth 1; see docs/decisions/0009
-)
+# What the nearest is worth beside the best by words, which is worth 1; see docs/decisions/0009.
+VECTOR_SHARE = 0.4
 
 
 class Comparable(Protocol):

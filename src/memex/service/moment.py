@@ -81,8 +81,8 @@ async def memory_at(
         access: whose scopes are read.
         as_of: the moment.
         now: the clock from which times such as `last week` count in queries; with a time in `as_of`, that one.
-        vectors: of queries, for now; the past is searched by words alone.
         whole: the access that a state may name mounts of, where `access` is a part of it.
+        vectors: of queries, for now; the past is searched by words alone.
 
     Raises:
         ValidationFailed: a bad time, or a state with a mount or a number of changes that there is not.
