@@ -192,11 +192,15 @@ def _embedder(report: "Report", settings: "Settings") -> Finding:
         embedder = embedder_of(settings)
     except MemexError as error:
         return _problem("embedder", error)
+    if embedder is None and settings.search_mode == "hybrid":
+        return Finding(
+            "embedder",
+            "none; search mode hybrid, so that every search is refused",
+            "problem",
+            "Set MEMEX_EMBEDDER, or MEMEX_SEARCH_MODE=auto.",
+        )
     if embedder is None:
-        state: Literal["ok", "problem"] = "problem" if settings.search_mode == "hybrid" else "ok"
-        hint = "Set MEMEX_EMBEDDER, or MEMEX_SEARCH_MODE=auto." if state == "problem" else ""
-        said = f"none; search mode {settings.search_mode}, which is by words alone"
-        return Finding("embedder", said, state, hint)
+        return Finding("embedder", f"none; search mode {settings.search_mode}, which is by words alone")
     said = f"{embedder.name}; search mode {settings.search_mode}"
     if not report.has_vectors:
         return Finding(

@@ -33,17 +33,18 @@ class Meaning:
         """Return the vector of a query, or none where it is searched by words alone.
 
         Raises:
-            ValidationFailed: the call asks for hybrid, and there are no vectors here.
-            ModelUnavailable: it asks for hybrid, and the embedder does not answer.
+            ValidationFailed: the call or the setting asks for hybrid, and there are no vectors here.
+            ModelUnavailable: the call asks for hybrid, and the embedder does not answer.
         """
         wanted = mode or self.mode
         if wanted == "bm25" or not 0 < len(query.strip()) <= MAX_QUERY_CHARS:
             return Vectors()
         if self.embedder is None:
             if wanted == "hybrid":
+                remedy = "Ask with mode bm25 or auto" if mode else "Set MEMEX_SEARCH_MODE=auto"
                 raise ValidationFailed(
                     "This service has no vectors to search by.",
-                    hint="Ask with mode bm25 or auto; `memex doctor` says what hybrid search needs.",
+                    hint=f"{remedy}; `memex doctor` says what hybrid search needs.",
                 )
             return Vectors()
         try:
