@@ -1,6 +1,7 @@
 """`memex index`: what another version made, and what is embedded, on a server with pgvector and on one without."""
 
 import json
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -145,6 +146,36 @@ def test_what_cannot_be_rebuilt_is_refused(
     assert hint in error["hint"]
 
 
+def test_find_explains_its_order(own: Memex) -> None:
+    """What each lexeme scored, the ranks in both lists and their fusion; what no word found has no score."""
+    for number, text in ((1, "Which tea is it?"), (2, "It is the green one.")):
+        own.plain("write", f"user/log/{number}.md", "--content", text)
+    hybrid = using(own, MEMEX_EMBEDDER="hash")
+    hybrid.plain("index", "backfill")
+
+    words = own.plain("find", "green tea", "--prefix", "user/log/", "--explain")
+    both = hybrid.plain("find", "green sail", "--explain")
+    near = hybrid.plain("find", "torm", "--limit", "1")
+
+    assert re.search(r"^  rank 1: 1 by words$", words, re.MULTILINE)
+    assert re.search(r"^ *green +\d\.\d{3} +in the passage$", words, re.MULTILINE)
+    assert re.search(r"^ *tea +\+\d\.\d{3} +in the files beside it$", words, re.MULTILINE)
+    assert re.search(r"^ *\d\.\d{3} +in all$", words, re.MULTILINE)
+    assert re.search(r"rank 1: \d by words, \d by meaning, fused \d\.\d{5}", both)
+    assert re.search(r"rank \d: – by words, \d by meaning", both)
+    assert near.splitlines()[0].endswith("  near in meaning")
+
+
+def test_words_are_marked_in_the_language_of_their_files(own: Memex) -> None:
+    """On a terminal, in a form that only the stemmer of the scope's language leads back to the query's."""
+    own.plain("write", "user/a.md", "--content", "Die Häuser stehen leer.\n")
+    own.plain("index", "rebuild", "--user", "me", "--language", "german")
+
+    shown = own.on_terminal("find", "Haus")
+
+    assert re.search("\x1b\\[[0-9;]+mHäuser\x1b\\[0m".encode(), shown)
+
+
 def test_backfill_embeds_and_status_counts(own: Memex) -> None:
     """For one model and for a second beside it; a model is dropped by its name."""
     first, both = using(own, MEMEX_EMBEDDER="hash"), using(own, MEMEX_EMBEDDER="hash@64")
@@ -154,6 +185,7 @@ def test_backfill_embeds_and_status_counts(own: Memex) -> None:
     after = both.json("index", "status", "--scopes")
     dropped = own.json("index", "drop", "--model", HASH)
     left = own.json("index", "status")
+    twice = own.run("index", "drop", "--model", HASH)
 
     [missing] = before["models"]
     assert (missing["model"], missing["chunks"], missing["missing"]) == (HASH, 3, 3)
@@ -168,6 +200,7 @@ def test_backfill_embeds_and_status_counts(own: Memex) -> None:
     assert after["jobs"] == {"waiting": 0, "running": 0, "failed": 0}
     assert dropped == {"model": HASH, "vectors": 3}
     assert [(m["model"], m["is_current"]) for m in left["models"]] == [("hash:trigrams@64#1", False)]
+    assert (twice.code, "There are those of hash:trigrams@64#1." in twice.err) == (1, True)
 
 
 def test_people_read_the_status(own: Memex) -> None:
@@ -262,6 +295,7 @@ def test_doctor_says_what_search_by_meaning_has(memex: Memex, server_up: None) -
     assert without["queue"]["state"] == "ok"
     assert f"{HASH}; search mode hybrid" in hashing["embedder"]["detail"]
     assert (wrong["embedder"]["state"], hybrid["embedder"]["state"]) == ("problem", "problem")
+    assert "every search is refused" in hybrid["embedder"]["detail"]
 
 
 def test_without_pgvector_everything_else_works(memex: Memex, stock_server: Server) -> None:

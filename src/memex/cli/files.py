@@ -103,7 +103,8 @@ async def find(
         mode=mode,
         as_of=as_of,
     )
-    return Shown(found, lambda screen: _show_hits(screen, session, found, explain=explain))
+    languages = {scope.mount: scope.language for scope in (await session.caller()).access.scopes}
+    return Shown(found, lambda screen: _show_hits(screen, session, found, languages, explain=explain))
 
 
 def _text(file: str | None, content: str | None) -> str:
@@ -190,16 +191,18 @@ def _show_written(screen: Screen, written: dict[str, Any]) -> None:
     screen.line((written["path"], "bold"), f" {did} version {written['version']}")
 
 
-def _show_hits(screen: Screen, session: Session, found: dict[str, Any], *, explain: bool) -> None:
-    from memex.store.analyzer import Analyzer
+def _show_hits(
+    screen: Screen, session: Session, found: dict[str, Any], languages: dict[str, str], *, explain: bool
+) -> None:
+    from memex.store.analyzer import analyzer_of
     from memex.store.bm25 import SCALE
+    from memex.store.paths import parse
 
     if not found["hits"]:
         screen.line(("Nothing found.", "dim"))
         if screen.is_terminal:
             all_files = session.command("list", "--catalogue")
             screen.line(("Try other words, or see what is there: ", "dim"), all_files)
-    analyzer = Analyzer()
     for at, hit in enumerate(found["hits"]):
         if at:
             screen.line()
@@ -208,8 +211,9 @@ def _show_hits(screen: Screen, session: Session, found: dict[str, Any], *, expla
             (f"{hit['path']}", "bold"),
             (f"@{hit['version']}", "dim"),
             ("  " + heading if heading else "", "cyan"),
-            (f"  {hit['score'] / SCALE:.2f}", "dim"),
+            (f"  {hit['score'] / SCALE:.2f}" if hit["score"] else "  near in meaning", "dim"),
         )
+        analyzer = analyzer_of(languages[parse(hit["path"]).mount_name])
         screen.paragraph(*_highlighted(hit["snippet"], set(hit["match"]["terms"]), analyzer))
         if explain:
             _explain(screen, hit["match"], at + 1)

@@ -346,6 +346,13 @@ async def _drop(opened: Opened, model: str) -> Shown:
 
     opened.require_vectors()
     dropped = await vectors.drop(opened.database, model)
+    if not dropped:
+        async with opened.database.maintenance() as connection:
+            there = [one.model for one in await vectors.status(connection, None)]
+        raise ValidationFailed(
+            f"There are no vectors of {model!r}.",
+            hint=f"There are those of {', '.join(there)}." if there else "There are none of any model.",
+        )
     return Shown(
         {"model": model, "vectors": dropped},
         lambda screen: screen.line(f"{counted(dropped, 'vector')} of {model} removed."),
