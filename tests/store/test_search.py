@@ -517,8 +517,8 @@ HOT = """
     revision_history
     revision_chain revision_before operation_committed operation_list operation_read operation_writes head_load
     chunk_load link_out link_in file_by_key revision_at chunk_of_file file_pinned link_near revision_span
-    operation_inner file_dated past_changed past_read past_load past_list past_pinned past_span past_text
-    past_removed past_link_in scope_revs_at
+    operation_inner file_dated chunk_alone past_changed past_read past_load past_list past_pinned past_span
+    past_text past_removed past_link_in scope_revs_at
 """.split()  # noqa: SIM905 (a line a name would be longer than the rest)
 PARAMETERS: dict[str, Any] = {
     "lexemes": ["common", "rare"],
