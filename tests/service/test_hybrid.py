@@ -1,5 +1,6 @@
 """Searching by words and by meaning, through the tools that agents call."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from memex.errors import ModelUnavailable, ValidationFailed
+from memex.service import meaning
 from memex.service.embedding import backfill
 from memex.service.service import Caller, Service
 from memex.store.database import Database
@@ -27,6 +29,15 @@ class Failing(HashEmbedder):
     async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "np.typing.NDArray[np.float32]":
         """Fail."""
         raise ModelUnavailable("The embedder did not answer.", reason="timeout")
+
+
+class Hanging(HashEmbedder):
+    """An embedder that never answers."""
+
+    async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "np.typing.NDArray[np.float32]":
+        """Wait for ever."""
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")
 
 
 async def service_with(
@@ -122,6 +133,18 @@ async def test_an_embedder_that_fails_leaves_words(with_vectors: Database, alice
     assert (recalled["degraded"], "Oolong" in recalled["context"]) == ("MODEL_UNAVAILABLE", True)
     with pytest.raises(ModelUnavailable):
         await find(service, caller, "oolong", mode="hybrid")
+
+
+async def test_an_embedder_that_hangs_is_given_up(
+    with_vectors: Database, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search waits for a while and goes on by words."""
+    monkeypatch.setattr(meaning, "QUERY_TIMEOUT_S", 0.05)
+    service, caller = await service_with(with_vectors, alice, Hanging())
+
+    assert [hit["match"]["mode"] for hit in await find(service, caller, "oolong")] == ["bm25"]
+    recalled = await service.execute(caller, "memory_context", {"query": "oolong"})
+    assert recalled["degraded"] == "MODEL_UNAVAILABLE"
 
 
 async def test_without_vectors_everything_else_works(database: Database, alice: Caller) -> None:

@@ -1,5 +1,7 @@
 """What a query means, as a vector: asked of the embedder before any connection is held."""
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memex.errors import ModelUnavailable, ValidationFailed
@@ -7,6 +9,8 @@ from memex.settings import SearchMode
 from memex.store.records import QueryVector
 from memex.store.search import MAX_QUERY_CHARS
 from memex.subagent.embedders.embedder import Embedder
+
+QUERY_TIMEOUT_S = 10.0  # somebody waits; a provider's own limit is shorter
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,19 @@ class Meaning:
                 )
             return Vectors()
         try:
-            [values] = await self.embedder.embed([query], "query")
+            values = await self._asked(self.embedder, query)
         except ModelUnavailable as error:
             if mode == "hybrid":
                 raise
             return Vectors(degraded=error.code)
-        return Vectors({query: QueryVector(self.embedder.name, [float(value) for value in values])})
+        return Vectors({query: QueryVector(self.embedder.name, values)})
+
+    async def _asked(self, embedder: Embedder, query: str) -> Sequence[float]:
+        try:
+            async with asyncio.timeout(QUERY_TIMEOUT_S):
+                [values] = await embedder.embed([query], "query")
+        except TimeoutError:
+            raise ModelUnavailable(
+                f"The embedder did not answer within {QUERY_TIMEOUT_S:.0f} s.", reason="timeout"
+            ) from None
+        return [float(value) for value in values]
