@@ -10,14 +10,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from psycopg.sql import SQL, Composed, Identifier
 from rich.console import Console
 from rich.table import Table
 
 from memex.service.service import Caller, Service
+from memex.store import pending
 from memex.store.analyzer import Analyzer
+from memex.store.database import Connection
 from memex.store.draft import Draft
 from memex.store.identity import Context, Principal
 from memex.store.operations import Answer, Call
+from memex.store.tenants import ensure_tenant
 
 WORDS_A_SECTION = 100
 SECTIONS_A_FILE = 5
@@ -111,6 +115,35 @@ class Bench:
         async with self.service.database.connection() as connection:
             await connection.execute("vacuum analyze")
 
+    async def merge(self, caller: Caller) -> None:
+        """Put what is pending of a caller's scopes into the postings."""
+        async with self.service.database.transaction(caller.access) as connection:
+            await pending.merge_scopes(connection, caller.access.writable_ids)
+
+    async def copy(self, caller: Caller, times: int) -> None:
+        """Give the user's scope of a caller to as many users of other tenants, index and all."""
+        tenant_ids = [await ensure_tenant(self.service.database, f"copies-{n}") for n in range(10)]
+        async with self.service.database.maintenance() as connection:
+            cursor = await connection.execute(
+                """insert into scope (tenant_id, kind, key, rev, last_at, language, analyzer)
+                   select (%(tenant_ids)s::bigint[])[copy %% 10 + 1], 'user',
+                          'copy-' || copy || '-' || scope_id, rev, last_at, language, analyzer
+                     from scope, generate_series(1, %(times)s) as copy
+                    where scope_id = %(scope_id)s
+                   returning scope_id, tenant_id""",
+                {"tenant_ids": tenant_ids, "times": times, "scope_id": caller.access.log_scope_id},
+            )
+            made = await cursor.fetchall()
+            for table in ("revision", "link", "chunk", "posting", "scope_stat"):
+                await connection.execute(
+                    _COPY.format(table=Identifier(table), columns=await _columns(connection, table)),
+                    {
+                        "scope_ids": [row["scope_id"] for row in made],
+                        "tenant_ids": [row["tenant_id"] for row in made],
+                        "scope_id": caller.access.log_scope_id,
+                    },
+                )
+
     async def measure(self, work: Awaitable[object], into: Timings) -> None:
         """Time one piece of work: wall, and what the backend spent on it."""
         cpu_before = cpu_ns(self.backend_pid)
@@ -119,6 +152,26 @@ class Bench:
         into.wall_ms.append((time.perf_counter() - started) * 1000)
         if cpu_before is not None:
             into.cpu_ms.append(((cpu_ns(self.backend_pid) or 0) - cpu_before) / 1e6)
+
+
+_COPY = SQL(
+    """insert into {table} (scope_id, tenant_id, {columns})
+       select copy.scope_id, copy.tenant_id, {columns}
+         from {table} as original, unnest(%(scope_ids)s::bigint[], %(tenant_ids)s::bigint[])
+              as copy (scope_id, tenant_id)
+        where original.scope_id = %(scope_id)s"""
+)
+
+
+async def _columns(connection: Connection, table: str) -> Composed:
+    cursor = await connection.execute(
+        """select attname
+             from pg_attribute
+            where attrelid = %s::regclass and attnum > 0 and not attisdropped
+              and attname not in ('scope_id', 'tenant_id')""",
+        [table],
+    )
+    return SQL(", ").join([Identifier(row["attname"]) for row in await cursor.fetchall()])
 
 
 def cpu_ns(pid: int) -> int | None:
@@ -146,8 +199,22 @@ def new_table(title: str) -> Table:
 
 
 def ratio_line(label: str, ours: Sequence[float], reference: Sequence[float]) -> str:
-    """Return the ratio of two medians, named."""
-    return f"{label}: {statistics.median(ours) / statistics.median(reference):.1f}\n"
+    """Return the ratios of two medians and of two 95th percentiles, named."""
+    pairs = [
+        (statistics.quantiles(ours, n=20)[at], statistics.quantiles(reference, n=20)[at]) for at in (9, 18)
+    ]
+    p50, p95 = (mine / theirs for mine, theirs in pairs)
+    return f"{label}: p50 {p50:.2f}, p95 {p95:.2f}\n"
+
+
+def process_mb(pid: int | str, name: str = "VmRSS") -> float:
+    """Return a figure of a process's memory by its name in /proc/<pid>/status, NaN where there is none."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return float("nan")
+    found = next((line for line in lines if line.startswith(f"{name}:")), f"{name}: nan")
+    return float(found.split()[1]) / 1024
 
 
 @contextmanager
