@@ -1,9 +1,11 @@
 -- Say for this transaction who acts and what it may see; row-level security does the rest. Our statements name
--- their rows by key, so one plan serves all parameters, and planning each anew costs more than running it.
+-- their rows by key, so one plan serves all parameters, and planning each anew costs more than running it. A plan that
+-- was made while a table was small must not read it whole when it has grown.
 select set_config('role', %(database_role)s, true),
        set_config('memex.acting', %(role)s, true),
        set_config('memex.tenant', %(tenant_id)s::text, true),
        set_config('memex.readable', %(readable)s::bigint[]::text, true),
        set_config('memex.writable', %(writable)s::bigint[]::text, true),
        set_config('timezone', 'UTC', true),
-       set_config('plan_cache_mode', 'force_generic_plan', true);
+       set_config('plan_cache_mode', 'force_generic_plan', true),
+       set_config('enable_seqscan', 'off', true);

@@ -10,8 +10,11 @@ select wanted.scope_id,
                   where stored.scope_id = wanted.scope_id
                     and stored.path = wanted.path), 0) as highest
   from unnest(%(scope_ids)s::bigint[], %(paths)s::text[]) as wanted (scope_id, path)
-  left join revision head
-    on head.scope_id = wanted.scope_id
-   and head.path = wanted.path
-   and head.rev_end is null
-   and not head.deleted;
+  left join lateral (
+        select *
+          from revision
+         where revision.scope_id = wanted.scope_id
+           and revision.path = wanted.path
+           and revision.rev_end is null
+           and not revision.deleted
+        offset 0) as head on true;

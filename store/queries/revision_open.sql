@@ -16,4 +16,8 @@ select opened.scope_id, %(tenant_id)s::bigint, opened.file_id, opened.version, s
               %(dated)s::date[])
        as opened (scope_id, file_id, version, path, content, operation, deleted, counterpart, reason, title, tags,
                   tag_keys, size_chars, path_key, name_key, pinned, dated)
-  join scope on scope.scope_id = opened.scope_id;
+ cross join lateral (
+        select *
+          from scope
+         where scope.scope_id = opened.scope_id
+        offset 0) as scope;

@@ -1,7 +1,6 @@
 """Exact BM25 in packed postings: the same hits and integer scores as the formula over the texts themselves."""
 
 import random
-import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,19 +8,16 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-import psycopg
 import pytest
 
 from memex.errors import ProjectNotFound, Refused, ValidationFailed
 from memex.service.service import Caller, Service
 from memex.store import bm25, chunks, links, markdown, pending, tenants
 from memex.store.analyzer import Analyzer
-from memex.store.database import Connection
 from memex.store.draft import Draft
 from memex.store.index import MAX_KEY_CHARS, MAX_RAW_CHARS
 from memex.store.memory import Memory
 from memex.store.operations import Answer, Call
-from memex.store.sql import sql
 
 CallerOf = Callable[..., Awaitable[Caller]]
 ANALYZER = Analyzer()
@@ -508,164 +504,6 @@ async def test_headings_and_tags_keep_odd_characters(service: Service, alice: Ca
     assert listed["tags"] == list(description.tags)
     assert listed["title"] == description.title
     assert len(heads.files) == 1
-
-
-# Plans. The statements run as the application runs them: as the agent's role, under row-level security.
-
-HOT = """
-    lexeme_frequency chunk_score chunk_score_pruned chunk_pending chunk_read file_read file_list revision_read
-    revision_history
-    revision_chain revision_before operation_committed operation_list operation_read operation_writes head_load
-    chunk_load link_out link_in file_by_key revision_at chunk_of_file file_pinned link_near revision_span
-    operation_inner file_dated chunk_alone past_changed past_read past_load past_list past_pinned past_span
-    past_text past_removed past_link_in scope_revs_at
-""".split()  # noqa: SIM905 (a line a name would be longer than the rest)
-PARAMETERS: dict[str, Any] = {
-    "lexemes": ["common", "rare"],
-    "weights": [1.0, 2.0],
-    "c2": 0.3,
-    "c3": 0.1,
-    "limit": 30,
-    "removed": [5],
-    "common": ["word1"],
-    "common_weights": [1.0],
-    "bound": 1,
-    "most": 9,
-    "few": 200,
-    "tried": 120,
-    "tags": ["a"],
-    "dated_from": "2026-11-16",
-    "dated_to": "2026-11-22",
-    "undated": True,
-    "chunk_ids": [1, 2, 3],
-    "path": "a.md",
-    "paths": ["a.md"],
-    "with_content": True,
-    "prefix": "a",
-    "after": "",
-    "version": 1,
-    "rev": 7,
-    "revs": [7],
-    "time": datetime(2026, 11, 22, tzinfo=UTC),
-    "before": None,
-    "before_version": None,
-    "user_id": "alice",
-    "tool_call_id": "call-1",
-    "file_id": 1,
-    "file_ids": [1],
-    "keys": ["a"],
-    "path_keys": ["a"],
-    "name_keys": ["a"],
-    "texts": ["text"],
-    "versions": [1],
-    "starts": [0],
-    "ends": [1],
-    "parent_ids": [1],
-}
-INDEXES = {
-    "lexeme_frequency": "posting_pkey",
-    "chunk_score": "posting_pkey",
-    "chunk_score_pruned": "posting_pkey",
-    "chunk_pending": "chunk_pkey",
-    "file_read": "revision_head",
-    "file_list": "revision_head",
-    "head_load": "revision_head",
-    "operation_committed": "operation_call",
-    "operation_inner": "operation_inner",
-    "file_pinned": "revision_pinned",
-    "chunk_of_file": "chunk_file",
-    "revision_span": "revision_pkey",
-    "past_changed": "revision_file_rev",
-    "past_read": "revision_pkey",
-    "past_list": "revision_pkey",
-    "past_removed": "chunk_file",
-    "scope_revs_at": "revision_rev",
-}
-
-
-async def _many_scopes(service: Service, alice: Caller) -> None:
-    """Fill 400 other scopes with copies of what alice has, and let the planner know."""
-    for n in range(40):
-        content = f"common word{n} [[{n + 1}]]\n" + "".join(f"## {k}\n\ncommon rare{k}\n" for k in range(5))
-        await service.execute(alice, "memory_write", {"path": f"user/{n}.md", "content": content})
-    mine = alice.access.log_scope_id
-    async with service.database.maintenance() as connection:
-        await connection.execute(
-            "insert into scope (tenant_id, kind, key) select %s, 'user', 'u' || n from generate_series(1, 400) n",
-            [alice.access.tenant_id],
-        )
-        for table in ("revision", "link", "chunk", "posting", "scope_stat", "operation"):
-            cursor = await connection.execute(
-                "select string_agg(quote_ident(attname), ', ' order by attnum) as columns from pg_attribute"
-                " where attrelid = %s::regclass and attnum > 0 and not attisdropped and attidentity = ''"
-                " and attname <> 'scope_id'",
-                [table],
-            )
-            [row] = await cursor.fetchall()
-            await connection.execute(
-                f"insert into {table} (scope_id, {row['columns']}) select scope.scope_id, {row['columns']}"  # noqa: S608
-                f" from {table} t join scope on scope.key like 'u%%' where t.scope_id = %s".replace(
-                    row["columns"] + " from", re.sub(r"(\w+)", r"t.\1", row["columns"]) + " from"
-                ),
-                [mine],
-            )
-    async with service.database.connection() as connection:
-        await connection.execute("analyze")
-
-
-async def _plan(connection: Connection, name: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the nodes of a statement's generic plan, which is the one that the application runs."""
-    text = sql(name).decode()
-    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", text)))
-    statement = re.sub(r"%\((\w+)\)s", lambda match: f"${names.index(match[1]) + 1}", text)
-    statement = statement.replace("%%", "%")
-    await connection.execute("set local plan_cache_mode = force_generic_plan")
-    await connection.execute(f"prepare hot as {statement}".encode())
-    values = b", ".join(psycopg.sql.Literal(parameters[one]).as_bytes(connection) for one in names)
-    cursor = await connection.execute(b"explain (format json) execute hot (" + values + b")")
-    [row] = await cursor.fetchall()
-    await connection.execute("deallocate hot")
-    return list(_nodes(row["QUERY PLAN"][0]["Plan"]))
-
-
-def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield plan
-    for child in plan.get("Plans", ()):
-        yield from _nodes(child)
-
-
-async def test_hot_statements_are_answered_from_indexes(service: Service, alice: Caller) -> None:
-    """With several hundred scopes: no table is read through, and the scope is a condition of the index.
-
-    Row-level security leaves the lookup of scope and lexeme to the primary key: neither is a filter.
-    """
-    await _many_scopes(service, alice)
-    scope_id = alice.access.log_scope_id
-    async with service.database.transaction(alice.access) as connection:
-        for name in HOT:
-            nodes = await _plan(
-                connection, name, PARAMETERS | {"scope_id": scope_id, "scope_ids": [scope_id]}
-            )
-
-            tables = {"revision", "chunk", "posting", "link", "operation"}
-            read = [node for node in nodes if node.get("Relation Name") in tables]
-            assert read, name
-            assert {node["Node Type"] for node in read} <= {
-                "Index Scan",
-                "Index Only Scan",
-                "Bitmap Heap Scan",
-            }, (name, nodes)
-            looked_up = [node for node in nodes if "Index Name" in node]
-            assert all("scope_id" in node.get("Index Cond", "") for node in looked_up), (name, looked_up)
-            if name in INDEXES:
-                assert INDEXES[name] in {node["Index Name"] for node in looked_up}, (name, looked_up)
-
-        for name in ("lexeme_frequency", "chunk_score"):
-            nodes = await _plan(connection, name, PARAMETERS | {"scope_id": scope_id})
-            conditions = [node["Index Cond"] for node in nodes if node.get("Index Name") == "posting_pkey"]
-            assert len(conditions) == 1, nodes
-            assert "scope_id = $" in conditions[0]
-            assert "lexeme = " in conditions[0]
 
 
 async def test_a_prefix_in_a_project_that_is_not_searched_is_refused(
