@@ -168,16 +168,16 @@ def test_the_log_keeps_ids_on_one_line(memex: Memex) -> None:
 
 def test_a_state_asks_the_memory_of_then(memex: Memex) -> None:
     """What context, find, list and read said is said again; a catalogue is of now."""
-    eve = ("--user", "eve")
-    memex.plain("write", "user/tea.md", "--content", "# Tea\n\nOolong.\n", *eve)
-    before = memex.json("context", "oolong", *eve)
-    memex.plain("write", "user/tea.md", "--content", "Coffee.", "--overwrite", *eve)
-    then = ("--as-of", json.dumps(before["state"]), *eve)
+    evelyn = ("--user", "evelyn")
+    memex.plain("write", "user/tea.md", "--content", "# Tea\n\nOolong.\n", *evelyn)
+    before = memex.json("context", "oolong", *evelyn)
+    memex.plain("write", "user/tea.md", "--content", "Coffee.", "--overwrite", *evelyn)
+    then = ("--as-of", json.dumps(before["state"]), *evelyn)
 
     assert memex.json("context", "oolong", *then)["hash"] == before["hash"]
     assert memex.plain("context", "oolong", *then).rstrip("\n") == before["context"].rstrip("\n")
     assert [hit["path"] for hit in memex.json("find", "oolong", *then)["hits"]] == ["user/tea.md"]
     assert [file["version"] for file in memex.json("list", *then)["files"]] == [1]
     assert memex.plain("read", "user/tea.md", *then) == "# Tea\n\nOolong.\n"
-    assert memex.plain("find", "oolong", *eve).startswith("Nothing found")
+    assert memex.plain("find", "oolong", *evelyn).startswith("Nothing found")
     assert "exclude each other" in memex.run("list", "--catalogue", *then).err

@@ -134,6 +134,8 @@ BODIES: dict[str, bytes] = {
     "NUL tag": b'{"arguments": {"query": "x", "tags": ["\\u0000"]}}',
     "NUL prefix": b'{"arguments": {"query": "x", "prefix": "user/\\u0000"}}',
     "NUL project": b'{"arguments": {"query": "x", "project": "\\u0000"}}',
+    "query with a NUL": b'{"arguments": {"query": "a\\u0000b"}}',
+    "query with a surrogate": b'{"arguments": {"query": "\\ud83e x"}}',
     "query of 10,001": b'{"arguments": {"query": "' + b"x" * 10_001 + b'"}}',
     "query of spaces": b'{"arguments": {"query": "   "}}',
     "call id with a space": b'{"context": {"toolCallId": "a b"}, "arguments": {"query": "x"}}',
@@ -157,8 +159,6 @@ GOOD_BODIES: dict[str, bytes] = {
     "the last of two keys": b'{"arguments": {"query": 1}, "arguments": {"query": "x"}}',
     "query of 10,000": b'{"arguments": {"query": "' + b"word " * 2_000 + b'"}}',
     "query of one long word": b'{"arguments": {"query": "' + b"x" * 10_000 + b'"}}',
-    "query with a NUL": b'{"arguments": {"query": "a\\u0000b"}}',
-    "query with a surrogate": b'{"arguments": {"query": "\\ud83e x"}}',
     "call id beyond ASCII": '{"context": {"toolCallId": "é🦊"}, "arguments": {"query": "x"}}'.encode(),
     "call id of 200": b'{"context": {"toolCallId": "' + b"x" * 200 + b'"}, "arguments": {"query": "x"}}',
 }
