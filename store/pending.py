@@ -13,7 +13,7 @@ from typing import Any
 from memex.store.database import Connection, Rows, rows
 from memex.store.sql import sql
 
-BOUND = 128  # chunks added or removed since the last merge, over which a writer merges
+BOUND = 256  # chunks added or removed since the last merge, over which a writer merges
 
 
 @dataclass(slots=True)

@@ -47,6 +47,8 @@ async def fill(service: Service, caller: Caller, chance: random.Random) -> None:
         draft.write(f"user/{chance.choice('ab')}/{number}.md", chance.choice(texts[-3:]))
     call = Call(f"fill-{uuid.uuid4()}", "fill", {}, caller.logged, datetime.now(UTC))
     await draft.commit(call, lambda _: Answer({}, {}, {}))
+    async with service.database.transaction(caller.access) as connection:
+        await pending.merge_scopes(connection, caller.access.writable_ids)
 
 
 def comparable(records: Rows) -> list[tuple[object, ...]]:
@@ -155,7 +157,6 @@ async def test_bound_counts_only_what_stands_in_the_scope(service: Service, alic
     """A lexeme of other scopes alone cannot add to a chunk of this one."""
     await fill(service, alice, random.Random(3))
     async with service.database.transaction(alice.access) as connection:
-        await pending.merge_scopes(connection, alice.access.writable_ids)
         query, postings = await views_of(connection, alice, " ".join(WORDS[:4]), ())
     without = {lexeme: df for lexeme, df in postings.df.items() if lexeme != query.lexemes[-1]}
 

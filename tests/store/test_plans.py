@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 
 from memex.service.service import Caller, Service
+from memex.store import pending
 from memex.store.database import Connection
 from memex.store.sql import sql
 
@@ -108,6 +109,7 @@ async def _many_scopes(service: Service, alice: Caller) -> None:
         await service.execute(alice, "memory_write", {"path": f"user/{n}.md", "content": content})
     mine = alice.access.log_scope_id
     async with service.database.maintenance() as connection:
+        await pending.merge_scopes(connection, [mine])
         await connection.execute(
             "insert into scope (tenant_id, kind, key) select %s, 'user', 'u' || n from generate_series(1, 400) n",
             [alice.access.tenant_id],
