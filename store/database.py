@@ -175,6 +175,8 @@ async def rows(connection: Connection, statement: str, /, **parameters: Any) -> 
 
 async def batch(connection: Connection, *statements: Statement) -> list[Rows]:
     """Run several statements in their order with one round trip, and return the rows of each."""
+    if not statements:
+        return []
     async with connection.pipeline():
         cursors = await _sent(connection, statements)
     return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
