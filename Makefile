@@ -41,8 +41,9 @@ eval-remember: $(STAMP)
 	$(BIN)/python -m memex.evals.remember
 
 # Needs uv. No index address is written, so the lock works with any mirror.
+LOCKED := embedded evals vectors local-embeddings otel
 lock:
-	uv pip compile pyproject.toml --all-extras --group dev --universal --generate-hashes \
+	uv pip compile pyproject.toml $(LOCKED:%=--extra %) --group dev --universal --generate-hashes \
 	  --no-emit-index-url --no-header --quiet --upgrade --output-file requirements.lock
 
 clean:

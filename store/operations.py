@@ -38,6 +38,9 @@ class Inner:
         response: what came back; None when it failed.
         state: the number of changes that it saw of each mount.
         error_code: of an operation that failed.
+        model: that was asked, of a request to one.
+        usage: what that used: requests, tokens, US dollars where a price is known.
+        prompt_sha256: of the prompt that held its instructions.
     """
 
     kind: str
@@ -47,6 +50,9 @@ class Inner:
     error_code: str | None
     started_at: datetime
     duration_ms: float
+    model: str | None = None
+    usage: dict[str, Any] | None = None
+    prompt_sha256: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,7 @@ class Call:
         principal: who asked: role, key, user, actor, project.
         now: the clock, read once for the whole call.
         inner: the operations inside it, in their order, put here as they end.
+        prompts: the texts of the prompts that they name, by SHA-256; the log keeps each once.
         engine: what must be alike for the same state and request to give the same bytes.
     """
 
@@ -70,6 +77,7 @@ class Call:
     now: datetime
     started_s: float = field(default_factory=time.perf_counter)
     inner: list[Inner] = field(default_factory=list)
+    prompts: dict[bytes, str] = field(default_factory=dict)
     engine: str = ENGINE
 
     @property
@@ -144,6 +152,10 @@ async def add(
         "error_code": error_code,
         "duration_ms": (time.perf_counter() - call.started_s) * 1000,
     }
+    for sha256, text in call.prompts.items():
+        await connection.execute(
+            sql("prompt_keep"), {"tenant_id": access.tenant_id, "sha256": sha256, "text": text}
+        )
     await connection.execute(sql("operation_add"), parameters | _inner_columns(call.inner[:MAX_INNER]))
 
 
@@ -158,6 +170,9 @@ def _inner_columns(inner: Sequence[Inner]) -> dict[str, Any]:
         "error_codes": [one.error_code for one in inner],
         "starts": [one.started_at for one in inner],
         "durations_ms": [one.duration_ms for one in inner],
+        "models": [one.model for one in inner],
+        "usages": [None if one.usage is None else _json(one.usage) for one in inner],
+        "prompt_sha256s": [one.prompt_sha256 for one in inner],
     }
 
 

@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 from memex.store.access import Scope
 
-Status = Literal["running", "committed", "answered", "repeated", "dry_run", "failed", "denied"]
+Status = Literal[
+    "queued", "quarantined", "running", "committed", "answered", "repeated", "dry_run", "failed", "denied"
+]
 Span = tuple[int, int]
 
 
@@ -202,4 +204,7 @@ class Operation:
     duration_ms: float
     config: dict[str, Any] | None = None
     ordinal: int = 0  # of an operation inside a call, from 1
+    model: str | None = None  # of a request to a model
+    usage: dict[str, Any] | None = None
+    prompt_sha256: bytes | None = None
     inner: tuple["Operation", ...] = ()

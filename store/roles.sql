@@ -48,6 +48,10 @@ begin
     grant select, insert, delete on chunk_removed to memex_agent, memex_admin;
   end if;
 
+  if to_regclass('spend') is not null then  -- as above, at migration 5
+    grant select, insert, update on spend to memex_agent, memex_admin;
+  end if;
+
   if to_regclass('vectors_migration') is not null then  -- where the server has pgvector
     grant select on embedding, embedding_progress, embedding_hnsw to memex_agent, memex_admin;
     grant execute on function embed_later(bigint[]) to memex_agent, memex_admin;

@@ -175,7 +175,8 @@ create table operation (
   ordinal         integer not null default 0,
   kind            text not null,                        -- the tool, or model_request
   status          text not null check (status in
-                  ('running', 'committed', 'answered', 'repeated', 'dry_run', 'failed', 'denied')),
+                  ('queued', 'quarantined', 'running', 'committed', 'answered', 'repeated', 'dry_run', 'failed',
+                   'denied')),
   principal       jsonb not null,
   request         jsonb not null,
   request_sha256  bytea not null,
@@ -189,7 +190,7 @@ create table operation (
   model           text,
   usage           jsonb,
   error_code      text,
-  lease_until     timestamptz,                          -- while running
+  lease_until     timestamptz,                          -- while running, and while a worker has it
   started_at      timestamptz not null,
   duration_ms     double precision not null,
   primary key (scope_id, operation_id)
@@ -199,12 +200,26 @@ create unique index operation_once on operation (scope_id, user_id, tool_call_id
   where parent_id is null and status in ('running', 'committed');
 create index operation_call on operation (scope_id, tool_call_id, operation_id);
 create index operation_inner on operation (scope_id, parent_id, ordinal) where parent_id is not null;
+create index operation_queued on operation (tenant_id, operation_id)
+  where parent_id is null and status in ('queued', 'quarantined');
 
 create table prompt (
   tenant_id  bigint not null references tenant,
   sha256     bytea not null,
   text       text not null,
   primary key (tenant_id, sha256)
+);
+
+-- What a tenant's calls cost on a day (UTC), by model.
+create table spend (
+  tenant_id      bigint not null references tenant,
+  day            date not null,
+  model          text not null,
+  requests       bigint not null default 0,
+  input_tokens   bigint not null default 0,
+  output_tokens  bigint not null default 0,
+  usd            numeric(18, 9) not null default 0,
+  primary key (tenant_id, day, model)
 );
 
 
@@ -247,7 +262,7 @@ declare
 begin
   foreach name in array array[
     'tenant', 'api_key', 'scope', 'project_member', 'revision', 'link', 'chunk', 'chunk_removed', 'posting',
-    'scope_stat', 'operation', 'prompt', 'schema_migration'] loop
+    'scope_stat', 'operation', 'prompt', 'spend', 'schema_migration'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
   end loop;
@@ -279,7 +294,9 @@ begin
   foreach name in array array['api_key', 'schema_migration'] loop
     execute format('create policy maintains on %I using (%s)', name, is_owner);
   end loop;
-  execute format('create policy keeps on prompt using (tenant_id = (select acting_tenant()) or %s)', is_owner);
+  foreach name in array array['prompt', 'spend'] loop
+    execute format('create policy keeps on %I using (tenant_id = (select acting_tenant()) or %s)', name, is_owner);
+  end loop;
 end
 $$;
 

@@ -12,7 +12,15 @@ from memex.subagent.assembly import WRAPPER_CHARS
 from memex.subagent.evidence import WHOLE_CHARS, Worth, gather, pinned
 from memex.subagent.filing import Entry, bullet, bullet_text, destination
 from memex.subagent.language import KINDS
-from memex.subagent.planner import Add, ContextPlan, ContextRequest, Known, RememberPlan, RememberRequest
+from memex.subagent.planner import (
+    BUILTIN,
+    Add,
+    ContextPlan,
+    ContextRequest,
+    Known,
+    RememberPlan,
+    RememberRequest,
+)
 from memex.subagent.related import related, series, successor
 from memex.subagent.remember import filings
 from memex.subagent.selection import rank, select
@@ -30,7 +38,8 @@ FULL_CHARS = 48_000  # a file of statements is not filled beyond: what is put in
 class BuiltinPlanner:
     """Chooses by rules: BM25, links that lead on from what matches, and the value of a passage for its length."""
 
-    name = "builtin"
+    name = BUILTIN
+    is_slow = False
 
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer

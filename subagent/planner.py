@@ -15,6 +15,8 @@ from memex.subagent.tools import MemoryTools
 Reason = Literal["match", "link", "backlink", "neighbour", "pinned", "recent"]
 Unused = Literal["budget", "relevance", "duplicate"]
 
+BUILTIN = "builtin"
+
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
@@ -52,10 +54,15 @@ class Omitted:
 
 @dataclass(frozen=True, slots=True)
 class ContextPlan:
-    """The spans to recall in the order in which they shall stand, and what was left out, the best first."""
+    """The spans to recall in the order in which they shall stand, and what was left out, the best first.
+
+    `planner` made it; where a model should have and could not, `failure` says why, in words without memory text.
+    """
 
     choices: tuple[Choice, ...] = ()
     omitted: tuple[Omitted, ...] = ()
+    planner: str = BUILTIN
+    failure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +85,7 @@ class Add:
     """A statement to put under a heading of a file, with links to the files that it names.
 
     Whether it is new, known, or takes the place of an older one is decided by `filing.revise` when the file's
-    lock is held.
+    lock is held. `replaces` is the text of the statement whose place it shall take, if that still stands there.
     """
 
     path: str
@@ -86,6 +93,16 @@ class Add:
     heading: str
     statement: Statement
     links: tuple[str, ...] = ()
+    replaces: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A statement to take out of a file: `statement` is what the text says to that, `removes` the text there."""
+
+    path: str
+    statement: Statement
+    removes: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +115,14 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class RememberPlan:
-    """What to write, and what not."""
+    """What to write, and what not; `planner` and `failure` as of a context's plan."""
 
     adds: tuple[Add, ...] = ()
     known: tuple[Known, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    removals: tuple[Removal, ...] = ()
+    planner: str = BUILTIN
+    failure: str | None = None
 
 
 class Planner(Protocol):
@@ -111,6 +131,10 @@ class Planner(Protocol):
     @property
     def name(self) -> str:
         """`builtin`, or the model's name."""
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it takes so long that no connection may be held meanwhile."""
 
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
         """Return which spans answer a query within its budget."""

@@ -9,6 +9,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from memex.errors import ValidationFailed
 
 SearchMode = Literal["bm25", "hybrid", "auto"]
+ModelMode = Literal["auto", "tools", "single"]
 
 
 class Settings(BaseSettings):
@@ -73,6 +74,79 @@ class Settings(BaseSettings):
         ge=1,
         le=32,
         description="Scopes that one process embeds at a time.",
+    )
+    model: str = Field(
+        "builtin",
+        validation_alias="MEMEX_MODEL",
+        description="What plans: builtin by rules, or a chat model such as openai:MODEL or anthropic:MODEL.",
+    )
+    context_model: str | None = Field(
+        None, validation_alias="MEMEX_CONTEXT_MODEL", description="Another one for memory_context."
+    )
+    remember_model: str | None = Field(
+        None, validation_alias="MEMEX_REMEMBER_MODEL", description="Another one for memory_remember."
+    )
+    model_api: Literal["chat", "responses"] = Field(
+        "chat", validation_alias="MEMEX_MODEL_API", description="How openai:MODEL is spoken to."
+    )
+    model_mode: ModelMode = Field(
+        "auto",
+        validation_alias="MEMEX_MODEL_MODE",
+        description="tools: it may search for more; single: one answer over what was found; auto: by what it can.",
+    )
+    model_requests: int = Field(
+        6, validation_alias="MEMEX_MODEL_REQUESTS", ge=1, le=100, description="Requests to it in one call."
+    )
+    model_tool_calls: int = Field(
+        24, validation_alias="MEMEX_MODEL_TOOL_CALLS", ge=0, le=400, description="Its tool calls in one call."
+    )
+    model_input_tokens: int = Field(
+        200_000, validation_alias="MEMEX_MODEL_INPUT_TOKENS", ge=1, description="That it reads in one call."
+    )
+    model_output_tokens: int = Field(
+        16_000, validation_alias="MEMEX_MODEL_OUTPUT_TOKENS", ge=1, description="That it writes in one call."
+    )
+    model_seconds: float = Field(
+        60,
+        validation_alias="MEMEX_MODEL_SECONDS",
+        gt=0,
+        le=3_600,
+        description="That it may take in one call.",
+    )
+    model_writes: int = Field(
+        50, validation_alias="MEMEX_MODEL_WRITES", ge=1, le=1_000, description="Edits of one memory_remember."
+    )
+    model_usd: float | None = Field(
+        None, validation_alias="MEMEX_MODEL_USD", gt=0, description="US dollars that one call may cost."
+    )
+    daily_usd: float | None = Field(
+        None,
+        validation_alias="MEMEX_DAILY_USD",
+        gt=0,
+        description="US dollars that a tenant may cost a day (UTC).",
+    )
+    model_price: str | None = Field(
+        None,
+        validation_alias="MEMEX_MODEL_PRICE",
+        pattern=r"^\d+(\.\d+)?/\d+(\.\d+)?$",
+        description="US dollars for a million tokens read/written, such as 0.15/0.60; else the known list price.",
+    )
+    prompts_dir: Path | None = Field(
+        None,
+        validation_alias="MEMEX_PROMPTS_DIR",
+        description="A folder whose context.md, remember.md and block.md go before those of Memex.",
+    )
+    trace_content: bool = Field(
+        False,
+        validation_alias="MEMEX_TRACE_CONTENT",
+        description="Put prompts and answers of models into OpenTelemetry spans.",
+    )
+    queue_workers: int = Field(
+        2,
+        validation_alias="MEMEX_QUEUE_WORKERS",
+        ge=1,
+        le=32,
+        description="Queued texts remembered at a time.",
     )
     openai_api_key: SecretStr | None = Field(
         None, validation_alias="OPENAI_API_KEY", description="For openai:MODEL."

@@ -19,17 +19,18 @@ with call as (
 , inner_operation as (
   insert into operation
     (scope_id, tenant_id, tool_call_id, user_id, attempt, parent_id, ordinal, kind, status, principal, request,
-     request_sha256, response, state, engine, now, error_code, started_at, duration_ms)
+     request_sha256, response, state, engine, now, error_code, started_at, duration_ms, model, usage, prompt_sha256)
   select call.scope_id, call.tenant_id, call.tool_call_id, call.user_id, call.attempt, call.operation_id,
          operation.ordinal, operation.kind, operation.status, '{}', operation.request, operation.request_sha256,
          operation.response, operation.state, call.engine, call.now, operation.error_code, operation.started_at,
-         operation.duration_ms
+         operation.duration_ms, operation.model, operation.usage, operation.prompt_sha256
     from call,
          unnest(%(kinds)s::text[], %(statuses)s::text[], %(requests)s::jsonb[], %(request_sha256s)s::bytea[],
                 %(responses)s::jsonb[], %(states)s::jsonb[], %(error_codes)s::text[], %(starts)s::timestamptz[],
-                %(durations_ms)s::double precision[])
+                %(durations_ms)s::double precision[], %(models)s::text[], %(usages)s::jsonb[],
+                %(prompt_sha256s)s::bytea[])
            with ordinality as operation (kind, status, request, request_sha256, response, state, error_code,
-                                         started_at, duration_ms, ordinal)
+                                         started_at, duration_ms, model, usage, prompt_sha256, ordinal)
 )
 select operation_id, attempt
   from call;

@@ -13,7 +13,10 @@ HEAD_ITEMS = 10
 
 
 class InnerResult(BaseModel):
-    """An operation inside a tool call, with the state that it saw."""
+    """An operation inside a tool call, with the state that it saw.
+
+    Of a request to a model (`model_request`) also the model, what that used, and the SHA-256 of its prompt.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -26,6 +29,9 @@ class InnerResult(BaseModel):
     error_code: str | None
     started_at: str
     duration_ms: float
+    model: str | None = None
+    usage: dict[str, Any] | None = None
+    prompt_sha256: str | None = None
 
 
 class OperationResult(BaseModel):
@@ -91,6 +97,9 @@ def rendered(operation: Operation) -> OperationResult:
                 error_code=inner.error_code,
                 started_at=inner.started_at.isoformat(),
                 duration_ms=round(inner.duration_ms, 3),
+                model=inner.model,
+                usage=inner.usage,
+                prompt_sha256=inner.prompt_sha256.hex() if inner.prompt_sha256 else None,
             )
             for inner in operation.inner
         ],

@@ -1,0 +1,41 @@
+"""What a tenant's requests to models cost, by day (UTC) and model."""
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from memex.store.access import Access
+from memex.store.database import Connection, row
+from memex.store.sql import sql
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What requests to a model used; `usd` is None where no price is known, or an answer did not say its tokens."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: Decimal | None = None
+
+
+async def add(connection: Connection, access: Access, day: date, model: str, usage: Usage) -> None:
+    """Add what a model used to what its tenant spent on a day."""
+    await connection.execute(
+        sql("spend_add"),
+        {
+            "tenant_id": access.tenant_id,
+            "day": day,
+            "model": model,
+            "requests": usage.requests,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "usd": usage.usd or Decimal(0),
+        },
+    )
+
+
+async def spent(connection: Connection, access: Access, day: date) -> Decimal:
+    """Return what a tenant spent on a day, in US dollars."""
+    found = await row(connection, "spend_day", tenant_id=access.tenant_id, day=day)
+    return Decimal(0) if found is None else Decimal(found["usd"])
