@@ -7,6 +7,8 @@ from itertools import accumulate
 
 from memex.store import offload
 from memex.store.analyzer import Analyzer
+from memex.store.bm25 import Query
+from memex.store.records import Reference
 from memex.store.snippet import window
 from memex.subagent.assembly import WRAPPER_CHARS
 from memex.subagent.evidence import WHOLE_CHARS, Worth, gather, pinned
@@ -23,7 +25,7 @@ from memex.subagent.planner import (
 )
 from memex.subagent.related import related, series, successor
 from memex.subagent.remember import filings
-from memex.subagent.selection import rank, select
+from memex.subagent.selection import Candidate, Cut, rank, select
 from memex.subagent.statements import Statement, normal_form, read
 from memex.subagent.tools import MemoryTools
 
@@ -33,6 +35,23 @@ LOOKED_UP = 100
 MAX_LISTED = 1_000  # files of a series that are known
 MAX_SERIES = 50  # files of a series that are read for a longer text
 FULL_CHARS = 48_000  # a file of statements is not filled beyond: what is put in costs parsing the whole
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The passages that may answer a query.
+
+    Attributes:
+        query: as search weighed it.
+        pinned: those that go first whatever is asked, in their order.
+        ranked: the best others, in any order.
+        unread: what ranks below all those, with what it is worth.
+    """
+
+    query: Query
+    pinned: Sequence[Candidate]
+    ranked: Sequence[Candidate]
+    unread: Sequence[tuple[Reference, int]]
 
 
 class BuiltinPlanner:
@@ -46,6 +65,10 @@ class BuiltinPlanner:
 
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
         """Return the passages that answer a query, within its budget."""
+        return self.choose(await self.survey(request, tools), request)
+
+    async def survey(self, request: ContextRequest, tools: MemoryTools) -> Survey:
+        """Return the passages that may answer a query, with the texts of the best."""
         evidence = await gather(request.query, request.budget, request.max_hops, tools)
         pinned_paths = await tools.pinned()
         pinned_files = await tools.passages(evidence.query, pinned_paths) if pinned_paths else []
@@ -53,14 +76,27 @@ class BuiltinPlanner:
         first = [worth for file in pinned_files for worth in pinned(file, available // 2)]
         worths, unread = _best(evidence.worths(min(WHOLE_CHARS, available // 3)), available * READ_SHARE)
         texts = iter(await tools.read([worth.reference for worth in (*first, *worths)]))
-        wanted = frozenset(evidence.query.lexemes)
-        return select(
+        return Survey(
+            evidence.query,
             [worth.candidate(text) for worth in first if (text := next(texts)).strip()],
             [worth.candidate(text) for worth in worths if (text := next(texts)).strip()],
-            available=available,
-            cut=lambda text, width: window(text, wanted, self._analyzer, width),
-            unread=[(worth.reference, worth.value) for worth in unread],
+            [(worth.reference, worth.value) for worth in unread],
         )
+
+    def choose(self, survey: Survey, request: ContextRequest) -> ContextPlan:
+        """Return the best of what was surveyed, within a budget."""
+        return select(
+            survey.pinned,
+            survey.ranked,
+            available=request.budget - WRAPPER_CHARS,
+            cut=self.cutter(survey.query),
+            unread=survey.unread,
+        )
+
+    def cutter(self, query: Query) -> Cut:
+        """Return what gives the part of a text that says most to a query."""
+        wanted = frozenset(query.lexemes)
+        return lambda text, width: window(text, wanted, self._analyzer, width)
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
         """Return where the statements of a text belong, which memory holds already, and what none is."""

@@ -81,6 +81,18 @@ def select(
     return selection.plan()
 
 
+def take(
+    pinned: Sequence[Candidate], chosen: Iterable[Candidate], *, available: int, cut: Cut
+) -> ContextPlan:
+    """Return the pinned as `select` does, and then what was chosen, in that order, as far as it fits."""
+    selection = _Selection(cut=cut)
+    for candidate in pinned:
+        selection.offer(candidate, available // 2, may_cut=True)
+    for candidate in chosen:
+        selection.offer(candidate, available, may_cut=True)
+    return selection.plan()
+
+
 @dataclass(slots=True)
 class _Selection:
     """What has been chosen: by file, in the order in which the files were first chosen."""

@@ -14,6 +14,8 @@ from memex.store.memory import Memory
 from memex.store.operations import Call, Inner, shortened
 from memex.store.records import Link, Listed, NearLink, Passages, Reference, Revision
 from memex.store.search import Found
+from memex.subagent.limits import Free, Spending
+from memex.subagent.prompts import Prompt
 
 MAX_OPERATIONS = 400
 MAX_PINNED = 200
@@ -36,6 +38,7 @@ class MemoryTools:
         open_moment: gives the snapshot that one operation reads; it may be the same one each time.
         call: under which the operations are logged, failed ones too.
         max_operations: of one call.
+        spending: what the call's tenant spends on models.
     """
 
     def __init__(
@@ -44,11 +47,23 @@ class MemoryTools:
         call: Call,
         *,
         max_operations: int = MAX_OPERATIONS,
+        spending: Spending | None = None,
     ) -> None:
+        self.spending = spending or Free()
         self._open_moment = open_moment
         self._call = call
         self._left = max_operations
         self._texts: dict[Reference, str] = {}
+
+    @property
+    def now(self) -> datetime:
+        """The call's clock."""
+        return self._call.now
+
+    def log(self, inner: Inner, prompt: Prompt) -> None:
+        """Log a request to a model among the operations of the call, with the prompt that it was made with."""
+        self._call.inner.append(inner)
+        self._call.prompts[prompt.sha256] = prompt.text
 
     async def find(self, query: str, *, limit: int = 10, passages: int = 0) -> Found:
         """Return the files that answer a query best, with so many passages of each; see `Memory.find`."""

@@ -1,8 +1,6 @@
 """Embeddings over HTTP from OpenAI, or from any server that speaks as it does."""
 
 import asyncio
-import email.utils
-import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,6 +18,7 @@ from tenacity import (
 
 from memex.errors import ModelUnavailable
 from memex.subagent.embedders.embedder import MAX_CHARS, Kind, unit
+from memex.subagent.retrying import is_transient, retry_after_s
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -29,7 +28,6 @@ BATCH_TEXTS = 128
 BATCH_CHARS = 200_000
 ATTEMPTS = 6
 DEADLINES_S: dict[Kind, float] = {"query": 5.0, "document": 60.0}  # of one request with its repeats
-TRANSIENT = frozenset({408, 409, 429})  # and every 5xx
 SPENT = "insufficient_quota"  # a 429 that waiting does not mend
 
 
@@ -113,7 +111,8 @@ class OpenAIEmbedder:
     def _pause(self, state: RetryCallState) -> float:
         """Return how long to wait: what the server asks for, and never less than our own growing pause."""
         error = state.outcome.exception() if state.outcome else None
-        return max(self._wait(state), _retry_after_s(error) if error else 0.0)
+        asked_s = retry_after_s(error.response.headers) if isinstance(error, openai.APIStatusError) else 0.0
+        return max(self._wait(state), asked_s)
 
     def _unavailable(self, reason: str) -> ModelUnavailable:
         return ModelUnavailable(
@@ -147,7 +146,7 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 def _is_transient(error: BaseException) -> bool:
     if isinstance(error, openai.APIStatusError):
-        return (error.status_code in TRANSIENT or error.status_code >= 500) and error.code != SPENT
+        return is_transient(error.status_code) and error.code != SPENT
     return isinstance(error, openai.APIConnectionError)
 
 
@@ -156,15 +155,3 @@ def _named(error: openai.APIError) -> str:
     status = error.status_code if isinstance(error, openai.APIStatusError) else ""
     code = error.code if isinstance(error.code, str) else ""
     return " ".join(filter(None, [type(error).__name__, str(status), code[:60]]))
-
-
-def _retry_after_s(error: BaseException) -> float:
-    """Return the seconds of a Retry-After, given as a number or as a date; 0 without."""
-    if not isinstance(error, openai.APIStatusError):
-        return 0.0
-    given = error.response.headers.get("retry-after", "")
-    try:
-        return max(0.0, float(given))
-    except ValueError:
-        date = email.utils.parsedate_tz(given)
-        return max(0.0, email.utils.mktime_tz(date) - time.time()) if date else 0.0

@@ -1,0 +1,269 @@
+"""One question to a model, through a pydantic-ai agent: within the call's limits, and every request in its log."""
+
+import functools
+import hashlib
+import inspect
+import json
+import time
+from asyncio import timeout
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+from pydantic_ai import Agent, ModelRetry, NativeOutput, Tool, ToolOutput
+from pydantic_ai.exceptions import AgentRunError, UserError
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+
+from memex.errors import ModelUnavailable, Refused
+from memex.store.operations import Inner
+from memex.store.spend import Usage
+from memex.subagent import models
+from memex.subagent.limits import Limits, Meter, Price, unavailable
+from memex.subagent.models import ChatModel
+from memex.subagent.prompts import Prompt
+from memex.subagent.tools import MemoryTools
+
+Output = TypeVar("Output", bound=BaseModel)
+ModelTool = Callable[..., Awaitable[str]]
+
+MODEL_REQUEST = "model_request"
+OUTPUT_TRIES = 2  # after an answer that has not the wanted form
+TOOL_TRIES = 100  # after arguments that a tool refuses: the limits of the call end it earlier
+NO_CALLS_LEFT = "No tool calls are left. Answer now, with what you have."
+# What of a message is no part of the request that it is sent in, or differs each time.
+_UNSENT = frozenset({"timestamp", "run_id", "conversation_id", "metadata", "usage", "provider_details"})
+
+
+@dataclass(frozen=True, slots=True)
+class Job(Generic[Output]):
+    """What a model is asked to do.
+
+    Attributes:
+        name: of the agent, such as `context`.
+        prompt: whose instructions stand before all else, the same bytes each time.
+        text: what it is about.
+        output: the form of the answer.
+        check: what is wrong with an answer, in sentences for the model; it gets one chance to mend that.
+        tools: what it may call, none with a side effect; none of them where it shall answer at once.
+        shown: the spans that it has been shown so far, which the tools add to.
+    """
+
+    name: str
+    prompt: Prompt
+    text: str
+    output: type[Output]
+    check: Callable[[Output], Sequence[str]]
+    tools: Sequence[ModelTool] = ()
+    shown: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where a model works during one call: who it is, what it may use, and the memory that it works over."""
+
+    chat: ChatModel
+    meter: Meter
+    tools: MemoryTools
+    capabilities: Sequence[Any] = ()
+
+    @property
+    def limits(self) -> Limits:
+        """What the call may use."""
+        return self.meter.limits
+
+
+async def ask(job: Job[Output], desk: Desk) -> Output:
+    """Return a model's answer, which may still be wrong in what `job.check` says.
+
+    Raises:
+        ModelUnavailable: the model gave none: it did not answer, not in this form, or used up a limit.
+    """
+    model = _Logged(await desk.chat.model(), job, desk)
+    told = False
+
+    def validate(output: Output) -> Output:
+        nonlocal told
+        if not told and (problems := job.check(output)):
+            told = True
+            raise ModelRetry("\n".join(["This cannot be carried out:", *(f"- {one}" for one in problems)]))
+        return output
+
+    agent: Agent[None, Output] = Agent(
+        model,
+        name=job.name,
+        instructions=job.prompt.instructions,
+        output_type=_form(job, model),
+        tools=[_tool(function, desk) for function in job.tools],
+        retries={"tools": TOOL_TRIES, "output": OUTPUT_TRIES},
+        end_strategy="early",
+        model_settings=ModelSettings(temperature=0.0),
+        capabilities=list(desk.capabilities),
+    )
+    agent.output_validator(validate)
+    token = models.deadline.set(time.monotonic() + desk.meter.seconds_left)
+    try:
+        async with timeout(desk.meter.seconds_left):
+            return (await agent.run(job.text)).output
+    except TimeoutError as error:
+        raise unavailable("it took too long") from error
+    except (AgentRunError, UserError) as error:
+        raise unavailable(_reason(error)) from error
+    finally:
+        models.deadline.reset(token)
+
+
+class _Logged(WrapperModel):
+    """A model whose requests are counted, paid and logged."""
+
+    def __init__(self, wrapped: Model, job: Job[Any], desk: Desk) -> None:
+        super().__init__(wrapped)
+        self._job = job
+        self._desk = desk
+        self._seen = 0
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """Send a request within the call's limits, and log it with the whole response."""
+        desk = self._desk
+        desk.meter.take_request()
+        await desk.tools.spending.check()
+        settings = ModelSettings(**(model_settings or {}), max_tokens=desk.meter.output_tokens_left)
+        logged = self._request(messages, settings, model_request_parameters)
+        started_at, started_s = datetime.now(UTC), time.perf_counter()
+        response: ModelResponse | None = None
+        reason: str | None = "it took too long"  # unless it answers, or fails in another way
+        try:
+            response = await self.wrapped.request(messages, settings, model_request_parameters)
+            reason = None
+        except (AgentRunError, UserError) as error:
+            reason = _reason(error)
+            raise
+        finally:
+            usage = _usage(response, desk.chat.price)
+            desk.meter.add(usage)
+            desk.tools.log(
+                Inner(
+                    kind=MODEL_REQUEST,
+                    request=logged,
+                    response={"failure": reason} if response is None else _dumped(response),
+                    state=None,
+                    error_code=ModelUnavailable.code if reason else None,
+                    started_at=started_at,
+                    duration_ms=(time.perf_counter() - started_s) * 1000,
+                    model=desk.chat.name,
+                    usage=_logged_usage(usage),
+                    prompt_sha256=self._job.prompt.sha256,
+                ),
+                self._job.prompt,
+            )
+        await desk.tools.spending.add(desk.chat.name, usage)
+        return response
+
+    def _request(
+        self,
+        messages: Sequence[ModelMessage],
+        settings: ModelSettings,
+        parameters: ModelRequestParameters,
+    ) -> dict[str, Any]:
+        """Return a request as the log keeps it: its digest, and the spans that it is the first to show."""
+        sent = [
+            _sent(ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")),
+            [[tool.name, tool.description, tool.parameters_json_schema] for tool in _offered(parameters)],
+            {name: value for name, value in settings.items() if name != "timeout"},
+        ]
+        text = json.dumps(sent, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+        new, self._seen = self._job.shown[self._seen :], len(self._job.shown)
+        return {
+            "sha256": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+            "chars": len(text),
+            "agent": self._job.name,
+            "mode": "tools" if self._job.tools else "single",
+            "shown": new,
+        }
+
+
+def _form(job: Job[Output], model: Model) -> ToolOutput[Output] | NativeOutput[Output]:
+    """Return how the answer is given: by a schema that the server enforces, where only an answer is wanted."""
+    if not job.tools and model.profile.get("supports_json_schema_output", False):
+        return NativeOutput(job.output)
+    return ToolOutput(job.output, name="answer")
+
+
+def _offered(parameters: ModelRequestParameters) -> list[Any]:
+    return [*parameters.function_tools, *parameters.output_tools]
+
+
+def _sent(value: Any) -> Any:
+    """Return what of messages is sent."""
+    if isinstance(value, list):
+        return [_sent(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _sent(item) for name, item in value.items() if name not in _UNSENT}
+    return value
+
+
+def _dumped(response: ModelResponse) -> dict[str, Any]:
+    [dumped] = ModelMessagesTypeAdapter.dump_python([response], mode="json")
+    return dict(dumped)
+
+
+def _usage(response: ModelResponse | None, price: Price | None) -> Usage:
+    if response is None:
+        return Usage(requests=1)
+    read, written = response.usage.input_tokens, response.usage.output_tokens
+    usd: Decimal | None = None
+    if price is not None:
+        usd = price.of(read, written)
+    else:
+        try:
+            usd = response.cost().total_price
+        except (LookupError, ValueError, AssertionError):  # no list price is known for it
+            usd = None
+    return Usage(1, read, written, usd)
+
+
+def _logged_usage(usage: Usage) -> dict[str, Any]:
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "usd": None if usage.usd is None else float(usage.usd),
+    }
+
+
+def _tool(function: ModelTool, desk: Desk) -> Tool[None]:
+    """Return a tool as an agent takes it: counted, one after the other, the same question answered once."""
+    known: dict[str, str] = {}
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    async def guarded(**arguments: Any) -> str:
+        if not desk.meter.take_tool_call():
+            return NO_CALLS_LEFT
+        bound = signature.bind(**arguments)
+        bound.apply_defaults()
+        asked = json.dumps(bound.arguments, sort_keys=True, default=str)
+        if asked in known:
+            return f"You have asked this before. The answer was:\n{known[asked]}"
+        try:
+            known[asked] = await function(**arguments)
+        except Refused as error:
+            raise ModelRetry(" ".join(filter(None, [error.message, error.hint]))) from error
+        return known[asked]
+
+    return Tool(guarded, sequential=True, takes_ctx=False)
+
+
+def _reason(error: Exception) -> str:
+    """Return what failed in words that hold nothing of a prompt or an answer."""
+    status = getattr(error, "status_code", None)
+    return " ".join(filter(None, [type(error).__name__, str(status) if status else ""]))

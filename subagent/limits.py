@@ -1,0 +1,136 @@
+"""What a model may use in one call, and what it has used: requests, tool calls, tokens, money and seconds."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Protocol
+
+from memex.errors import ModelUnavailable
+from memex.store.spend import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a model may use in one call, at most.
+
+    Attributes:
+        requests: to the model; repeats of one that failed on its way do not count.
+        tool_calls: of the model, refused and repeated ones too.
+        input_tokens: that it reads, over all requests.
+        output_tokens: that it writes, over all requests.
+        seconds: that the whole call may take.
+        writes: edits of one memory_remember.
+        usd: US dollars; None for no limit.
+    """
+
+    requests: int = 6
+    tool_calls: int = 24
+    input_tokens: int = 200_000
+    output_tokens: int = 16_000
+    seconds: float = 60.0
+    writes: int = 50
+    usd: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens that a model reads, and writes."""
+
+    input_usd: Decimal
+    output_usd: Decimal
+
+    def of(self, input_tokens: int, output_tokens: int) -> Decimal:
+        """Return what so many tokens cost, in US dollars."""
+        return (self.input_usd * input_tokens + self.output_usd * output_tokens) / 1_000_000
+
+
+class Spending(Protocol):
+    """What the caller's tenant spends on models."""
+
+    async def check(self) -> None:
+        """Refuse another request when the day's money is spent.
+
+        Raises:
+            ModelUnavailable: it is.
+        """
+
+    async def add(self, model: str, usage: Usage) -> None:
+        """Count what a request used."""
+
+
+class Free:
+    """Spending that nobody counts: of a planner outside a service."""
+
+    async def check(self) -> None:
+        """Refuse nothing."""
+
+    async def add(self, model: str, usage: Usage) -> None:
+        """Count nothing."""
+
+
+@dataclass(slots=True)
+class Meter:
+    """What one call has used of its limits; a request is refused as soon as any of them is used up."""
+
+    limits: Limits
+    clock: Callable[[], float] = time.monotonic
+    requests: int = 0
+    tool_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: Decimal = Decimal(0)
+    started_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.started_s = self.clock()
+
+    @property
+    def seconds_left(self) -> float:
+        """How long the call may go on; never below 0."""
+        return max(0.0, self.started_s + self.limits.seconds - self.clock())
+
+    @property
+    def output_tokens_left(self) -> int:
+        """How many tokens the model may still write."""
+        return max(0, self.limits.output_tokens - self.output_tokens)
+
+    def take_request(self) -> None:
+        """Count a request that is about to be sent.
+
+        Raises:
+            ModelUnavailable: a limit is used up; the reason names it.
+        """
+        used_up = {
+            "requests": self.requests >= self.limits.requests,
+            "input tokens": self.input_tokens >= self.limits.input_tokens,
+            "output tokens": self.output_tokens_left == 0,
+            "seconds": self.seconds_left == 0,
+            "US dollars": self.limits.usd is not None and self.usd >= self.limits.usd,
+        }
+        for name, is_used_up in used_up.items():
+            if is_used_up:
+                raise unavailable(f"the call's limit of {name} is used up")
+        self.requests += 1
+
+    def take_tool_call(self) -> bool:
+        """Count a tool call; False when there are none left."""
+        if self.tool_calls >= self.limits.tool_calls:
+            return False
+        self.tool_calls += 1
+        return True
+
+    def add(self, usage: Usage) -> None:
+        """Count what a request used."""
+        self.input_tokens += usage.input_tokens
+        self.output_tokens += usage.output_tokens
+        self.usd += usage.usd or Decimal(0)
+
+
+def unavailable(reason: str) -> ModelUnavailable:
+    """Return the error of a model that gave no plan; the reason holds no memory text."""
+    return ModelUnavailable(
+        f"The model gave no plan: {reason}.",
+        hint="The built-in planner answers instead; `memex log` shows what happened.",
+        reason=reason,
+    )

@@ -1,0 +1,223 @@
+"""A chat model by its name, as MEMEX_MODEL gives it, with its retries. What it needs is loaded by its first use."""
+
+import asyncio
+import inspect
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+from memex.errors import ValidationFailed
+from memex.subagent.limits import Price
+from memex.subagent.retrying import is_transient, retry_after_s
+
+if TYPE_CHECKING:
+    import httpx2
+    from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider
+    from tenacity import RetryCallState
+
+Api = Literal["chat", "responses"]
+
+ATTEMPTS = 4
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 20.0
+UNTIL_FOREVER = float("inf")
+
+# By `time.monotonic`, until when a request may be repeated: a wait that would end later is not begun.
+deadline: ContextVar[float] = ContextVar("deadline", default=UNTIL_FOREVER)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How models of OpenAI, or of a server that speaks as it does, are reached."""
+
+    api_key: str | None = None
+    base_url: str | None = None
+    api: Api = "chat"
+
+
+class ChatModel:
+    """A model that is made when it is first asked: loading takes a second, and most commands never ask.
+
+    Args:
+        name: such as `openai:gpt-5-mini`; what answers and the log call it.
+        make: makes it, and gives what closes its connections.
+        price: of its tokens; None for the list price, where there is one.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        make: "Callable[[], tuple[Model, httpx2.AsyncClient | None]]",
+        *,
+        price: Price | None = None,
+    ) -> None:
+        self.name = name
+        self.price = price
+        self._make = make
+        self._made: tuple[Model, httpx2.AsyncClient | None] | None = None
+        self._making = asyncio.Lock()
+
+    async def model(self) -> "Model":
+        """Return the model as pydantic-ai knows it."""
+        async with self._making:
+            if self._made is None:
+                self._made = await asyncio.to_thread(self._make)
+        return self._made[0]
+
+    async def close(self) -> None:
+        """Close the connections, if any were opened."""
+        if self._made is not None and (client := self._made[1]) is not None:
+            await client.aclose()
+
+
+def chat_model(name: str, access: Access | None = None, *, price: str | None = None) -> ChatModel:
+    """Return the chat model of a name, `provider:model`; nothing is asked of it yet.
+
+    `openai` is OpenAI, or whatever server stands at `access.base_url`. Any other provider is one of pydantic-ai's,
+    which reads its own environment variables, such as ANTHROPIC_API_KEY.
+
+    Args:
+        name: such as `openai:gpt-5-mini` or `anthropic:claude-haiku-4-5`.
+        access: for `openai`.
+        price: US dollars for a million tokens read/written, such as `0.15/0.60`.
+
+    Raises:
+        ValidationFailed: no such provider, it needs packages that are not installed, or a key that is not set.
+    """
+    access = access or Access()
+    provider, _, model = name.partition(":")
+    if not provider or not model:
+        raise ValidationFailed(
+            f"There is no model {name!r}.",
+            hint="Name builtin, or a provider and its model: openai:MODEL, anthropic:MODEL, google:MODEL.",
+        )
+    if provider == "openai":
+        if access.api_key is None and access.base_url is None:
+            raise ValidationFailed(
+                f"{name} needs a key.",
+                hint="Set OPENAI_API_KEY, or OPENAI_BASE_URL to a server of your own.",
+            )
+        return ChatModel(name, lambda: _openai(model, access), price=_price(price))
+    factory = _provider(provider, name)
+    return ChatModel(name, lambda: _other(name, factory), price=_price(price))
+
+
+def _price(text: str | None) -> Price | None:
+    if text is None:
+        return None
+    read, _, written = text.partition("/")
+    return Price(Decimal(read), Decimal(written))
+
+
+# The imports below take up to a second each.
+def _openai(name: str, access: Access) -> "tuple[Model, httpx2.AsyncClient]":
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel  # noqa: PLC0415
+    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
+
+    client = _client()
+    provider = OpenAIProvider(base_url=access.base_url, api_key=access.api_key or "none", http_client=client)
+    provider.client.max_retries = 0  # the transport below repeats
+    if access.api == "responses":
+        return OpenAIResponsesModel(name, provider=provider), client
+    # A server of one's own may take neither strict schemas nor the newer name of the limit; OpenAI's takes all.
+    is_own = access.base_url is not None
+    profile: Any = (
+        {
+            "openai_supports_strict_tool_definition": False,
+            "openai_chat_supports_max_completion_tokens": False,
+            "supports_json_schema_output": True,
+        }
+        if is_own
+        else None
+    )
+    return OpenAIChatModel(name, provider=provider, profile=profile), client
+
+
+def _provider(name: str, model: str) -> "type[Provider[Any]]":
+    """Return a provider of pydantic-ai's, whose packages are installed."""
+    from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415
+
+    try:
+        return infer_provider_class(name)
+    except ValueError:
+        raise ValidationFailed(
+            f"There is no provider {name!r} for the model {model!r}.",
+            hint="Name builtin, openai:MODEL, or a provider of pydantic-ai, such as anthropic:MODEL.",
+        ) from None
+    except ImportError:
+        raise ValidationFailed(
+            f"The provider {name} needs packages that are not installed.",
+            hint=f'Install them: pip install "memex[{name.partition("-")[0]}]".',
+        ) from None
+
+
+def _other(name: str, provider: "type[Provider[Any]]") -> "tuple[Model, httpx2.AsyncClient | None]":
+    from pydantic_ai.models import infer_model  # noqa: PLC0415
+
+    if "http_client" not in inspect.signature(provider).parameters:
+        return infer_model(name), None
+    client = _client()
+    make: Any = provider
+    return infer_model(name, provider_factory=lambda _: make(http_client=client)), client
+
+
+def _client() -> "httpx2.AsyncClient":
+    """Return a client that repeats what may succeed later, while the call's deadline allows."""
+    import httpx2  # noqa: PLC0415
+    from pydantic_ai.models import create_async_httpx2_client  # noqa: PLC0415
+    from pydantic_ai.retries import AsyncHTTPX2TenacityTransport, RetryConfig  # noqa: PLC0415
+    from tenacity import (  # noqa: PLC0415
+        retry_if_exception_type,
+        retry_if_result,
+        stop_after_attempt,
+        stop_any,
+        wait_random_exponential,
+    )
+    from tenacity.stop import stop_base  # noqa: PLC0415
+
+    class Whole(httpx2.AsyncHTTPTransport):
+        """Reads an answer to its end, so that one that breaks off is repeated too."""
+
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            response = await super().handle_async_request(request)
+            await response.aread()
+            return response
+
+    pause = wait_random_exponential(multiplier=FIRST_PAUSE_S, max=LONGEST_PAUSE_S)
+
+    def wait(state: "RetryCallState") -> float:
+        return max(pause(state), _asked_wait_s(state))
+
+    class TooLate(stop_base):
+        """Stops when the next attempt would begin behind the deadline."""
+
+        def __call__(self, retry_state: "RetryCallState") -> bool:
+            return time.monotonic() + retry_state.upcoming_sleep >= deadline.get()
+
+    config = RetryConfig(
+        retry=retry_if_exception_type(httpx2.TransportError)
+        | retry_if_result(lambda response: is_transient(response.status_code)),
+        wait=wait,
+        stop=stop_any(stop_after_attempt(ATTEMPTS), TooLate()),
+        retry_error_callback=_last,
+    )
+    return create_async_httpx2_client(transport=AsyncHTTPX2TenacityTransport(config, wrapped=Whole()))
+
+
+def _asked_wait_s(state: "RetryCallState") -> float:
+    """Return how long the server asks to wait; 0 where none answered."""
+    outcome = state.outcome
+    if outcome is None or outcome.failed:
+        return 0.0
+    return retry_after_s(outcome.result().headers)
+
+
+def _last(state: "RetryCallState") -> "httpx2.Response":
+    """Return the last answer as it came, or raise what came instead of it."""
+    assert state.outcome is not None  # noqa: S101  # an attempt was made
+    response: httpx2.Response = state.outcome.result()
+    return response
