@@ -24,6 +24,7 @@ Api = Literal["chat", "responses"]
 ATTEMPTS = 4
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 20.0
+SPENT = b"insufficient_quota"  # in a 429 that waiting does not mend
 UNTIL_FOREVER = float("inf")
 
 # By `time.monotonic`, until when a request may be repeated: a wait that would end later is not begun.
@@ -199,13 +200,17 @@ def _client() -> "httpx2.AsyncClient":
             return time.monotonic() + retry_state.upcoming_sleep >= deadline.get()
 
     config = RetryConfig(
-        retry=retry_if_exception_type(httpx2.TransportError)
-        | retry_if_result(lambda response: is_transient(response.status_code)),
+        retry=retry_if_exception_type(httpx2.TransportError) | retry_if_result(_may_pass),
         wait=wait,
         stop=stop_any(stop_after_attempt(ATTEMPTS), TooLate()),
         retry_error_callback=_last,
     )
     return create_async_httpx2_client(transport=AsyncHTTPX2TenacityTransport(config, wrapped=Whole()))
+
+
+def _may_pass(response: "httpx2.Response") -> bool:
+    """Tell whether the same request may succeed later; an account that is empty stays so."""
+    return is_transient(response.status_code) and SPENT not in response.content
 
 
 def _asked_wait_s(state: "RetryCallState") -> float:

@@ -12,6 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
+from tests.model_server import ModelServer, serving
 
 from memex.service.service import Caller, Service
 from memex.store import embedded, tenants
@@ -142,6 +143,13 @@ def caller_of(service: Service) -> CallerOf:
 async def alice(caller_of: CallerOf) -> Caller:
     """An agent that acts for alice."""
     return await caller_of("alice")
+
+
+@pytest.fixture
+def model_server() -> Iterator[ModelServer]:
+    """A server of chat models that plays the script which a test gives it."""
+    with serving() as model:
+        yield model
 
 
 def _with_template(kind: str, admin: str, login: str) -> Server:
