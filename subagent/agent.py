@@ -14,7 +14,13 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 from pydantic_ai import Agent, ModelRetry, NativeOutput, Tool, ToolOutput
-from pydantic_ai.exceptions import AgentRunError, UserError
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ContentFilterError,
+    ModelHTTPError,
+    UnexpectedModelBehavior,
+    UserError,
+)
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
@@ -35,6 +41,7 @@ ModelTool = Callable[..., Awaitable[str]]
 MODEL_REQUEST = "model_request"
 OUTPUT_TRIES = 2  # after an answer that has not the wanted form
 TOOL_TRIES = 100  # after arguments that a tool refuses: the limits of the call end it earlier
+UNMANAGED = frozenset({400, 404, 422, 501})  # what servers without tools or schemas answer
 NO_CALLS_LEFT = "No tool calls are left. Answer now, with what you have."
 # What of a message is no part of the request that it is sent in, or differs each time.
 _UNSENT = frozenset({"timestamp", "run_id", "conversation_id", "metadata", "usage", "provider_details"})
@@ -113,7 +120,7 @@ async def ask(job: Job[Output], desk: Desk) -> Output:
     except TimeoutError as error:
         raise unavailable("it took too long") from error
     except (AgentRunError, UserError) as error:
-        raise unavailable(_reason(error)) from error
+        raise unavailable(_reason(error), is_misuse=_is_misuse(error)) from error
     finally:
         models.deadline.reset(token)
 
@@ -148,6 +155,9 @@ class _Logged(WrapperModel):
         except (AgentRunError, UserError) as error:
             reason = _reason(error)
             raise
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            reason = "an answer of no known form"  # which clients do not look at before they use it
+            raise UnexpectedModelBehavior(reason) from error
         finally:
             usage = _usage(response, desk.chat.price)
             desk.meter.add(usage)
@@ -261,6 +271,13 @@ def _tool(function: ModelTool, desk: Desk) -> Tool[None]:
         return known[asked]
 
     return Tool(guarded, sequential=True, takes_ctx=False)
+
+
+def _is_misuse(error: Exception) -> bool:
+    """Tell whether the model, or its server, answered and did not manage tools or the wanted form."""
+    if isinstance(error, UnexpectedModelBehavior):
+        return not isinstance(error, ContentFilterError)
+    return isinstance(error, ModelHTTPError) and error.status_code in UNMANAGED
 
 
 def _reason(error: Exception) -> str:

@@ -21,12 +21,17 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What memory gives to a query: the text, its hash, what stands in it and what was left out, best first."""
+    """What memory gives to a query: the text, its hash, what stands in it and what was left out, best first.
+
+    `planner` chose; `failure` says why the model that should have did not.
+    """
 
     text: str
     sha256: str
     recalled: tuple[Recalled, ...]
     omitted: tuple[Omitted, ...]
+    planner: str
+    failure: str | None
 
 
 async def recall(planner: Planner, request: ContextRequest, tools: MemoryTools) -> Context:
@@ -53,6 +58,8 @@ async def recall(planner: Planner, request: ContextRequest, tools: MemoryTools) 
             for choice, note in zip(plan.choices[:kept], notes[:kept], strict=True)
         ),
         omitted=(*(Omitted(choice.reference, "budget") for choice in plan.choices[kept:]), *plan.omitted),
+        planner=plan.planner,
+        failure=plan.failure,
     )
 
 

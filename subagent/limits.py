@@ -9,6 +9,8 @@ from typing import Protocol
 from memex.errors import ModelUnavailable
 from memex.store.spend import Usage
 
+REQUESTS = "requests"
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -71,10 +73,14 @@ class Free:
 
 @dataclass(slots=True)
 class Meter:
-    """What one call has used of its limits; a request is refused as soon as any of them is used up."""
+    """What one call has used of its limits; a request is refused as soon as any of them is used up.
+
+    `reserved` requests are kept for another way to ask.
+    """
 
     limits: Limits
     clock: Callable[[], float] = time.monotonic
+    reserved: int = 0
     requests: int = 0
     tool_calls: int = 0
     input_tokens: int = 0
@@ -102,7 +108,7 @@ class Meter:
             ModelUnavailable: a limit is used up; the reason names it.
         """
         used_up = {
-            "requests": self.requests >= self.limits.requests,
+            REQUESTS: self.requests >= self.limits.requests - self.reserved,
             "input tokens": self.input_tokens >= self.limits.input_tokens,
             "output tokens": self.output_tokens_left == 0,
             "seconds": self.seconds_left == 0,
@@ -110,7 +116,7 @@ class Meter:
         }
         for name, is_used_up in used_up.items():
             if is_used_up:
-                raise unavailable(f"the call's limit of {name} is used up")
+                raise unavailable(f"the call's limit of {name} is used up", is_misuse=name == REQUESTS)
         self.requests += 1
 
     def take_tool_call(self) -> bool:
@@ -127,10 +133,16 @@ class Meter:
         self.usd += usage.usd or Decimal(0)
 
 
-def unavailable(reason: str) -> ModelUnavailable:
-    """Return the error of a model that gave no plan; the reason holds no memory text."""
+def unavailable(reason: str, *, is_misuse: bool = False) -> ModelUnavailable:
+    """Return the error of a model that gave no plan.
+
+    Args:
+        reason: in words that hold no memory text.
+        is_misuse: it answered, and could not work with its tools; asked in another way it may do better.
+    """
     return ModelUnavailable(
         f"The model gave no plan: {reason}.",
         hint="The built-in planner answers instead; `memex log` shows what happened.",
         reason=reason,
+        is_misuse=is_misuse or None,
     )

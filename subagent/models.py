@@ -107,6 +107,19 @@ def chat_model(name: str, access: Access | None = None, *, price: str | None = N
     return ChatModel(name, lambda: _other(name, factory), price=_price(price))
 
 
+def has_list_price(name: str) -> bool:
+    """Tell whether the price of a model, `provider:model`, is in the price list that comes with pydantic-ai."""
+    from genai_prices import calc_price  # noqa: PLC0415
+    from genai_prices.types import Usage as Tokens  # noqa: PLC0415
+
+    provider, _, model = name.partition(":")
+    try:
+        calc_price(Tokens(input_tokens=1, output_tokens=1), model, provider_id=provider.partition("-")[0])
+    except LookupError:
+        return False
+    return True
+
+
 def _price(text: str | None) -> Price | None:
     if text is None:
         return None

@@ -4,17 +4,24 @@ import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, asynccontextmanager, closing
+from decimal import Decimal
 
 import structlog
 
 from memex import postgres
 from memex.errors import ValidationFailed
+from memex.service.planning import Planning, builtin_planning
 from memex.service.service import Service
 from memex.settings import Settings
-from memex.store.analyzer import LANGUAGES
+from memex.store.analyzer import LANGUAGES, Analyzer
 from memex.store.database import Database
+from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.embedders.choose import choose
 from memex.subagent.embedders.embedder import Embedder
+from memex.subagent.limits import Limits
+from memex.subagent.models import Access as ModelAccess
+from memex.subagent.models import ChatModel, chat_model, has_list_price
+from memex.subagent.planner import BUILTIN, Planner
 
 _log = structlog.get_logger("memex")
 
@@ -42,11 +49,16 @@ async def running_service(
             f"MEMEX_LANGUAGE: there is no {settings.language!r}.", hint=f"There are: {', '.join(LANGUAGES)}."
         )
     embedder = embedder_of(settings)
+    chats = chat_models(settings)
+    planning = planning_of(settings, chats)
     started = started or postgres.start_in_background(settings)
     with closing(await asyncio.wrap_future(started)) as ready:
         async with AsyncExitStack() as held:
             database = await Database.open(ready.conninfo, max_connections=settings.max_connections)
             held.push_async_callback(database.close)
+            for chat in chats:
+                if chat is not None:
+                    held.push_async_callback(chat.close)
             if embedder is not None:
                 held.push_async_callback(embedder.close)
                 if not database.has_vectors:
@@ -64,6 +76,7 @@ async def running_service(
                 language=settings.language,
                 embedder=embedder,
                 search_mode=settings.search_mode,
+                planning=planning,
             )
 
 
@@ -78,3 +91,61 @@ def embedder_of(settings: Settings, name: str | None = None) -> Embedder | None:
         return None
     key = settings.openai_api_key
     return choose(name, api_key=key.get_secret_value() if key else None, base_url=settings.openai_base_url)
+
+
+def chat_models(settings: Settings) -> tuple[ChatModel | None, ChatModel | None]:
+    """Return the chat models for memory_context and memory_remember; None for the built-in planner.
+
+    Raises:
+        ValidationFailed: there is none of that name, something that it needs is missing, or its price is unknown
+            while money is limited.
+    """
+    wanted = settings.context_model or settings.model, settings.remember_model or settings.model
+    made = {name: _chat_model(name, settings) for name in dict.fromkeys(wanted) if name != BUILTIN}
+    return made.get(wanted[0]), made.get(wanted[1])
+
+
+def _chat_model(name: str, settings: Settings) -> ChatModel:
+    key = settings.openai_api_key
+    access = ModelAccess(
+        key.get_secret_value() if key else None, settings.openai_base_url, api=settings.model_api
+    )
+    try:
+        chat = chat_model(name, access, price=settings.model_price)
+    except ValidationFailed as error:
+        raise ValidationFailed(f"MEMEX_MODEL: {error.message}", hint=error.hint) from None
+    is_limited = settings.model_usd is not None or settings.daily_usd is not None
+    if is_limited and chat.price is None and not has_list_price(name):
+        raise ValidationFailed(
+            f"MEMEX_MODEL_USD and MEMEX_DAILY_USD limit money, and no price of {name} is known.",
+            hint="Set MEMEX_MODEL_PRICE to the dollars for a million tokens read/written, such as 0.15/0.60.",
+        )
+    return chat
+
+
+def planning_of(settings: Settings, chats: tuple[ChatModel | None, ChatModel | None]) -> Planning:
+    """Return who plans, from the chat models for the two tools."""
+    if chats == (None, None):
+        return builtin_planning()
+    from memex.subagent.model import ModelPlanner  # noqa: PLC0415  # a second of loading
+
+    limits = Limits(
+        requests=settings.model_requests,
+        tool_calls=settings.model_tool_calls,
+        input_tokens=settings.model_input_tokens,
+        output_tokens=settings.model_output_tokens,
+        seconds=settings.model_seconds,
+        writes=settings.model_writes,
+        usd=None if settings.model_usd is None else Decimal(str(settings.model_usd)),
+    )
+    builtin = BuiltinPlanner(Analyzer())
+    planners: list[Planner] = [
+        builtin
+        if chat is None
+        else ModelPlanner(
+            chat, builtin, limits=limits, mode=settings.model_mode, prompts_dir=settings.prompts_dir
+        )
+        for chat in chats
+    ]
+    daily_usd = None if settings.daily_usd is None else Decimal(str(settings.daily_usd))
+    return Planning(planners[0], planners[1], daily_usd)

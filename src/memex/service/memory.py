@@ -10,10 +10,10 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
-from memex.errors import BudgetTooSmall, ValidationFailed
+from memex.errors import BudgetTooSmall, ModelUnavailable, ValidationFailed
 from memex.service import references
 from memex.service.meaning import Meaning, Vectors
-from memex.service.moment import AsOf, memory_at
+from memex.service.moment import AsOf, Pinned, memory_at
 from memex.service.tool import Arguments, Part, Result, StorableText, Tool
 from memex.store import operations as log
 from memex.store.access import Access
@@ -23,6 +23,7 @@ from memex.store.operations import Answer, Call
 from memex.store.records import Change
 from memex.subagent import prompts, remember
 from memex.subagent.context import Context, Recalled, recall
+from memex.subagent.limits import Spending
 from memex.subagent.planner import ContextRequest, Known, Planner, RememberPlan, RememberRequest
 from memex.subagent.remember import MAX_TEXT_CHARS, Filed
 from memex.subagent.selection import MAX_OMITTED
@@ -40,7 +41,7 @@ A = TypeVar("A", bound=Arguments)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a planned tool works with: whose call it is, the planner, what queries mean, an empty draft."""
+    """What a planned tool works with: whose call it is, the planner and its money, what queries mean, a draft."""
 
     database: Database
     access: Access
@@ -48,6 +49,7 @@ class Work:
     meaning: Meaning
     draft: Draft
     call: Call
+    spending: Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +179,34 @@ async def context(work: Work, arguments: ContextArguments) -> dict[str, Any]:
     request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops)
     access = work.access.narrowed(arguments.project)
     vectors = await work.meaning.of(arguments.query, None) if arguments.as_of is None else Vectors()
+    if work.planner.is_slow:  # no connection is held while it thinks
+        pinned = Pinned(work.database, access, whole=work.access, now=work.call.now)
+        tools = MemoryTools(
+            partial(pinned.open, arguments.as_of, vectors.by_query), work.call, spending=work.spending
+        )
+        recalled = await recall(work.planner, request, tools)
+        async with work.database.transaction(access) as connection:
+            return await _answered(work, arguments, recalled, pinned.state or {}, vectors, connection)
     async with _snapshot(work, access, arguments.as_of, vectors, work.call.now) as (moment, connection):
         tools = MemoryTools(lambda: nullcontext(moment), work.call)
         recalled = await recall(work.planner, request, tools)
-        result = _context_result(recalled, arguments, moment.state, work.planner, vectors.degraded).body()
-        logged = {name: value for name, value in result.items() if name != "context"}
-        answer = Answer(result, arguments.canonical(), logged, _config(work.planner, "context"))
-        await log.add(connection, access, work.call, status="answered", answer=answer, state=moment.state)
+        return await _answered(work, arguments, recalled, moment.state, vectors, connection)
+
+
+async def _answered(
+    work: Work,
+    arguments: ContextArguments,
+    recalled: Context,
+    state: dict[str, int],
+    vectors: Vectors,
+    connection: Connection,
+) -> dict[str, Any]:
+    """Return the result of a call, and log it."""
+    result = _context_result(recalled, arguments, state, vectors.degraded).body()
+    logged = {name: value for name, value in result.items() if name != "context"}
+    config = _config(work.planner, recalled.planner, recalled.failure, "context")
+    answer = Answer(result, arguments.canonical(), logged, config)
+    await log.add(connection, work.access, work.call, status="answered", answer=answer, state=state)
     return result
 
 
@@ -191,7 +214,6 @@ def _context_result(
     recalled: Context,
     arguments: ContextArguments,
     state: dict[str, int],
-    planner: Planner,
     degraded: str | None,
 ) -> ContextResult:
     is_known = arguments.known_hash == recalled.sha256
@@ -216,8 +238,8 @@ def _context_result(
         budget=BudgetResult(limit=arguments.budget, used=len(recalled.text)),
         hash=recalled.sha256,
         state=state,
-        planner=planner.name,
-        degraded=degraded,
+        planner=recalled.planner,
+        degraded=_degraded(recalled.failure) or degraded,
     )
 
 
@@ -292,7 +314,9 @@ async def remembered(work: Work, arguments: RememberArguments) -> dict[str, Any]
     project = arguments.project if arguments.project is not None else work.access.project
     request = RememberRequest(arguments.text, project, work.call.now)
     # Each operation looks for itself: no connection is held while the text is read and thought about.
-    tools = MemoryTools(partial(_fresh_moment, work, work.access.narrowed(project)), work.call)
+    tools = MemoryTools(
+        partial(_fresh_moment, work, work.access.narrowed(project)), work.call, spending=work.spending
+    )
     plan = await work.planner.plan_remember(request, tools)
     staged = remember.stage(work.draft, plan, work.call.now.date())
 
@@ -349,19 +373,32 @@ def _remember_answer(
             for file in written
         ],
         skipped=sorted(skipped, key=lambda skip: skip.start),
-        planner=planner.name,
-        degraded=None,
+        planner=plan.planner,
+        degraded=_degraded(plan.failure),
     ).body()
     logged = result
     if not arguments.dry_run:  # of a dry run no revision holds the new text
         diffs = [{"diff": references.of_diff(file.change)} for file in written]
         logged = result | {"writes": [w | d for w, d in zip(result["writes"], diffs, strict=True)]}
-    return Answer(result, arguments.canonical(), logged, _config(planner, "remember"))
+    return Answer(
+        result, arguments.canonical(), logged, _config(planner, plan.planner, plan.failure, "remember")
+    )
 
 
-def _config(planner: Planner, prompt: str) -> dict[str, Any]:
-    """Return what is logged beside the arguments: who planned, and the version of the words in the schema."""
-    return {"planner": planner.name, "prompt": f"{prompt}-{prompts.load(prompt).version}"}
+def _degraded(failure: str | None) -> str | None:
+    """Return the code of an answer that a model should have planned and did not."""
+    return None if failure is None else ModelUnavailable.code
+
+
+def _config(wanted: Planner, planner: str, failure: str | None, prompt: str) -> dict[str, Any]:
+    """Return what is logged beside the arguments: who planned, and the version of the words in the schema.
+
+    Where a model was asked, also which and how, and why it did not plan.
+    """
+    config = {"planner": planner, "prompt": f"{prompt}-{prompts.load(prompt).version}"}
+    if wanted.is_slow:
+        config |= {"model": wanted.name}
+    return config if failure is None else config | {"failure": failure}
 
 
 def _known(known: Known) -> SkippedResult:

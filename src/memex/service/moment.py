@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Annotated, Any, Protocol, runtime_checkable
 
@@ -10,10 +11,11 @@ from pydantic import Field, WrapValidator
 
 from memex.errors import ValidationFailed
 from memex.store.access import Access
-from memex.store.database import Connection
+from memex.store.database import Connection, Database
 from memex.store.memory import Memory
 from memex.store.past import check_mounts, open_past
 from memex.store.records import QueryVector
+from memex.subagent.tools import Moment
 
 HINT = (
     "Send a time with its zone, such as 2026-11-22T09:30:00Z, or the state of an earlier answer, "
@@ -95,3 +97,48 @@ async def memory_at(
         return await open_past(connection, access, time, now=time)
     check_mounts(whole or access, as_of)
     return await open_past(connection, access, as_of, now=now)
+
+
+class Pinned:
+    """The moment at which an operation of a call first looked: all later ones see that too, whatever is written.
+
+    While nothing is, they read memory as it stands now; after that they read the past, searched by words alone.
+    """
+
+    def __init__(self, database: Database, access: Access, *, whole: Access, now: datetime) -> None:
+        """Make one that has not looked yet.
+
+        Args:
+            database: that is read, each time in a transaction of its own.
+            access: whose scopes are read.
+            whole: the access that the caller has, of which `access` may be a part.
+            now: the clock from which times in queries count.
+        """
+        self._database = database
+        self._access = access
+        self._whole = whole
+        self._now = now
+        self.state: dict[str, int] | None = None
+
+    @asynccontextmanager
+    async def open(
+        self, as_of: AsOf | None = None, vectors: Mapping[str, QueryVector] | None = None
+    ) -> AsyncIterator[Moment]:
+        """A snapshot that shows the moment.
+
+        Args:
+            as_of: the moment, where the call names one.
+            vectors: of queries, for as long as nothing is written.
+        """
+        async with self._database.transaction(self._access, snapshot=True) as connection:
+            memory = await memory_at(
+                connection, self._access, as_of, now=self._now, whole=self._whole, vectors=vectors
+            )
+            state = await memory.state(self._access.scopes)
+            if self.state is None:
+                self.state = state
+            elif state != self.state:
+                memory = await memory_at(
+                    connection, self._access, dict(self.state), now=self._now, whole=self._whole
+                )
+            yield Moment(memory, self.state)

@@ -26,12 +26,12 @@ from memex.service.meaning import Meaning, Vectors
 from memex.service.memory import PlannedTool, Work
 from memex.service.moment import AtMoment, memory_at
 from memex.service.operations import OperationResult, OperationsResult
+from memex.service.planning import Planning, TenantSpending, builtin_planning
 from memex.service.tool import ReadTool, WriteTool, check_json, from_cursor, to_cursor
 from memex.settings import SearchMode
 from memex.store import catalogue, identity
 from memex.store import operations as log
 from memex.store.access import Access, Role
-from memex.store.analyzer import Analyzer
 from memex.store.database import Connection, Database
 from memex.store.draft import Draft
 from memex.store.identity import Context, Principal
@@ -39,7 +39,6 @@ from memex.store.memory import Memory
 from memex.store.operations import Call
 from memex.store.paths import check_tool_call_id
 from memex.store.records import Status
-from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.embedders.embedder import Embedder
 from memex.subagent.engine import ENGINE
 
@@ -88,11 +87,12 @@ class Service:
         language: str = "english",
         embedder: Embedder | None = None,
         search_mode: SearchMode = "auto",
+        planning: Planning | None = None,
     ) -> None:
         self.database = database
         self._meaning = Meaning(embedder if database.has_vectors else None, search_mode)
         self._language = language
-        self._planner = BuiltinPlanner(Analyzer())
+        self._planning = planning or builtin_planning()
         self._max_files = max_files
         self._log = structlog.get_logger("memex.service")
 
@@ -256,13 +256,15 @@ class Service:
         if isinstance(tool, WriteTool):
             return await self._write(caller, tool, call, parsed)
         if isinstance(tool, PlannedTool):
+            planning = self._planning
             work = Work(
                 self.database,
                 caller.access,
-                self._planner,
+                planning.context if tool.is_read_only else planning.remember,
                 self._meaning,
                 self.draft(caller),
                 call,
+                TenantSpending(self.database, caller.access, call.now.date(), planning.daily_usd),
             )
             return await tool.answer(work, parsed) | {"tool_call_id": call.tool_call_id}
         as_of = parsed.as_of if isinstance(parsed, AtMoment) else None

@@ -1,0 +1,254 @@
+"""The context agent: a model chooses spans of what was found, and may look for more. It has no other tool."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from memex.errors import FileNotFound
+from memex.store import catalogue
+from memex.store.records import Listed, Passages, Reference
+from memex.subagent.agent import Desk, Job, ModelTool, ask
+from memex.subagent.assembly import WRAPPER_CHARS, Note
+from memex.subagent.builtin import BuiltinPlanner, Survey
+from memex.subagent.limits import unavailable
+from memex.subagent.planner import ContextPlan, ContextRequest, Omitted
+from memex.subagent.prompts import Prompt
+from memex.subagent.selection import Candidate, rank, take
+from memex.subagent.sheet import Sheet, quoted
+from memex.subagent.tools import MemoryTools
+
+EVIDENCE_CHARS = 6_300  # of the first prompt, for spans
+EVIDENCE_SHARE = 0.8  # or so much of the budget, where that is more
+MAX_EVIDENCE_CHARS = 40_000
+CATALOGUE_CHARS = 1_200
+QUERY_CHARS = 1_000  # a longer query is shown by its beginning
+RESULT_CHARS = 6_000  # of what a tool gives back
+FOUND_FILES = 8
+FOUND_PASSAGES = 2
+MAX_LISTED = 1_000
+SPAN_CHARS = 100  # of the name of a span, in a problem
+
+
+class Chosen(BaseModel):
+    """A span that answers."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    span: Annotated[str, Field(description="Its number, such as S3; or a part: path@version:start-end.")]
+    reason: Annotated[str, Field(description="In one short sentence, which fact it states.")]
+
+
+class Selection(BaseModel):
+    """The spans that together answer the query, the best first; none when nothing answers it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    spans: list[Chosen]
+
+
+async def plan_context(
+    request: ContextRequest,
+    survey: Survey,
+    files: Sequence[Listed],
+    builtin: BuiltinPlanner,
+    prompt: Prompt,
+    desk: Desk,
+    *,
+    with_tools: bool,
+) -> ContextPlan:
+    """Return the spans that a model chooses.
+
+    Args:
+        request: the question.
+        survey: what speaks for which passage, found by code.
+        files: that there are.
+        builtin: whose survey it is.
+        prompt: with the instructions.
+        desk: where the model works.
+        with_tools: it may look for more, else it answers at once.
+
+    Raises:
+        ModelUnavailable: it gave no answer, or one that names no span that there is, twice.
+    """
+    sheet = Sheet(builtin.cutter(survey.query), {file.path: file.updated_at for file in files})
+    job = Job(
+        name="memory_context",
+        prompt=prompt,
+        text=first_prompt(request, survey, files, sheet, desk.tools.now),
+        output=Selection,
+        check=lambda answer: problems(answer, sheet, _room(request, survey)),
+        tools=_tools(sheet, survey, desk.tools) if with_tools else (),
+        shown=sheet.shown,
+    )
+    answer = await ask(job, desk)
+    found = [sheet.span(chosen.span) for chosen in answer.spans]
+    chosen = [span for span in found if span is not None]
+    if len(chosen) < len(found):
+        raise unavailable("its plan names spans that there are not")
+    plan = take(
+        survey.pinned,
+        chosen,
+        available=request.budget - WRAPPER_CHARS,
+        cut=builtin.cutter(survey.query),
+    )
+    return ContextPlan(plan.choices, (*plan.omitted, *_left_out(plan, sheet)), planner=desk.chat.name)
+
+
+def first_prompt(
+    request: ContextRequest,
+    survey: Survey,
+    files: Sequence[Listed],
+    sheet: Sheet,
+    now: datetime,
+) -> str:
+    """Return what a model is told of a question: the spans that were found, the files that there are, the query.
+
+    What is shown is numbered in the sheet. What changes least stands first.
+    """
+    chars = min(max(EVIDENCE_CHARS, int(request.budget * EVIDENCE_SHARE)), MAX_EVIDENCE_CHARS)
+    ranked = sorted(survey.ranked, key=lambda one: rank(one.value, one.reference))
+    pinned = sorted({candidate.reference.path for candidate in survey.pinned})
+    query = request.query if len(request.query) <= QUERY_CHARS else f"{request.query[:QUERY_CHARS]} […]"
+    listed = catalogue.render(files, max_chars=CATALOGUE_CHARS)
+    parts = [
+        "# The files that there are",
+        quoted("files", listed.rstrip("\n") or "none"),
+        "# What a search for the query found, the best first",
+        sheet.show(ranked, chars),
+        "# The query",
+        f"Asked on {_day(now.astimezone(UTC).date())}. Budget: {_room(request, survey):,} characters.",
+    ]
+    if pinned:
+        parts.append(f"Recalled in any case, do not choose: {', '.join(pinned[:10])}.")
+    return "\n\n".join([*parts, quoted("query", query)])
+
+
+def problems(answer: Selection, sheet: Sheet, room: int) -> list[str]:
+    """Return what is wrong with an answer, in words for the model."""
+    found = [(chosen.span, sheet.span(chosen.span)) for chosen in answer.spans]
+    told = [f"There is no span {named[:SPAN_CHARS]!r}." for named, span in found if span is None]
+    if told:
+        return [*told[:10], f"The spans are: {sheet.choices}."]
+    chars = {span.reference: _chars(span) for _, span in found if span is not None}
+    if chars and sum(chars.values()) > room and len(chars) > 1:
+        sizes = ", ".join(
+            f"{named[:SPAN_CHARS]} {_chars(span):,}" for named, span in found if span is not None
+        )
+        return [f"It has {sum(chars.values()):,} characters, the budget is {room:,}. They are: {sizes}."]
+    return []
+
+
+def _room(request: ContextRequest, survey: Survey) -> int:
+    """Return how many characters are left for what is chosen."""
+    available = request.budget - WRAPPER_CHARS
+    return available - min(available // 2, sum(map(_chars, survey.pinned)))
+
+
+def _chars(span: Candidate) -> int:
+    return Note(span.reference, span.text, span.linked_from, span.heading).chars
+
+
+def _left_out(plan: ContextPlan, sheet: Sheet) -> list[Omitted]:
+    """Return the spans that were shown and not chosen."""
+    known = [*(choice.reference for choice in plan.choices), *(omitted.reference for omitted in plan.omitted)]
+    return [
+        Omitted(one.reference, "relevance")
+        for one in sheet.spans
+        if not any(_overlap(one.reference, other) for other in known)
+    ]
+
+
+def _overlap(one: Reference, other: Reference) -> bool:
+    is_same = (one.path, one.version) == (other.path, other.version)
+    return is_same and one.span[0] < other.span[1] and other.span[0] < one.span[1]
+
+
+def _day(day: date) -> str:
+    return f"{day.isoformat()}, a {day:%A}"
+
+
+def _tools(sheet: Sheet, survey: Survey, tools: MemoryTools) -> list[ModelTool]:
+    """Return what the model may call; each shows what it finds in the sheet."""
+
+    async def find(query: str) -> str:
+        """Search the memory with other words. Gives spans, numbered on.
+
+        Args:
+            query: a question or a few words, such as the notes would use.
+        """
+        found = await tools.find(query, limit=FOUND_FILES, passages=FOUND_PASSAGES)
+        files = [hit.file for hit in found.hits if hit.file is not None]
+        candidates = [
+            Candidate(
+                Reference(file.path, file.version, one.span), one.text, one.score, "match", None, one.heading
+            )
+            for file in files
+            for one in file.passages
+            if one.text and one.text.strip()
+        ]
+        return sheet.show(candidates, RESULT_CHARS) if candidates else "Nothing was found."
+
+    async def read(path: str, heading: str | None = None) -> str:
+        """Read a file, or the part of it under a heading. Gives spans, numbered on.
+
+        Args:
+            path: as a span, the list of files or a link gave it, such as `user/profile.md`.
+            heading: a heading in it; leave out for the file from its beginning.
+        """
+        found = await tools.passages(survey.query, [path])
+        if not found:
+            raise FileNotFound(f"There is no file {path[:SPAN_CHARS]!r}.", hint=_known_paths(sheet))
+        candidates = await _passages(found[0], heading, tools)
+        if not candidates:
+            headings = dict.fromkeys(" › ".join(one.heading) for one in found[0].passages if one.heading)
+            return f"No such heading. There are: {'; '.join(list(headings)[:30]) or 'none'}."
+        return sheet.show(candidates, RESULT_CHARS, whole=True)
+
+    async def list_files(prefix: str = "") -> str:
+        """List the files below a folder, with titles and dates.
+
+        Args:
+            prefix: such as `user/projects/`; leave out for all.
+        """
+        files = await tools.list_files(prefix, limit=MAX_LISTED)
+        return quoted("files", catalogue.render(files, max_chars=RESULT_CHARS).rstrip("\n") or "none")
+
+    async def links(path: str) -> str:
+        """List the links from a file and to it.
+
+        Args:
+            path: such as `user/profile.md`.
+        """
+        found = await tools.links(path)
+        lines = [f"{link.source} → {link.target}{'' if link.exists else ' (no file)'}" for link in found]
+        return quoted("links", "\n".join(lines)[:RESULT_CHARS] or "none")
+
+    return [find, read, list_files, links]
+
+
+def _known_paths(sheet: Sheet) -> str:
+    paths = list(dict.fromkeys(one.reference.path for one in sheet.spans))[:20]
+    return f"Files that were shown: {', '.join(paths)}." if paths else "List the files first."
+
+
+async def _passages(file: Passages, heading: str | None, tools: MemoryTools) -> list[Candidate]:
+    """Return the passages of a file with their texts, those under a heading or all."""
+    wanted = heading.strip().lstrip("#").strip().casefold() if heading else None
+    kept = [
+        one
+        for one in file.passages
+        if wanted is None or any(title.casefold() == wanted for title in one.heading)
+    ]
+    references = [Reference(file.path, file.version, one.span) for one in kept]
+    candidates: list[Candidate] = []
+    used = 0
+    for one, reference in zip(kept, references, strict=True):
+        if used > RESULT_CHARS:
+            break
+        used += reference.span[1] - reference.span[0]
+        [text] = await tools.read([reference]) if one.text is None else [one.text]
+        if text.strip():
+            candidates.append(Candidate(reference, text, one.score, "match", None, one.heading))
+    return candidates

@@ -1,0 +1,112 @@
+"""The model planner: a chat model plans, and where it does not, the built-in planner does."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import structlog
+
+from memex.errors import ModelUnavailable
+from memex.settings import ModelMode
+from memex.subagent import prompts
+from memex.subagent.agent import Desk
+from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.context_agent import plan_context
+from memex.subagent.limits import Limits, Meter
+from memex.subagent.models import ChatModel
+from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
+from memex.subagent.tools import MemoryTools
+
+P = TypeVar("P")
+
+MAX_FILES = 10_000  # that the catalogue in a prompt looks at
+BAD_CALLS = 2  # so often in a row a model could not work with tools: then it is asked for one answer at once
+
+_log = structlog.get_logger("memex.model")
+
+
+class ModelPlanner:
+    """Lets a chat model choose, and code check what it chose."""
+
+    is_slow = True
+
+    def __init__(
+        self,
+        chat: ChatModel,
+        builtin: BuiltinPlanner,
+        *,
+        limits: Limits | None = None,
+        mode: ModelMode = "auto",
+        prompts_dir: Path | None = None,
+        capabilities: Sequence[Any] = (),
+    ) -> None:
+        """Make one; the model is not asked yet.
+
+        Args:
+            chat: the model.
+            builtin: finds what the model chooses from, and answers where the model does not.
+            limits: of one call.
+            mode: whether the model may call tools; `auto` finds out whether it can.
+            prompts_dir: whose files go before the prompts of Memex.
+            capabilities: of the pydantic-ai agents, such as tracing.
+        """
+        self._chat = chat
+        self._builtin = builtin
+        self._limits = limits or Limits()
+        self._mode = mode
+        self._prompts_dir = prompts_dir
+        self._capabilities = tuple(capabilities)
+        self._bad_calls = 0
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._chat.name
+
+    async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
+        """Return which spans answer a query within its budget; without the model what the rules choose."""
+        survey = await self._builtin.survey(request, tools)
+        chosen = self._builtin.choose(survey, request)
+        files = await tools.list_files(limit=MAX_FILES)
+        if not files:
+            return chosen
+        prompt = prompts.load("context", self._prompts_dir)
+
+        async def plan(desk: Desk, with_tools: bool) -> ContextPlan:
+            return await plan_context(
+                request, survey, files, self._builtin, prompt, desk, with_tools=with_tools
+            )
+
+        try:
+            return await self._planned(plan, tools)
+        except ModelUnavailable as error:
+            return replace(chosen, failure=self._failed(error))
+
+    async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
+        """Return where the statements of a text belong; without the model what the rules say."""
+        return await self._builtin.plan_remember(request, tools)
+
+    async def _planned(self, plan: Callable[[Desk, bool], Awaitable[P]], tools: MemoryTools) -> P:
+        """Return a plan made with tools, or at once where the model is known not to manage them."""
+        meter = Meter(self._limits)
+        desk = Desk(self._chat, meter, tools, self._capabilities)
+        if self._mode == "single" or (self._mode == "auto" and self._bad_calls >= BAD_CALLS):
+            return await plan(desk, False)
+        meter.reserved = 1 if self._mode == "auto" and self._limits.requests > 2 else 0
+        try:
+            planned = await plan(desk, True)
+        except ModelUnavailable as error:
+            if self._mode != "auto" or not error.details.get("is_misuse"):
+                raise
+            self._bad_calls += 1
+        else:
+            self._bad_calls = 0
+            return planned
+        meter.reserved = 0
+        return await plan(desk, False)
+
+    def _failed(self, error: ModelUnavailable) -> str:
+        reason = str(error.details.get("reason", error.code))
+        _log.warning("model_gave_no_plan", model=self.name, reason=reason)
+        return reason
