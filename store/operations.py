@@ -56,6 +56,15 @@ class Inner:
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """How an attempt at a call ended, as the log has it; `degraded` is the code that its answer bears."""
+
+    status: Status
+    error_code: str | None = None
+    degraded: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """One tool call as it was asked.
 
@@ -67,6 +76,8 @@ class Call:
         now: the clock, read once for the whole call.
         inner: the operations inside it, in their order, put here as they end.
         prompts: the texts of the prompts that they name, by SHA-256; the log keeps each once.
+        config: what it ran with, put here as it is used, so that a failed call has it too.
+        endings: how it ended, put here when that is logged; the last one counts.
         engine: what must be alike for the same state and request to give the same bytes.
     """
 
@@ -78,6 +89,8 @@ class Call:
     started_s: float = field(default_factory=time.perf_counter)
     inner: list[Inner] = field(default_factory=list)
     prompts: dict[bytes, str] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+    endings: list[Ended] = field(default_factory=list)
     engine: str = ENGINE
 
     @property
@@ -133,6 +146,7 @@ async def add(
     Raises:
         UniqueViolation: of `operation_once`, when another call was committed under this id.
     """
+    config = ((answer.config if answer else None) or {}) | call.config
     parameters = {
         "scope_id": access.log_scope_id,
         "tenant_id": access.tenant_id,
@@ -147,7 +161,7 @@ async def add(
         "result_sha256": None if answer is None else digest(answer.result),
         "state": None if state is None else _json(state),
         "engine": call.engine,
-        "config": None if answer is None or answer.config is None else _json(answer.config),
+        "config": _json(config) if config else None,
         "now": call.now,
         "error_code": error_code,
         "duration_ms": (time.perf_counter() - call.started_s) * 1000,
@@ -157,6 +171,7 @@ async def add(
             sql("prompt_keep"), {"tenant_id": access.tenant_id, "sha256": sha256, "text": text}
         )
     await connection.execute(sql("operation_add"), parameters | _inner_columns(call.inner[:MAX_INNER]))
+    call.endings.append(Ended(status, error_code, answer.result.get("degraded") if answer else None))
 
 
 def _inner_columns(inner: Sequence[Inner]) -> dict[str, Any]:
