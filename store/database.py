@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Self
 
 import psycopg
@@ -23,6 +24,15 @@ RECONNECT_S = 5.0  # how long one attempt to come back goes on, at growing dista
 
 BEGIN = b"begin"
 BEGIN_SNAPSHOT = b"begin isolation level repeatable read"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLoad:
+    """How many connections are in use and how many are not, and how many transactions wait for one."""
+
+    used: int
+    idle: int
+    waiting: int
 
 
 class Database:
@@ -73,6 +83,13 @@ class Database:
     async def close(self) -> None:
         """Close every connection."""
         await self._pool.close()
+
+    @property
+    def load(self) -> PoolLoad:
+        """How busy the connections are."""
+        stats = self._pool.get_stats()
+        idle = stats.get("pool_available", 0)
+        return PoolLoad(stats.get("pool_size", 0) - idle, idle, stats.get("requests_waiting", 0))
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:

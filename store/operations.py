@@ -26,6 +26,7 @@ MAX_LOGGED_ARGUMENTS = 50
 MAX_ATTEMPTS = 100
 MAX_INNER = 1_000
 NEWEST = 2**62  # above every operation id
+MODEL_REQUEST = "model_request"  # the kind of an inner operation that is a request to a chat model
 
 
 @dataclass(frozen=True, slots=True)

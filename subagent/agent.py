@@ -27,7 +27,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
 from memex.errors import ModelUnavailable, Refused
-from memex.store.operations import Inner
+from memex.store.operations import MODEL_REQUEST, Inner
 from memex.store.spend import Usage
 from memex.subagent import models
 from memex.subagent.limits import Limits, Meter, Price, unavailable
@@ -38,7 +38,6 @@ from memex.subagent.tools import MemoryTools
 Output = TypeVar("Output", bound=BaseModel)
 ModelTool = Callable[..., Awaitable[str]]
 
-MODEL_REQUEST = "model_request"
 OUTPUT_TRIES = 2  # after an answer that has not the wanted form
 TOOL_TRIES = 100  # after arguments that a tool refuses: the limits of the call end it earlier
 UNMANAGED = frozenset({400, 404, 422, 501})  # what servers without tools or schemas answer

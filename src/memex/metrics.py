@@ -1,0 +1,214 @@
+"""What a service counts, as plain numbers that are put into Prometheus' form when somebody asks for them.
+
+No label holds a tenant, a user, a path or a text, and each comes from a closed set, so that no caller can make the
+series grow. The library of Prometheus is loaded by the first who asks: that takes as long as some commands.
+"""
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from memex.store.operations import MODEL_REQUEST, Ended, Inner
+from memex.subagent.embedders.embedder import Embedder, Kind
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+    from prometheus_client.core import Metric
+
+Labels = tuple[str, ...]
+Gauges = Mapping[str, Mapping[Labels, float]]  # by name and labels
+
+OTHER = "other"
+CANCELLED = "cancelled"  # the caller went away before the call ended, so that no log has it
+MAX_MODELS = 20  # that have series of their own; a setting names two or three
+BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+COUNTERS: dict[str, tuple[str, Labels]] = {
+    "memex_operations_total": ("Calls, by how they ended.", ("tool", "status")),
+    "memex_degraded_total": ("Answers that a model or an embedder should have had a part in.", ("tool",)),
+    "memex_model_requests_total": ("Requests to chat models.", ("model", "outcome")),
+    "memex_model_tokens_total": ("Tokens that chat models read and wrote.", ("model", "direction")),
+    "memex_model_cost_usd_total": ("What they cost, where a price is known.", ("model",)),
+    "memex_embedder_requests_total": ("Requests to the embedder.", ("model", "kind", "outcome")),
+    "memex_texts_embedded_total": ("Texts that it made vectors of.", ("model",)),
+}
+HISTOGRAMS: dict[str, tuple[str, Labels]] = {
+    "memex_operation_seconds": ("How long calls took.", ("tool",)),
+    "memex_model_request_seconds": ("How long requests to chat models took.", ("model",)),
+}
+GAUGES: dict[str, tuple[str, Labels]] = {
+    "memex_db_connections": ("Connections to the database.", ("state",)),
+    "memex_db_requests_waiting": ("Transactions that wait for a connection.", ()),
+    "memex_queue_calls": ("Calls that wait to be worked on, or were given up.", ("status",)),
+    "memex_build_info": ("What runs here; always 1.", ("version", "engine")),
+}
+
+
+@dataclass(slots=True)
+class Times:
+    """How often something took how long: `counts` by the upper bounds of `BUCKETS_S`, the last without one."""
+
+    total_s: float = 0.0
+    counts: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS_S) + 1))
+
+    def add(self, seconds: float) -> None:
+        """Count one more."""
+        self.total_s += seconds
+        self.counts[bisect_left(BUCKETS_S, seconds)] += 1
+
+    def cumulated(self) -> list[tuple[str, float]]:
+        """Return how many took no longer than each bound."""
+        bounds = [*map(str, BUCKETS_S), "+Inf"]
+        return [(bound, sum(self.counts[: place + 1])) for place, bound in enumerate(bounds)]
+
+
+class Metrics:
+    """The numbers of one service since it started.
+
+    Args:
+        tools: the kinds of calls that have series of their own; all else is `other`.
+    """
+
+    def __init__(self, tools: Collection[str] = ()) -> None:
+        self._tools = frozenset(tools)
+        self._models: set[str] = set()
+        self._counts: dict[str, Counter[Labels]] = {name: Counter() for name in COUNTERS}
+        self._usd: defaultdict[Labels, float] = defaultdict(float)
+        self._times: dict[str, defaultdict[Labels, Times]] = {name: defaultdict(Times) for name in HISTOGRAMS}
+
+    def tool(self, name: str) -> str:
+        """Return the label of a kind of call, which may be a caller's invention."""
+        return name if name in self._tools else OTHER
+
+    def add_call(self, name: str, ended: Ended | None, seconds: float, inner: Sequence[Inner]) -> None:
+        """Count a call that ended, and the requests to models inside it.
+
+        Args:
+            name: of the tool.
+            ended: how; None when its caller went away.
+            seconds: how long it took.
+            inner: the operations inside it.
+        """
+        tool = self.tool(name)
+        self._counts["memex_operations_total"][tool, ended.status if ended else CANCELLED] += 1
+        self._times["memex_operation_seconds"][tool,].add(seconds)
+        if ended is not None and ended.degraded is not None:
+            self._counts["memex_degraded_total"][tool,] += 1
+        for one in inner:
+            if one.kind == MODEL_REQUEST:
+                self._add_request(one)
+
+    def counting(self, embedder: Embedder) -> Embedder:
+        """Return an embedder whose requests are counted here."""
+        return _Counted(embedder, self)
+
+    def add_embedding(self, model: str, kind: Kind, texts: int, *, is_answered: bool) -> None:
+        """Count a request to an embedder."""
+        model = self._model(model)
+        outcome = "answered" if is_answered else "failed"
+        self._counts["memex_embedder_requests_total"][model, kind, outcome] += 1
+        if is_answered:
+            self._counts["memex_texts_embedded_total"][model,] += texts
+
+    def exposition(self, gauges: Gauges, accept: str = "") -> tuple[bytes, str]:
+        """Return all numbers in the form that an Accept header asks for, and the media type of that.
+
+        Args:
+            gauges: what is measured now, of `GAUGES`.
+            accept: the header; the plain text format where it asks for nothing else.
+        """
+        from prometheus_client import CollectorRegistry  # noqa: PLC0415  # 30 ms, see above
+        from prometheus_client.exposition import choose_encoder  # noqa: PLC0415
+
+        registry = CollectorRegistry()
+        registry.register(_Snapshot(list(self._families(gauges))))
+        encode, media_type = choose_encoder(accept)
+        return encode(registry), media_type
+
+    def _add_request(self, request: Inner) -> None:
+        model = self._model(request.model or OTHER)
+        outcome = "failed" if request.error_code else "answered"
+        self._counts["memex_model_requests_total"][model, outcome] += 1
+        self._times["memex_model_request_seconds"][model,].add(request.duration_ms / 1000)
+        usage = request.usage or {}
+        for direction in ("input", "output"):
+            tokens = usage.get(f"{direction}_tokens") or 0
+            self._counts["memex_model_tokens_total"][model, direction] += tokens
+        if usage.get("usd") is not None:
+            self._usd[model,] += float(usage["usd"])
+
+    def _model(self, name: str) -> str:
+        if name not in self._models and len(self._models) >= MAX_MODELS:
+            return OTHER
+        self._models.add(name)
+        return name
+
+    def _families(self, gauges: Gauges) -> "Iterator[Metric]":
+        from prometheus_client.core import (  # noqa: PLC0415
+            CounterMetricFamily,
+            GaugeMetricFamily,
+            HistogramMetricFamily,
+        )
+
+        values = self._counts | {"memex_model_cost_usd_total": self._usd}
+        for name, (text, labels) in COUNTERS.items():
+            counter = CounterMetricFamily(name, text, labels=labels)
+            for given, value in sorted(values[name].items()):
+                counter.add_metric(given, value)
+            yield counter
+        for name, (text, labels) in HISTOGRAMS.items():
+            histogram = HistogramMetricFamily(name, text, labels=labels)
+            for given, times in sorted(self._times[name].items()):
+                histogram.add_metric(given, times.cumulated(), times.total_s)
+            yield histogram
+        for name, (text, labels) in GAUGES.items():
+            gauge = GaugeMetricFamily(name, text, labels=labels)
+            for given, value in sorted(gauges.get(name, {}).items()):
+                gauge.add_metric(given, value)
+            yield gauge
+
+
+@dataclass(frozen=True)
+class _Snapshot:
+    """A collector, as Prometheus' library calls it, of what was measured already."""
+
+    families: "Sequence[Metric]"
+
+    def collect(self) -> "Iterator[Metric]":
+        """Yield every family."""
+        return iter(self.families)
+
+
+class _Counted:
+    """An embedder whose requests are counted."""
+
+    def __init__(self, embedder: Embedder, metrics: Metrics) -> None:
+        self._embedder = embedder
+        self._metrics = metrics
+
+    @property
+    def name(self) -> str:
+        """By which its vectors are stored."""
+        return self._embedder.name
+
+    @property
+    def dimensions(self) -> int | None:
+        """Of each vector."""
+        return self._embedder.dimensions
+
+    async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "NDArray[float32]":
+        """Return vectors as `Embedder.embed` does."""
+        is_answered = False
+        try:
+            made = await self._embedder.embed(texts, kind)
+            is_answered = True
+        finally:
+            self._metrics.add_embedding(self.name, kind, len(texts), is_answered=is_answered)
+        return made
+
+    async def close(self) -> None:
+        """Close the embedder."""
+        await self._embedder.close()
