@@ -19,7 +19,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from memex.subagent.filing import Entry, Outcome, bullet_text, destination, revise
+from memex.subagent.filing.bullets import bullet_text
+from memex.subagent.filing.entries import Entry, Outcome
+from memex.subagent.filing.page import revise
+from memex.subagent.filing.places import destination
 from memex.subagent.language import KINDS
 from memex.subagent.statements import Reading, Statement, read
 

@@ -12,7 +12,8 @@ from memex.store.records import Reference
 from memex.store.snippet import window
 from memex.subagent.assembly import WRAPPER_CHARS
 from memex.subagent.evidence import WHOLE_CHARS, Worth, gather, pinned
-from memex.subagent.filing import Entry, bullet, bullet_text, destination
+from memex.subagent.filing.bullets import bullet, bullet_text
+from memex.subagent.filing.places import destination
 from memex.subagent.language import KINDS
 from memex.subagent.planner import (
     BUILTIN,
@@ -131,8 +132,7 @@ class BuiltinPlanner:
             if path is None:
                 if place.path not in rooms:
                     rooms[place.path] = await _Series.of(place.path, tools)
-                entry = Entry(statement, place.heading, request.now.date())
-                path = rooms[place.path].path_for(len(bullet(entry)))
+                path = rooms[place.path].path_for(len(bullet(statement.text, request.now.date())))
             adds.append(Add(path, place.title, place.heading, statement))
         return adds
 

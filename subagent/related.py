@@ -8,7 +8,7 @@ from memex.store import links
 from memex.store.analyzer import Analyzer
 from memex.store.markdown import file_name
 from memex.store.records import Hit, Reference
-from memex.subagent.filing import bullet_text
+from memex.subagent.filing.bullets import bullet_text
 from memex.subagent.planner import Add, Known
 from memex.subagent.statements import Statement, key, normal_form
 from memex.subagent.tools import MemoryTools

@@ -7,7 +7,8 @@ from functools import lru_cache, partial
 
 from memex.store.draft import Draft
 from memex.store.records import Change
-from memex.subagent.filing import Entry, Outcome, Revised, revise
+from memex.subagent.filing.entries import Entry, Outcome
+from memex.subagent.filing.page import Revised, revise
 from memex.subagent.planner import Add, RememberPlan
 
 MAX_TEXT_CHARS = 200_000

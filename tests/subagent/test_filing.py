@@ -9,7 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memex.store import markdown
-from memex.subagent.filing import Destination, Entry, Outcome, bullet, bullet_text, destination, revise
+from memex.subagent.filing.bullets import bullet, bullet_text
+from memex.subagent.filing.entries import Entry, Outcome
+from memex.subagent.filing.page import revise
+from memex.subagent.filing.places import Destination, destination
 from memex.subagent.statements import KINDS, Kind, Statement, read
 
 DAY = date(2026, 11, 22)
@@ -224,9 +227,8 @@ def test_code_and_lists_are_indented_under_their_bullet() -> None:
 def test_bullet_parses_back(text: str) -> None:
     """Marker, date and links stripped, a bullet is its statement again."""
     text = text.strip()
-    put = Entry(statement(text), "Notes", DAY, ("a/b",))
 
-    assert bullet_text(bullet(put)) == text
+    assert bullet_text(bullet(text, DAY, ("a/b",))) == text
 
 
 @given(st.sampled_from(SAID) | st.text(st.characters(exclude_categories=["Cs", "Cc"])))
@@ -455,3 +457,15 @@ def test_reading_and_filing_fit_together() -> None:
     again = [entry(bullet_text(line)) for line in content.splitlines() if line.startswith("- ")]
 
     assert {outcome.action for outcome in revise(content, again, title="T").outcomes} == {"duplicate"}
+
+
+def test_nested_task_that_is_done_too_leaves_its_siblings_once() -> None:
+    """What stands below a finished task goes with it, but for what is finished itself."""
+    before = "# Tasks\n\n## To do\n\n- write the docs\n  - paint the boat\n  - buy nails\n- rest\n"
+    done = [entry(text, "done") for text in ("write the docs", "paint the boat")]
+    revised = revise(before, done, title="Tasks")
+
+    assert revised.content == (
+        "# Tasks\n\n## To do\n\n- rest\n\n## Done\n\n"
+        "- write the docs (2026-11-22)\n  - buy nails\n- paint the boat (2026-11-22)\n"
+    )

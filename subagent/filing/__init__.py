@@ -1,0 +1,1 @@
+"""Where statements are filed, and how they are put into a Markdown file and taken out of it. Pure."""
