@@ -25,9 +25,14 @@ def render(files: Sequence[Listed], *, max_chars: int) -> str:
         files: by path.
         max_chars: of the whole, at least `MIN_CHARS`.
     """
+    return choose(files, max_chars=max_chars)[0]
+
+
+def choose(files: Sequence[Listed], *, max_chars: int) -> tuple[str, list[Listed]]:
+    """Return what `render` does, and the files that have a line in it."""
     lines = [f"- {_line(file)}\n" for file in files]
     if sum(map(len, lines)) <= max_chars:
-        return "".join(lines)
+        return "".join(lines), list(files)
     left = max_chars - len(_rest(len(files)))
     kept = set()
     for place in sorted(range(len(files)), key=lambda place: (-files[place].updated_at.timestamp(), place)):
@@ -35,7 +40,8 @@ def render(files: Sequence[Listed], *, max_chars: int) -> str:
         if left < 0:
             break  # no older file goes in before a newer one
         kept.add(place)
-    return "".join(lines[place] for place in sorted(kept)) + _rest(len(files) - len(kept))
+    text = "".join(lines[place] for place in sorted(kept)) + _rest(len(files) - len(kept))
+    return text, [files[place] for place in sorted(kept)]
 
 
 def _line(file: Listed) -> str:

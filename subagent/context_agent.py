@@ -1,6 +1,5 @@
 """The context agent: a model chooses spans of what was found, and may look for more. It has no other tool."""
 
-from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Annotated
 
@@ -8,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memex.errors import FileNotFound
 from memex.store import catalogue
-from memex.store.records import Listed, Passages, Reference
+from memex.store.records import Passages, Reference
 from memex.subagent.agent import Desk, Job, ModelTool, ask
 from memex.subagent.assembly import WRAPPER_CHARS, Note
 from memex.subagent.builtin import BuiltinPlanner, Survey
@@ -17,17 +16,18 @@ from memex.subagent.planner import ContextPlan, ContextRequest, Omitted
 from memex.subagent.prompts import Prompt
 from memex.subagent.selection import Candidate, rank, take
 from memex.subagent.sheet import Sheet, quoted
-from memex.subagent.tools import MemoryTools
+from memex.subagent.tools import Catalogue, MemoryTools
 
-EVIDENCE_CHARS = 6_300  # of the first prompt, for spans
-EVIDENCE_SHARE = 0.8  # or so much of the budget, where that is more
+PROMPT_CHARS = 12_000  # of the first prompt with its instructions: what else has room is given to spans
+EVIDENCE_SHARE = 0.8  # of a large budget: so many characters of spans, where that is more
 MAX_EVIDENCE_CHARS = 40_000
-CATALOGUE_CHARS = 1_200
+CATALOGUE_CHARS = 1_000
 QUERY_CHARS = 1_000  # a longer query is shown by its beginning
 RESULT_CHARS = 6_000  # of what a tool gives back
 FOUND_FILES = 8
 FOUND_PASSAGES = 2
 MAX_LISTED = 1_000
+MAX_PINNED = 10  # files that are named
 SPAN_CHARS = 100  # of the name of a span, in a problem
 
 
@@ -51,7 +51,7 @@ class Selection(BaseModel):
 async def plan_context(
     request: ContextRequest,
     survey: Survey,
-    files: Sequence[Listed],
+    files: Catalogue,
     builtin: BuiltinPlanner,
     prompt: Prompt,
     desk: Desk,
@@ -72,11 +72,11 @@ async def plan_context(
     Raises:
         ModelUnavailable: it gave no answer, or one that names no span that there is, twice.
     """
-    sheet = Sheet(builtin.cutter(survey.query), {file.path: file.updated_at for file in files})
+    sheet = Sheet(builtin.cutter(survey.query), files.dates)
     job = Job(
         name="memory_context",
         prompt=prompt,
-        text=first_prompt(request, survey, files, sheet, desk.tools.now),
+        text=first_prompt(request, survey, files, sheet, desk.tools.now, prompt.instructions),
         output=Selection,
         check=lambda answer: problems(answer, sheet, _room(request, survey)),
         tools=_tools(sheet, survey, desk.tools) if with_tools else (),
@@ -99,30 +99,27 @@ async def plan_context(
 def first_prompt(
     request: ContextRequest,
     survey: Survey,
-    files: Sequence[Listed],
+    files: Catalogue,
     sheet: Sheet,
     now: datetime,
+    instructions: str,
 ) -> str:
-    """Return what a model is told of a question: the spans that were found, the files that there are, the query.
+    """Return what a model is told of a question: the files that there are, the spans that were found, the query.
 
-    What is shown is numbered in the sheet. What changes least stands first.
+    What is shown is numbered in the sheet. With the instructions it has 12,000 characters at most, but for budgets
+    that need more.
     """
-    chars = min(max(EVIDENCE_CHARS, int(request.budget * EVIDENCE_SHARE)), MAX_EVIDENCE_CHARS)
-    ranked = sorted(survey.ranked, key=lambda one: rank(one.value, one.reference))
-    pinned = sorted({candidate.reference.path for candidate in survey.pinned})
     query = request.query if len(request.query) <= QUERY_CHARS else f"{request.query[:QUERY_CHARS]} […]"
-    listed = catalogue.render(files, max_chars=CATALOGUE_CHARS)
-    parts = [
-        "# The files that there are",
-        quoted("files", listed.rstrip("\n") or "none"),
-        "# What a search for the query found, the best first",
-        sheet.show(ranked, chars),
-        "# The query",
-        f"Asked on {_day(now.astimezone(UTC).date())}. Budget: {_room(request, survey):,} characters.",
-    ]
-    if pinned:
-        parts.append(f"Recalled in any case, do not choose: {', '.join(pinned[:10])}.")
-    return "\n\n".join([*parts, quoted("query", query)])
+    asked = [f"Asked on {_day(now.astimezone(UTC).date())}. Budget: {_room(request, survey):,} characters."]
+    if pinned := sorted({candidate.reference.path for candidate in survey.pinned}):
+        asked.append(f"Recalled in any case, do not choose: {', '.join(pinned[:MAX_PINNED])}.")
+    listed = quoted("files", files.text.rstrip("\n"))
+    before = f"# The files that there are\n\n{listed}\n\n# What a search found\n\n"
+    after = f"\n\n# The query\n\n{' '.join(asked)}\n\n{quoted('query', query)}"
+    room = PROMPT_CHARS - len(instructions) - len(before) - len(after)
+    large = min(int(request.budget * EVIDENCE_SHARE), MAX_EVIDENCE_CHARS)
+    ranked = sorted(survey.ranked, key=lambda one: rank(one.value, one.reference))
+    return f"{before}{sheet.show(ranked, max(room, large))}{after}"
 
 
 def problems(answer: Selection, sheet: Sheet, room: int) -> list[str]:
@@ -212,8 +209,8 @@ def _tools(sheet: Sheet, survey: Survey, tools: MemoryTools) -> list[ModelTool]:
         Args:
             prefix: such as `user/projects/`; leave out for all.
         """
-        files = await tools.list_files(prefix, limit=MAX_LISTED)
-        return quoted("files", catalogue.render(files, max_chars=RESULT_CHARS).rstrip("\n") or "none")
+        listed = await tools.list_files(prefix, limit=MAX_LISTED)
+        return quoted("files", catalogue.render(listed, max_chars=RESULT_CHARS).rstrip("\n") or "none")
 
     async def links(path: str) -> str:
         """List the links from a file and to it.

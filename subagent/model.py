@@ -12,7 +12,7 @@ from memex.settings import ModelMode
 from memex.subagent import prompts
 from memex.subagent.agent import Desk
 from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.context_agent import plan_context
+from memex.subagent.context_agent import CATALOGUE_CHARS, plan_context
 from memex.subagent.limits import Limits, Meter
 from memex.subagent.models import ChatModel
 from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
@@ -20,7 +20,6 @@ from memex.subagent.tools import MemoryTools
 
 P = TypeVar("P")
 
-MAX_FILES = 10_000  # that the catalogue in a prompt looks at
 BAD_CALLS = 2  # so often in a row a model could not work with tools: then it is asked for one answer at once
 
 _log = structlog.get_logger("memex.model")
@@ -68,8 +67,8 @@ class ModelPlanner:
         """Return which spans answer a query within its budget; without the model what the rules choose."""
         survey = await self._builtin.survey(request, tools)
         chosen = self._builtin.choose(survey, request)
-        files = await tools.list_files(limit=MAX_FILES)
-        if not files:
+        files = await tools.catalogue(max_chars=CATALOGUE_CHARS)
+        if not files.count:
             return chosen
         prompt = prompts.load("context", self._prompts_dir)
 

@@ -19,8 +19,11 @@ from memex.store.records import Reference
 from memex.subagent.assembly import Note
 from memex.subagent.selection import Candidate, Cut
 
-WHOLE_CHARS = 500  # a span that is no longer is shown whole
-PART_CHARS = 360  # of a longer one, what says most to the query
+FIRST = 5  # spans of a block that are shown at length
+FIRST_CHARS = 600  # one of those that is no longer is shown whole
+FIRST_PART_CHARS = 480  # of a longer one, what says most to the query
+REST_CHARS = 260  # of the others
+REST_PART_CHARS = 200
 GUARD_DIGITS = 12
 MAX_NAMED = 60  # spans that a problem lists
 
@@ -43,6 +46,7 @@ class Sheet:
     dates: Mapping[str, datetime] = field(default_factory=dict)
     spans: list[Candidate] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
+    _parts: set[int] = field(default_factory=set)  # numbers of spans that were shown cut
 
     def show(self, candidates: Iterable[Candidate], max_chars: int, *, whole: bool = False) -> str:
         """Return a block with as many of these spans as fit, numbered on; with no texts of those shown before.
@@ -54,10 +58,11 @@ class Sheet:
         """
         notes: list[tuple[str, str]] = []
         left = max_chars - len(_block([]))
-        for candidate in candidates:
+        for place, candidate in enumerate(candidates):
             known = self._number(candidate.reference)
             about = self._about(candidate)
-            text = f"(shown above as S{known})" if known else self._text(candidate, whole=whole)
+            is_new = not known or (whole and known in self._parts)
+            text = self._text(candidate, place < FIRST, whole) if is_new else f"(shown above as S{known})"
             number = f"S{known or len(self.spans) + 1}"
             left -= len(f"[{'0' * GUARD_DIGITS} {number}] {about}\n{text}\n\n")
             if left < 0:
@@ -65,6 +70,8 @@ class Sheet:
             if not known:
                 self.spans.append(candidate)
                 self.shown.append(str(candidate.reference))
+                if not whole and candidate.text not in text:
+                    self._parts.add(len(self.spans))
             notes.append((f"{number}] {about}", text))
         return _block(notes)
 
@@ -107,11 +114,12 @@ class Sheet:
         written = self.dates.get(candidate.reference.path)
         return f"{note.about} · {written.date().isoformat()}" if written else note.about
 
-    def _text(self, candidate: Candidate, *, whole: bool) -> str:
+    def _text(self, candidate: Candidate, is_first: bool, whole: bool) -> str:
         text = candidate.text
-        if whole or len(text) <= WHOLE_CHARS:
+        most, part = (FIRST_CHARS, FIRST_PART_CHARS) if is_first else (REST_CHARS, REST_PART_CHARS)
+        if whole or len(text) <= most:
             return text
-        start, end = self.cut(text, PART_CHARS)
+        start, end = self.cut(text, part)
         before, after = "[…] " if start else "", " […]" if end < len(text) else ""
         return f"{before}{text[start:end]}{after}"
 

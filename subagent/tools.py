@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memex.errors import LimitExceeded, MemexError
+from memex.store import catalogue
 from memex.store.bm25 import Query
 from memex.store.graph import Direction
 from memex.store.memory import Memory
@@ -29,6 +30,15 @@ class Moment:
 
     memory: Memory
     state: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """What files there are: as text, how many, and when each was written last, by path."""
+
+    text: str
+    count: int
+    dates: Mapping[str, datetime]
 
 
 class MemoryTools:
@@ -116,6 +126,15 @@ class MemoryTools:
             listed = await memory.list_files(prefix, limit=limit)
             logged["files"] = [f"{file.path}@{file.version}" for file in listed]
         return listed
+
+    async def catalogue(self, *, max_chars: int) -> Catalogue:
+        """Return what files there are, in one block of text; see `catalogue.render`."""
+        async with self._operation("memory_catalogue", {"max_chars": max_chars}) as (memory, logged):
+            files = await memory.list_files(limit=catalogue.MAX_FILES)
+            text, listed = catalogue.choose(files, max_chars=max_chars)
+            logged["files"] = [f"{file.path}@{file.version}" for file in listed]
+            logged["count"] = len(files)
+        return Catalogue(text, len(files), {file.path: file.updated_at for file in files})
 
     async def links(self, path: str, *, direction: Direction = "both", depth: int = 1) -> Sequence[Link]:
         """Return the links from and to a file; see `Memory.links`."""
