@@ -141,6 +141,16 @@ class Settings(BaseSettings):
         validation_alias="MEMEX_TRACE_CONTENT",
         description="Put prompts and answers of models into OpenTelemetry spans.",
     )
+    otel_endpoint: str | None = Field(
+        None,
+        validation_alias="OTEL_EXPORTER_OTLP_ENDPOINT",
+        description="Where OpenTelemetry spans go, such as http://127.0.0.1:4318; nowhere by default.",
+    )
+    otel_traces_endpoint: str | None = Field(
+        None,
+        validation_alias="OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+        description="The same by its whole address, such as http://127.0.0.1:4318/v1/traces.",
+    )
     queue_workers: int = Field(
         2,
         validation_alias="MEMEX_QUEUE_WORKERS",

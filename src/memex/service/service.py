@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 
 import structlog
 
+from memex import telemetry
 from memex.errors import (
     Forbidden,
     MemexError,
@@ -20,6 +22,7 @@ from memex.errors import (
     StoreUnavailable,
     UnknownTool,
 )
+from memex.metrics import Metrics
 from memex.service import files, memory, operations, revisions
 from memex.service.files import FindArguments
 from memex.service.meaning import Meaning, Vectors
@@ -36,16 +39,23 @@ from memex.store.database import Connection, Database
 from memex.store.draft import Draft
 from memex.store.identity import Context, Principal
 from memex.store.memory import Memory
-from memex.store.operations import Call
+from memex.store.operations import Call, Ended
 from memex.store.paths import check_tool_call_id
 from memex.store.records import Status
 from memex.subagent.embedders.embedder import Embedder
 from memex.subagent.engine import ENGINE
+from memex.telemetry import Tracing
 
 T = TypeVar("T")
 AnyTool = PlannedTool[Any] | ReadTool[Any] | WriteTool[Any]
 
 TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*memory.TOOLS, *files.TOOLS, *revisions.TOOLS)}
+# What is logged as a call besides: numbers and spans name these and the tools, and never what a caller makes up.
+ACTIONS = (
+    *("memory_revert", "memory_import", "memory_export", "prompt_block", "demo_load", "demo_remove"),
+    *("project_list", "project_open", "project_close", "project_member_add", "project_member_remove"),
+    "user_list",
+)
 
 ROLE_HINTS: dict[Role, str] = {
     "agent": "Use the routes below /v1/admin/ with this key, or an agent's key here.",
@@ -88,8 +98,12 @@ class Service:
         embedder: Embedder | None = None,
         search_mode: SearchMode = "auto",
         planning: Planning | None = None,
+        metrics: Metrics | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self.database = database
+        self.metrics = metrics or new_metrics()
+        self._tracing = tracing or Tracing()
         self._meaning = Meaning(embedder if database.has_vectors else None, search_mode)
         self._language = language
         self._planning = planning or builtin_planning()
@@ -153,10 +167,12 @@ class Service:
         """
         check_json(arguments)
         call = new_call(caller, tool, arguments, tool_call_id)
-        async with self.logged(caller, call):
+        async with self.logged(caller, call) as recorded:
             if tool not in TOOLS:
                 raise UnknownTool(f"There is no tool {tool[:100]!r}.")
-            return await self._run(caller, TOOLS[tool], call, arguments)
+            result = await self._run(caller, TOOLS[tool], call, arguments)
+            recorded.result(result)
+            return result
 
     async def revert(
         self, caller: Caller, reverted: str, *, tool_call_id: str | None = None, reason: str | None = None
@@ -312,19 +328,37 @@ class Service:
             self._log.warning("call_refused", key_id=principal.key_id, code=refusal.code)
 
     @asynccontextmanager
-    async def logged(self, caller: Caller, call: Call) -> AsyncIterator[None]:
-        """Log the call as failed or denied, in a transaction of its own, when it raises."""
-        try:
-            yield
-        except Exception as error:
-            code = error.code if isinstance(error, MemexError) else "INTERNAL"
-            status: Status = "denied" if isinstance(error, DENIED) else "failed"
+    async def logged(self, caller: Caller, call: Call) -> AsyncIterator[telemetry.Recorded]:
+        """Count the call and trace it; when it raises, log it as failed or denied in a transaction of its own."""
+        tool = self.metrics.tool(call.tool)
+        ended: Ended | None = None
+        with self._tracing.call(tool, call.tool_call_id, call.arguments) as recorded:
             try:
-                async with self.database.transaction(caller.access) as connection:
-                    await log.add(connection, caller.access, call, status=status, error_code=code)
-            except MemexError as unlogged:
-                self._log.warning("operation_not_logged", tool_call_id=call.tool_call_id, code=unlogged.code)
-            raise
+                yield recorded
+                ended = call.endings[-1] if call.endings else Ended("answered")
+            except Exception as error:
+                code = error.code if isinstance(error, MemexError) else "INTERNAL"
+                status: Status = "denied" if isinstance(error, DENIED) else "failed"
+                ended = Ended(status, code)
+                await self._log_failure(caller, call, ended)
+                raise
+            finally:
+                self.metrics.add_call(tool, ended, time.perf_counter() - call.started_s, call.inner)
+                recorded.call_ended(ended)
+
+    async def _log_failure(self, caller: Caller, call: Call, ended: Ended) -> None:
+        try:
+            async with self.database.transaction(caller.access) as connection:
+                await log.add(
+                    connection, caller.access, call, status=ended.status, error_code=ended.error_code
+                )
+        except MemexError as unlogged:
+            self._log.warning("operation_not_logged", tool_call_id=call.tool_call_id, code=unlogged.code)
+
+
+def new_metrics() -> Metrics:
+    """Return the numbers of a service that begins."""
+    return Metrics((*TOOLS, *ACTIONS))
 
 
 def check_role(principal: Principal, role: Role) -> None:

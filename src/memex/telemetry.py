@@ -1,0 +1,275 @@
+"""Spans for OpenTelemetry, by its conventions for generative AI.
+
+There is one for each tool call, and inside it one for each operation on memory. What is asked, stored or returned
+stands on them only where the settings ask for it.
+
+They go to the collector that the OTEL_… variables name, or else to the tracer provider that the program around
+Memex has set up. Without either nothing of OpenTelemetry is loaded here.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from memex.errors import ValidationFailed
+from memex.settings import Settings
+from memex.store.operations import Ended
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.sdk.trace.export import SpanExporter
+    from opentelemetry.trace import Span, Tracer, TracerProvider
+
+NAME = "memex"
+ENDPOINTS = "OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+# The conventions' names for operations on memory, where they have one; others go by our own.
+# Source: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-spans.md, "Memory".
+OPERATION_NAMES = {"memory_find": "search_memory"}
+MESSAGES = frozenset({"exception.message", "exception.stacktrace"})
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A span that is under way; without one, nothing is recorded."""
+
+    span: "Span | None" = None
+    with_content: bool = False
+
+    def call_ended(self, ended: Ended | None) -> None:
+        """Record how a tool call ended; None where its caller went away."""
+        if self.span is None:
+            return
+        self._note("memex.status", ended.status if ended else "cancelled")
+        self._note("memex.degraded", ended.degraded if ended else None)
+        self._failed(ended.error_code if ended else "CANCELLED")
+
+    def result(self, result: Mapping[str, Any]) -> None:
+        """Record what a tool call returned, where content is asked for."""
+        if self.with_content:
+            self._note("gen_ai.tool.call.result", _json(result))
+
+    def operation_ended(self, response: Mapping[str, Any], error_code: str | None) -> None:
+        """Record how many files, links or texts an operation came back with, and how it failed."""
+        if self.span is None:
+            return
+        counts = [len(value) for value in response.values() if isinstance(value, list)]
+        self._note("gen_ai.memory.record.count", counts[0] if counts and not error_code else None)
+        self._failed(error_code)
+
+    def _note(self, name: str, value: str | int | None) -> None:
+        if self.span is not None and value is not None:
+            self.span.set_attribute(name, value)
+
+    def _failed(self, code: str | None) -> None:
+        if self.span is None or code is None:
+            return
+        from opentelemetry.trace import StatusCode  # noqa: PLC0415  # loaded by whoever made the span
+
+        self.span.set_attribute("error.type", code)
+        self.span.set_status(StatusCode.ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    """Where spans go.
+
+    Attributes:
+        provider: of ours; None for that of the program around Memex, if it has one.
+        with_content: whether queries, texts and results stand on them.
+    """
+
+    provider: "TracerProvider | None" = None
+    with_content: bool = False
+
+    @contextmanager
+    def call(self, tool: str, tool_call_id: str, arguments: Mapping[str, Any]) -> Iterator[Recorded]:
+        """A span around a tool call, below which those of its operations stand.
+
+        Args:
+            tool: a name of ours, not one that a caller made up.
+            tool_call_id: of the call.
+            arguments: as they came.
+        """
+        attributes = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": tool,
+            "gen_ai.tool.type": "datastore",
+            "gen_ai.tool.call.id": tool_call_id,
+        }
+        if self.with_content:
+            attributes["gen_ai.tool.call.arguments"] = _json(arguments)
+        token = _tracing.set(self)
+        try:
+            with self.span(f"execute_tool {tool}", attributes) as recorded:
+                yield recorded
+        finally:
+            _tracing.reset(token)
+
+    @contextmanager
+    def span(self, name: str, attributes: Mapping[str, str]) -> Iterator[Recorded]:
+        """A span of this name; what an error in it says is not recorded, since that can quote memory."""
+        provider = self.provider or _provider_around()
+        if provider is None:
+            yield Recorded()
+            return
+        with _tracer(provider).start_as_current_span(
+            name, attributes=attributes, record_exception=False, set_status_on_exception=False
+        ) as span:
+            yield Recorded(span, self.with_content)
+
+    def capabilities(self) -> Sequence[Any]:
+        """Return what makes an agent of pydantic-ai record spans of itself and its model, if they go anywhere."""
+        provider = self.provider or _provider_around()
+        if provider is None:
+            return ()
+        from pydantic_ai.capabilities import Instrumentation  # noqa: PLC0415  # a second of loading
+        from pydantic_ai.models.instrumented import InstrumentationSettings  # noqa: PLC0415
+
+        settings = InstrumentationSettings(tracer_provider=provider, include_content=self.with_content)
+        return (Instrumentation(settings),)
+
+
+_tracing: ContextVar[Tracing | None] = ContextVar("tracing", default=None)
+
+
+@contextmanager
+def operation(kind: str, request: Mapping[str, Any]) -> Iterator[Recorded]:
+    """A span around an operation on memory inside a tool call, by where the call's own span goes."""
+    tracing = _tracing.get()
+    if tracing is None:
+        yield Recorded()
+        return
+    attributes = {"gen_ai.operation.name": OPERATION_NAMES.get(kind, kind), "memex.operation": kind}
+    query = request.get("query")
+    if tracing.with_content and isinstance(query, str):
+        attributes["gen_ai.memory.query.text"] = _text(query)
+    with tracing.span(attributes["gen_ai.operation.name"], attributes) as recorded:
+        yield recorded
+
+
+@contextmanager
+def parent(headers: Mapping[str, str]) -> Iterator[None]:
+    """Let the spans of the block stand below the one that a request's headers name, such as `traceparent`."""
+    if "opentelemetry.trace" not in sys.modules or "traceparent" not in headers:
+        yield
+        return
+    from opentelemetry import context, propagate  # noqa: PLC0415
+
+    token = context.attach(propagate.extract(headers))
+    try:
+        yield
+    finally:
+        context.detach(token)
+
+
+@contextmanager
+def exporting(settings: Settings) -> Iterator[Tracing]:
+    """Tracing to the collector that the settings name, if they name one; at the end of the block all is sent.
+
+    Raises:
+        ValidationFailed: they do, and the packages for it are not installed.
+    """
+    is_wanted = settings.otel_endpoint or settings.otel_traces_endpoint
+    if not is_wanted or _provider_around() is not None:
+        yield Tracing(with_content=settings.trace_content)
+        return
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
+    except ImportError:
+        raise ValidationFailed(
+            f"{ENDPOINTS} ask for spans, and the packages that send them are not installed.",
+            hint='Install them, pip install "memex[otel]", or unset the variable.',
+        ) from None
+    with sending(OTLPSpanExporter(), with_content=settings.trace_content) as tracing:
+        yield tracing
+
+
+@contextmanager
+def sending(exporter: "SpanExporter", *, with_content: bool = False) -> Iterator[Tracing]:
+    """Tracing to an exporter, in batches, until the end of the block."""
+    from opentelemetry.sdk.resources import SERVICE_NAME, Resource  # noqa: PLC0415  # of the extra `otel`
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+
+    resource = Resource.create({"service.version": version("memex")})
+    if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):  # OTEL_SERVICE_NAME says nothing
+        resource = resource.merge(Resource({SERVICE_NAME: NAME}))
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+    provider.add_span_processor(BatchSpanProcessor(exporter if with_content else _quiet(exporter)))
+    try:
+        yield Tracing(provider, with_content)
+    finally:
+        provider.shutdown()
+
+
+@lru_cache(maxsize=8)
+def _tracer(provider: "TracerProvider") -> "Tracer":
+    return provider.get_tracer(NAME, version("memex"))
+
+
+def _provider_around() -> "TracerProvider | None":
+    """Return the tracer provider that the program around Memex has set up; it has loaded the API for that."""
+    trace = sys.modules.get("opentelemetry.trace")
+    if trace is None:
+        return None
+    provider: TracerProvider = trace.get_tracer_provider()
+    return None if isinstance(provider, trace.ProxyTracerProvider) else provider
+
+
+def _quiet(exporter: "SpanExporter") -> "SpanExporter":
+    """Return an exporter that leaves out what errors say, which other libraries record: it can quote memory."""
+    from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult  # noqa: PLC0415
+
+    class Quiet(SpanExporter):
+        def export(self, spans: "Sequence[ReadableSpan]") -> SpanExportResult:
+            return exporter.export([_without_messages(span) for span in spans])
+
+        def shutdown(self) -> None:
+            exporter.shutdown()
+
+        def force_flush(self, timeout_millis: int = 30_000) -> bool:
+            return exporter.force_flush(timeout_millis)
+
+    return Quiet()
+
+
+def _without_messages(span: "ReadableSpan") -> "ReadableSpan":
+    from opentelemetry.sdk.trace import Event, ReadableSpan  # noqa: PLC0415
+    from opentelemetry.trace import Status  # noqa: PLC0415
+
+    return ReadableSpan(
+        name=span.name,
+        context=span.context,
+        parent=span.parent,
+        resource=span.resource,
+        attributes=span.attributes,
+        events=[
+            Event(
+                event.name,
+                {name: value for name, value in (event.attributes or {}).items() if name not in MESSAGES},
+                event.timestamp,
+            )
+            for event in span.events
+        ],
+        links=span.links,
+        kind=span.kind,
+        status=Status(span.status.status_code),
+        start_time=span.start_time,
+        end_time=span.end_time,
+        instrumentation_scope=span.instrumentation_scope,
+    )
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return _text(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _text(text: str) -> str:
+    """Return a text that can be sent: one lone surrogate would keep the whole batch back."""
+    return text.encode("utf-8", "replace").decode()
