@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from memex import telemetry
 from memex.errors import LimitExceeded, MemexError
 from memex.store import catalogue
 from memex.store.bm25 import Query
@@ -184,23 +185,25 @@ class MemoryTools:
         response: Logged = {}
         state: dict[str, int] | None = None
         code: str | None = MemexError.code  # unless it ends well, or an error of ours says more
-        try:
-            async with self._open_moment() as moment:
-                state = moment.state
-                yield moment.memory, response
-            code = None
-        except MemexError as error:
-            code = error.code
-            raise
-        finally:
-            self._call.inner.append(
-                Inner(
-                    kind=kind,
-                    request=request,
-                    response=None if code else response,
-                    state=state,
-                    error_code=code,
-                    started_at=started_at,
-                    duration_ms=(time.perf_counter() - started_s) * 1000,
+        with telemetry.operation(kind, request) as recorded:
+            try:
+                async with self._open_moment() as moment:
+                    state = moment.state
+                    yield moment.memory, response
+                code = None
+            except MemexError as error:
+                code = error.code
+                raise
+            finally:
+                recorded.operation_ended(response, code)
+                self._call.inner.append(
+                    Inner(
+                        kind=kind,
+                        request=request,
+                        response=None if code else response,
+                        state=state,
+                        error_code=code,
+                        started_at=started_at,
+                        duration_ms=(time.perf_counter() - started_s) * 1000,
+                    )
                 )
-            )
