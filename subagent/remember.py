@@ -1,7 +1,7 @@
 """The request to remember a text: a planner says where its statements belong, code files them and commits once."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache, partial
 
@@ -9,7 +9,8 @@ from memex.store.draft import Draft
 from memex.store.records import Change
 from memex.subagent.filing.entries import Entry, Outcome
 from memex.subagent.filing.page import Revised, revise
-from memex.subagent.planner import Add, RememberPlan
+from memex.subagent.planner import BUILTIN, Add, RememberPlan, Removal
+from memex.subagent.statements import Statement
 
 MAX_TEXT_CHARS = 200_000
 BULLET_CHARS = 64  # what a statement's bullet, date and links add to it, roughly
@@ -17,7 +18,7 @@ BULLET_CHARS = 64  # what a statement's bullet, date and links add to it, roughl
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """The statements that go to one file, and what they make of its text.
+    """What goes into one file and out of it, and what that makes of its text.
 
     `revised` keeps what it made of the last text: it is asked again under the scope's lock, where nothing may take
     long.
@@ -25,30 +26,68 @@ class Filing:
 
     path: str
     adds: tuple[Add, ...]
+    removals: tuple[Removal, ...]
     revised: Callable[[str | None], Revised]
 
-    def content(self, content: str | None) -> str:
-        """Return the file's text with the statements in it."""
-        return self.revised(content).content
+    def content(self, content: str | None) -> str | None:
+        """Return the file's text with the statements in it; None where no file stands and nothing goes in."""
+        made = self.revised(content).content
+        return None if content is None and not made else made
 
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """What became of one file: the change, and the outcome of each statement that was put to it."""
+    """What became of one file: the change, and the outcome of each statement that was put to it.
 
-    change: Change
+    `change` is None where no file stands and none was made.
+    """
+
+    change: Change | None
     adds: tuple[Add, ...]
     outcomes: tuple[Outcome, ...]
+    removals: tuple[Removal, ...] = ()
+    removed: tuple[Outcome, ...] = ()
+
+    @property
+    def settled(self) -> list[tuple[Statement, Outcome]]:
+        """What the text said, and what became of it."""
+        added = ((add.statement, outcome) for add, outcome in zip(self.adds, self.outcomes, strict=True))
+        removed = zip((removal.statement for removal in self.removals), self.removed, strict=True)
+        return [*added, *removed]
 
 
-def filings(adds: Sequence[Add], day: date) -> list[Filing]:
-    """Return statements by the files that they go to."""
-    grouped: dict[str, list[Add]] = {}
+@dataclass(slots=True)
+class _Group:
+    """The parts of a plan that are about one file."""
+
+    adds: list[Add] = field(default_factory=list)
+    removals: list[Removal] = field(default_factory=list)
+
+
+def filings(
+    adds: Sequence[Add], day: date, *, removals: Sequence[Removal] = (), is_near_known: bool = False
+) -> list[Filing]:
+    """Return statements by the files that they go to, or go out of.
+
+    Args:
+        adds: the statements to put in.
+        day: that new ones are dated by.
+        removals: the statements to take out.
+        is_near_known: what a file says in nearly the same words is not put in.
+    """
+    groups: dict[str, _Group] = {}
     for add in adds:
-        grouped.setdefault(add.path, []).append(add)
+        groups.setdefault(add.path, _Group()).adds.append(add)
+    for removal in removals:
+        groups.setdefault(removal.path, _Group()).removals.append(removal)
     return [
-        Filing(path, tuple(group), lru_cache(maxsize=1)(partial(_revised, group, day)))
-        for path, group in grouped.items()
+        Filing(
+            path,
+            tuple(group.adds),
+            tuple(group.removals),
+            lru_cache(maxsize=1)(partial(_revised, group, day, is_near_known)),
+        )
+        for path, group in groups.items()
     ]
 
 
@@ -56,9 +95,10 @@ def stage(draft: Draft, plan: RememberPlan, day: date) -> list[Filing]:
     """Stage a plan's statements, each file's at once, and return them by file.
 
     What they become is settled under the file's lock, so calls at the same moment neither lose a statement nor
-    write it twice.
+    write it twice. A model says the same in other words: then what is nearly the same is the same.
     """
-    staged = filings(plan.adds, day)
+    is_near_known = plan.planner != BUILTIN
+    staged = filings(plan.adds, day, removals=plan.removals, is_near_known=is_near_known)
     for filing in staged:
         chars = sum(len(add.statement.text) + BULLET_CHARS for add in filing.adds)
         draft.revise(filing.path, filing.content, chars=chars, reason="memory_remember")
@@ -70,12 +110,19 @@ def filed(staged: Sequence[Filing], changes: Sequence[Change]) -> list[Filed]:
     by_path = {change.path: change for change in changes}
     result = []
     for filing in staged:
-        change = by_path[filing.path]
-        before = change.old_content if change.old_version is not None else None
-        result.append(Filed(change, filing.adds, filing.revised(before).outcomes))
+        change = by_path.get(filing.path)
+        before = change.old_content if change is not None and change.old_version is not None else None
+        revised = filing.revised(before)
+        result.append(Filed(change, filing.adds, revised.outcomes, filing.removals, revised.removals))
     return result
 
 
-def _revised(adds: Sequence[Add], day: date, content: str | None) -> Revised:
-    entries = [Entry(add.statement, add.heading, day, add.links) for add in adds]
-    return revise(content, entries, title=adds[0].title)
+def _revised(group: _Group, day: date, is_near_known: bool, content: str | None) -> Revised:
+    entries = [Entry(add.statement, add.heading, day, add.links, add.replaces) for add in group.adds]
+    return revise(
+        content,
+        entries,
+        title=group.adds[0].title if group.adds else "",
+        removals=[removal.removes for removal in group.removals],
+        is_near_known=is_near_known,
+    )

@@ -33,8 +33,10 @@ MIN_BUDGET = 200
 MAX_BUDGET = 200_000
 DEFAULT_BUDGET = 8_000
 MAX_HOPS = 3
-# Outcomes of a statement that leave nothing of it, with the reasons that the answer gives.
-UNWRITTEN = {"duplicate": "duplicate", "overtaken": "superseded"}
+# Outcomes of a statement that write nothing, with the reasons that the answer gives.
+UNWRITTEN = {"duplicate": "duplicate", "overtaken": "superseded", "absent": "absent", "nested": "nested"}
+# Outcomes that write, as the answer counts them.
+WRITTEN = {"added": "added", "superseded": "replaced", "removed": "removed"}
 
 A = TypeVar("A", bound=Arguments)
 
@@ -287,7 +289,13 @@ class WriteMade(Part):
 
 
 class SkippedResult(Part):
-    """A part of the text that was not written, by its span, and why; `known_in` holds it already."""
+    """A part of the text that was not written, by its span, and why; `known_in` holds it already.
+
+    `duplicate`, `superseded` by another part; `small_talk`, `question`, `instruction` to the reader, `assistant`'s
+    words, `heading`, `empty`. Where a model planned also `unsure`, `secret`, `other`; `limit`: one edit too many;
+    `invalid`: its edit could not be carried out; `absent`: what the text takes back is not there; `nested`: it is,
+    with more below it.
+    """
 
     start: int
     end: int
@@ -342,7 +350,7 @@ async def _repeated(work: Work, first: dict[str, Any]) -> dict[str, Any]:
 def _remember_answer(
     arguments: RememberArguments, plan: RememberPlan, done: list[Filed], planner: Planner
 ) -> Answer:
-    written = [file for file in done if file.change.changed]
+    written = [(file, file.change) for file in done if file.change is not None and file.change.changed]
     status = "dry_run" if arguments.dry_run else "committed" if written else "nothing"
     skipped = [
         SkippedResult(start=skip.start, end=skip.end, reason=skip.reason, known_in=None)
@@ -351,26 +359,28 @@ def _remember_answer(
     skipped += [_known(known) for known in plan.known]
     skipped += [
         SkippedResult(
-            start=add.statement.start,
-            end=add.statement.end,
+            start=statement.start,
+            end=statement.end,
             reason=UNWRITTEN[outcome.action],
-            known_in=references.new_name(file.change) if outcome.action == "duplicate" else None,
+            known_in=references.new_name(file.change)
+            if file.change and outcome.action == "duplicate"
+            else None,
         )
         for file in done
-        for add, outcome in zip(file.adds, file.outcomes, strict=True)
+        for statement, outcome in file.settled
         if outcome.action in UNWRITTEN
     ]
     result = RememberResult(
         status=status,
         writes=[
             WriteMade(
-                path=file.change.path,
-                operation=file.change.operation,
-                version=file.change.version,
+                path=change.path,
+                operation=change.operation,
+                version=change.version,
                 reason=_reason(file),
-                diff=references.diff(file.change),
+                diff=references.diff(change),
             )
-            for file in written
+            for file, change in written
         ],
         skipped=sorted(skipped, key=lambda skip: skip.start),
         planner=plan.planner,
@@ -378,7 +388,7 @@ def _remember_answer(
     ).body()
     logged = result
     if not arguments.dry_run:  # of a dry run no revision holds the new text
-        diffs = [{"diff": references.of_diff(file.change)} for file in written]
+        diffs = [{"diff": references.of_diff(change)} for _, change in written]
         logged = result | {"writes": [w | d for w, d in zip(result["writes"], diffs, strict=True)]}
     return Answer(
         result, arguments.canonical(), logged, _config(planner, plan.planner, plan.failure, "remember")
@@ -412,8 +422,8 @@ def _known(known: Known) -> SkippedResult:
 
 def _reason(file: Filed) -> str:
     """Say in words what became of a file: `2 added, 1 replaced`."""
-    actions = [outcome.action for outcome in file.outcomes]
-    counts = {"added": actions.count("added"), "replaced": actions.count("superseded")}
+    actions = [outcome.action for _, outcome in file.settled]
+    counts = {name: sum(action == done for action in actions) for done, name in WRITTEN.items()}
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
 
 
