@@ -40,7 +40,7 @@ class Database:
 
     Requests act as the roles `memex_agent` and `memex_admin`. Where the login may not become them it stays
     the tables' owner, whom forced row-level security binds: `acts_by_role` says which. `has_vectors` says whether
-    the database can hold embeddings.
+    the database can hold embeddings, `has_jobs` whether it has a queue.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class Database:
         self._pool = pool
         self.acts_by_role = acts_by_role
         self.has_vectors = migrate.VECTORS.name in tracks
+        self.has_jobs = migrate.JOBS.name in tracks
 
     @classmethod
     async def open(cls, conninfo: str, *, max_connections: int = 10) -> Self:

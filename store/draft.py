@@ -270,6 +270,7 @@ class Draft:
             if written + _content_chars(heads) > SHORT_CHARS:
                 return None
             plan = self._plan_now(_stored(scopes, heads, chunks))
+            await operations.settle(connection, found, "answered")
             return await self._write(connection, plan, call, answer, locked, scopes)
 
     async def _commit_long(self, call: Call, answer: Callable[[tuple[Change, ...]], Answer]) -> Commit:
@@ -290,6 +291,7 @@ class Draft:
                 # Under the lock nothing waits for other calls' long texts.
                 stored = _stored(*await batch(connection, *self._to_load()))
                 plan = await asyncio.to_thread(self._plan_now, stored)
+            await operations.settle(connection, found, "answered")
             return await self._write(connection, plan, call, answer, locked, scopes)
 
     async def _write(

@@ -25,6 +25,7 @@ QUERY_CHARS = 200  # of an operation inside a call; the call itself has the whol
 MAX_LOGGED_ARGUMENTS = 50
 MAX_ATTEMPTS = 100
 MAX_INNER = 1_000
+RETRY_AFTER_S = 2  # what a caller waits who asks again for a call that is not done yet
 NEWEST = 2**62  # above every operation id
 MODEL_REQUEST = "model_request"  # the kind of an inner operation that is a request to a chat model
 
@@ -80,6 +81,7 @@ class Call:
         config: what it ran with, put here as it is used, so that a failed call has it too.
         endings: how it ended, put here when that is logged; the last one counts.
         engine: what must be alike for the same state and request to give the same bytes.
+        accepted_id: the operation by which it was put into the queue, of a call that comes from there.
     """
 
     tool_call_id: str
@@ -93,6 +95,7 @@ class Call:
     config: dict[str, Any] = field(default_factory=dict)
     endings: list[Ended] = field(default_factory=list)
     engine: str = ENGINE
+    accepted_id: int | None = None
 
     @property
     def request_sha256(self) -> bytes:
@@ -193,7 +196,7 @@ def _inner_columns(inner: Sequence[Inner]) -> dict[str, Any]:
 
 
 def committed(access: Access, tool_call_id: str) -> Statement:
-    """Return the statement that finds the call which spent this tool call id."""
+    """Return the statement that finds the call which holds this tool call id, or has spent it."""
     return "operation_committed", {
         "scope_ids": access.logs,
         "user_id": access.user_id or "",
@@ -227,19 +230,34 @@ async def first_result(
 ) -> dict[str, Any] | None:
     """Return the result of the call that `committed` found, None when it found none.
 
+    None too when `call` is to take its place: that one was given up in the queue, or `call` comes from there.
+
     Raises:
         ToolCallConflict: it was another request.
-        ToolCallInProgress: it still runs.
+        ToolCallInProgress: it still runs, or waits in the queue.
     """
-    if not found:
+    first = holder(call, found)
+    if first is None or first["status"] == "quarantined" or first["operation_id"] == call.accepted_id:
         return None
-    first = found[0]
-    if bytes(first["request_sha256"]) != call.request_sha256:
-        raise ToolCallConflict(f"The tool call id {call.tool_call_id!r} was used for another request.")
-    if first["status"] == "running":
-        raise ToolCallInProgress(f"The call {call.tool_call_id!r} still runs.", retry_after_s=1)
+    if first["status"] != "committed":
+        does = "is in the queue" if first["status"] == "queued" else "still runs"
+        raise ToolCallInProgress(f"The call {call.tool_call_id!r} {does}.", retry_after_s=RETRY_AFTER_S)
     result: dict[str, Any] = await expanded(connection, access, first["response"]["result"])
     return result
+
+
+def holder(call: Call, found: Rows) -> dict[str, Any] | None:
+    """Return the row that `committed` found, if any; raises ToolCallConflict when it is another request."""
+    if found and bytes(found[0]["request_sha256"]) != call.request_sha256:
+        raise ToolCallConflict(f"The tool call id {call.tool_call_id!r} was used for another request.")
+    return found[0] if found else None
+
+
+async def settle(connection: Connection, found: Rows, status: Status) -> None:
+    """Say what became of the call of the queue that `committed` found, if it found one."""
+    for held in found:
+        place = {"scope_id": held["scope_id"], "operation_id": held["operation_id"]}
+        await connection.execute(sql("queue_settle"), place | {"status": status})
 
 
 async def expanded(connection: Connection, access: Access, value: Any) -> Any:

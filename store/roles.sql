@@ -52,6 +52,15 @@ begin
     grant select, insert, update on spend to memex_agent, memex_admin;
   end if;
 
+  if exists (select from pg_attribute where attrelid = 'operation'::regclass and attname = 'tries') then
+    -- as above, at migration 6; which rows, says their policy
+    grant update (status, tries, error_code, lease_until) on operation to memex_agent, memex_admin;
+  end if;
+
+  if to_regprocedure('remember_later(bigint,bigint)') is not null then  -- where there is a queue of jobs
+    grant execute on function remember_later(bigint, bigint) to memex_agent, memex_admin;
+  end if;
+
   if to_regclass('vectors_migration') is not null then  -- where the server has pgvector
     grant select on embedding, embedding_progress, embedding_hnsw to memex_agent, memex_admin;
     grant execute on function embed_later(bigint[]) to memex_agent, memex_admin;

@@ -191,13 +191,14 @@ create table operation (
   usage           jsonb,
   error_code      text,
   lease_until     timestamptz,                          -- while running, and while a worker has it
+  tries           smallint not null default 0,          -- how often a worker began with it
   started_at      timestamptz not null,
   duration_ms     double precision not null,
   primary key (scope_id, operation_id)
 );
--- A tool call id is spent by its first commit, and held while it runs.
+-- A tool call id is spent by its first commit, and held while it runs or is in the queue.
 create unique index operation_once on operation (scope_id, user_id, tool_call_id)
-  where parent_id is null and status in ('running', 'committed');
+  where parent_id is null and status in ('queued', 'quarantined', 'running', 'committed');
 create index operation_call on operation (scope_id, tool_call_id, operation_id);
 create index operation_inner on operation (scope_id, parent_id, ordinal) where parent_id is not null;
 create index operation_queued on operation (tenant_id, operation_id)
@@ -287,6 +288,11 @@ begin
     execute format('create policy erases on %I for delete using (%s)', name, is_owner);
   end loop;
   execute format('create policy erases_from on operation for update using (%s)', is_owner);
+  -- What becomes of a call that is in the queue is the one thing in the log that can be changed.
+  execute format(
+    'create policy settles on operation for update '
+    'using (%s and parent_id is null and status in (''queued'', ''quarantined'')) '
+    'with check (%s and parent_id is null and status in (''queued'', ''answered'', ''failed''))', writes, writes);
 
   foreach name in array array['tenant', 'project_member'] loop
     execute format('create policy administers on %I using (%s or %s)', name, is_admin, is_owner);
