@@ -1,17 +1,18 @@
 """Settings in, a running Service out; closes what it opened."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from decimal import Decimal
+from typing import Any
 
 import structlog
 
-from memex import postgres
+from memex import postgres, telemetry
 from memex.errors import ValidationFailed
 from memex.service.planning import Planning, builtin_planning
-from memex.service.service import Service
+from memex.service.service import Service, new_metrics
 from memex.settings import Settings
 from memex.store.analyzer import LANGUAGES, Analyzer
 from memex.store.database import Database
@@ -48,11 +49,18 @@ async def running_service(
         raise ValidationFailed(
             f"MEMEX_LANGUAGE: there is no {settings.language!r}.", hint=f"There are: {', '.join(LANGUAGES)}."
         )
+    metrics = new_metrics()
     embedder = embedder_of(settings)
+    if embedder is not None:
+        embedder = metrics.counting(embedder)
     chats = chat_models(settings)
-    planning = planning_of(settings, chats)
-    started = started or postgres.start_in_background(settings)
-    with closing(await asyncio.wrap_future(started)) as ready:
+    with (
+        telemetry.exporting(settings) as tracing,
+        closing(
+            await asyncio.wrap_future(started or postgres.start_in_background(settings)),
+        ) as ready,
+    ):
+        planning = planning_of(settings, chats, capabilities=tracing.capabilities() if any(chats) else ())
         async with AsyncExitStack() as held:
             database = await Database.open(ready.conninfo, max_connections=settings.max_connections)
             held.push_async_callback(database.close)
@@ -77,6 +85,8 @@ async def running_service(
                 embedder=embedder,
                 search_mode=settings.search_mode,
                 planning=planning,
+                metrics=metrics,
+                tracing=tracing,
             )
 
 
@@ -123,8 +133,13 @@ def _chat_model(name: str, settings: Settings) -> ChatModel:
     return chat
 
 
-def planning_of(settings: Settings, chats: tuple[ChatModel | None, ChatModel | None]) -> Planning:
-    """Return who plans, from the chat models for the two tools."""
+def planning_of(
+    settings: Settings,
+    chats: tuple[ChatModel | None, ChatModel | None],
+    *,
+    capabilities: Sequence[Any] = (),
+) -> Planning:
+    """Return who plans, from the chat models for the two tools and what their agents can do besides."""
     if chats == (None, None):
         return builtin_planning()
     from memex.subagent.model import ModelPlanner  # noqa: PLC0415  # a second of loading
@@ -143,7 +158,12 @@ def planning_of(settings: Settings, chats: tuple[ChatModel | None, ChatModel | N
         builtin
         if chat is None
         else ModelPlanner(
-            chat, builtin, limits=limits, mode=settings.model_mode, prompts_dir=settings.prompts_dir
+            chat,
+            builtin,
+            limits=limits,
+            mode=settings.model_mode,
+            prompts_dir=settings.prompts_dir,
+            capabilities=capabilities,
         )
         for chat in chats
     ]

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memex import telemetry
 from memex.http.problems import problem
 
 MAX_BODY_BYTES = 8 << 20  # a file of 1 MiB, each character escaped in JSON, and the rest of the request
@@ -62,7 +63,8 @@ class Door:
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 if _is_utf8(scope):
-                    await self._app(scope, limited_receive, named_send)
+                    with telemetry.parent(request.headers):
+                        await self._app(scope, limited_receive, named_send)
                 else:
                     refused = problem(
                         request,
