@@ -1,5 +1,6 @@
 """The context agent: a model chooses spans of what was found, and may look for more. It has no other tool."""
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Annotated
 
@@ -118,8 +119,15 @@ def first_prompt(
     after = f"\n\n# The query\n\n{' '.join(asked)}\n\n{quoted('query', query)}"
     room = PROMPT_CHARS - len(instructions) - len(before) - len(after)
     large = min(int(request.budget * EVIDENCE_SHARE), MAX_EVIDENCE_CHARS)
-    ranked = sorted(survey.ranked, key=lambda one: rank(one.value, one.reference))
+    ranked = _spread(sorted(survey.ranked, key=lambda one: rank(one.value, one.reference)))
     return f"{before}{sheet.show(ranked, max(room, large))}{after}"
+
+
+def _spread(ranked: Sequence[Candidate]) -> list[Candidate]:
+    """Return spans with the best of each file before all others: an answer often needs two files."""
+    best = {one.reference.path: one for one in reversed(ranked)}
+    first = [one for one in ranked if best[one.reference.path] is one]
+    return [*first, *(one for one in ranked if best[one.reference.path] is not one)]
 
 
 def problems(answer: Selection, sheet: Sheet, room: int) -> list[str]:

@@ -19,11 +19,11 @@ from memex.store.records import Reference
 from memex.subagent.assembly import Note
 from memex.subagent.selection import Candidate, Cut
 
-FIRST = 5  # spans of a block that are shown at length
+FIRST = 3  # spans of a block that are shown at length
 FIRST_CHARS = 600  # one of those that is no longer is shown whole
 FIRST_PART_CHARS = 480  # of a longer one, what says most to the query
-REST_CHARS = 260  # of the others
-REST_PART_CHARS = 200
+REST_CHARS = 200  # of the others
+REST_PART_CHARS = 150
 GUARD_DIGITS = 12
 MAX_NAMED = 60  # spans that a problem lists
 
