@@ -13,6 +13,7 @@ from typing import Any
 from memex.evals.retrieval import runs
 from memex.evals.retrieval.evidence import recalled
 from memex.evals.retrieval.guard import guard
+from memex.evals.retrieval.prompted import prompted
 from memex.evals.retrieval.runs import Config, Guarded, Outcome, PartRun, Run
 from memex.evals.retrieval.suites import Collection, Part, Question, readers
 from memex.evals.workbench import FILES_A_COMMIT, data_folder
@@ -209,6 +210,7 @@ async def _ask_one(
         kinds=question.kinds,
         ranks=tuple(ranks.get(path) for path in question.relevant),
         contexts=contexts,
+        prompt=recalled(question, await prompted(service, caller, question.text), collection.files),
     )
 
 

@@ -1,5 +1,6 @@
 """What of a question's evidence stands in a context. Pure."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,10 +17,9 @@ def recalled(question: Question, answer: Mapping[str, Any], files: Mapping[str, 
         answer: the tool's result.
         files: the texts that the spans of the answer lie in, by path.
     """
-    spans = {
-        source["path"]: [(span["start"], span["end"]) for span in source["spans"]]
-        for source in answer["sources"]
-    }
+    spans: defaultdict[str, list[Span]] = defaultdict(list)
+    for source in answer["sources"]:
+        spans[source["path"]] += [(span["start"], span["end"]) for span in source["spans"]]
     shares = [_share(one, answer["context"], spans.get(one.path, ()), files) for one in question.evidence]
     return Recalled(
         found=sum(share == 1 for share in shares),

@@ -1,6 +1,5 @@
 """What a model is shown of a question before it answers: the first prompt, made as the service makes it."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,17 +17,11 @@ BUDGET = 8_000
 MAX_HOPS = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Prompted:
-    """A first prompt: how long it is with its instructions, and the spans that it offers, as an answer has them."""
+async def prompted(service: Service, caller: Caller, query: str) -> dict[str, Any]:
+    """Return what a model would be offered first, as an answer of memory_context has it: spans, texts, characters.
 
-    chars: int
-    offered: dict[str, Any]
-    shown: dict[str, Any]
-
-
-async def prompted(service: Service, caller: Caller, query: str) -> Prompted:
-    """Return what a model would be told first, searched by words alone."""
+    The characters are those of the prompt with its instructions. Memory is searched by words alone.
+    """
     now = datetime.now(UTC)
     pinned = Pinned(service.database, caller.access, whole=caller.access, now=now)
     tools = MemoryTools(pinned.open, new_call(caller, "eval", {}, None))
@@ -39,16 +32,15 @@ async def prompted(service: Service, caller: Caller, query: str) -> Prompted:
     sheet = Sheet(planner.cutter(survey.query), files.dates)
     instructions = prompts.load("context").instructions
     text = first_prompt(request, survey, files, sheet, now, instructions)
-    chars = len(instructions) + len(text)
-    spans: dict[str, list[dict[str, int]]] = {}
-    for one in (*sheet.spans, *survey.pinned):
-        start, end = one.reference.span
-        spans.setdefault(one.reference.path, []).append({"start": start, "end": end})
-    sources = [{"path": path, "spans": held} for path, held in spans.items()]
-    texts = "\n".join(one.text for one in (*sheet.spans, *survey.pinned))
-    budget = {"used": chars}
-    return Prompted(
-        chars,
-        {"sources": sources, "context": texts, "budget": budget},
-        {"sources": sources, "context": text, "budget": budget},
-    )
+    offered = [*survey.pinned, *sheet.spans]
+    return {
+        "sources": [
+            {
+                "path": one.reference.path,
+                "spans": [dict(zip(("start", "end"), one.reference.span, strict=True))],
+            }
+            for one in offered
+        ],
+        "context": "\n".join(one.text for one in offered),
+        "budget": {"used": len(instructions) + len(text)},
+    }

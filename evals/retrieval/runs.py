@@ -34,12 +34,16 @@ class Recalled(_Kept):
 
 
 class Outcome(_Kept):
-    """What became of a question: the rank of each relevant document, None if not found; its contexts by budget."""
+    """What became of a question: the rank of each relevant document, None if not found; its contexts by budget.
+
+    `prompt` is what a model's first prompt offers of the evidence; runs of older versions have none.
+    """
 
     id: str
     kinds: tuple[str, ...]
     ranks: tuple[int | None, ...]
     contexts: dict[int, Recalled]
+    prompt: Recalled | None = None
 
     @property
     def measures(self) -> dict[str, float]:
@@ -52,6 +56,10 @@ class Outcome(_Kept):
             found[f"context-coverage@{budget}"] = context.coverage
             found[f"context-used@{budget}"] = context.used_chars / budget
             found[f"context-chars@{budget}"] = float(context.used_chars)
+        if self.prompt is not None:
+            found["prompt-recall"] = self.prompt.found / self.prompt.evidence
+            found["prompt-all"] = float(self.prompt.found == self.prompt.evidence)
+            found["prompt-chars"] = float(self.prompt.used_chars)
         return found
 
 

@@ -73,6 +73,22 @@ def context(part: PartRun, budgets: Sequence[int]) -> Table:
     return Table("memory_context", ("questions", *columns, "used"), tuple(rows))
 
 
+def prompt(part: PartRun) -> Table | None:
+    """Return what a model's first prompt offers, a row a kind of question; None for a run that did not look."""
+    rows = [
+        (
+            group,
+            _with_interval(figures["prompt-recall"]),
+            _with_interval(figures["prompt-all"]),
+            f"{figures['prompt-chars'].value:,.0f}",
+        )
+        for group, figures in part.figures.items()
+        if "prompt-recall" in figures
+    ]
+    columns = ("questions", "spans", "all spans", "characters")
+    return Table("first prompt of a model", columns, tuple(rows)) if rows else None
+
+
 def changes(part: PartRun, comparison: Comparison, budgets: Sequence[int]) -> Table | None:
     """Return what became of the measures since an earlier run; None when that had no such part.
 

@@ -179,6 +179,8 @@ def _show(screen: Screen, run: "Run", comparison: "Comparison | None", path: Pat
         if pairs := tables.notes(part):
             _show_table(screen, pairs)
         _show_table(screen, tables.context(part, run.config.budgets))
+        if prompted := tables.prompt(part):
+            _show_table(screen, prompted)
         if comparison and (changed := tables.changes(part, comparison, run.config.budgets)):
             _show_table(screen, changed)
     _show_table(screen, tables.overview(run, comparison))
