@@ -4,7 +4,7 @@ To be wrong here is to lose what was said, so that nothing counts as the same bu
 
 - who speaks: `The user likes tea` is `I like tea`, and `the user's birthday` is `my birthday`;
 - words such as `currently` and `already`, hyphens, `two` for `2`, `on Monday` for `Monday`;
-- a part that begins with a preposition and moved to the other end: `In Rome I live with Eva`.
+- a part that begins with a preposition or a day and moved to the other end: `On Sundays I work with Eva`.
 
 Every other word counts, in its order: `may` and `must`, `work` and `home`, `lived` and `live`, `A over B`.
 """
@@ -77,14 +77,15 @@ def key(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two forms are the same, but for one part that a preposition opens and that moved."""
+    """Whether two forms are the same, but for one part that moved to the other end."""
     if one == other or key(one) != key(other):
         return one == other
-    return any(
-        one[at:] + one[:at] == other
-        for at in range(1, len(one))
-        if one[at] in _PREPOSITIONS or one[0] in _PREPOSITIONS
-    )
+    return any(one[at:] + one[:at] == other for at in range(1, len(one)) if _opens(one[at]) or _opens(one[0]))
+
+
+def _opens(word: str) -> bool:
+    """Whether a word may open a part that moves: a preposition, or a day without its `on`."""
+    return word in _PREPOSITIONS or _DAY.fullmatch(word) is not None
 
 
 def _parts(word: str) -> list[str]:

@@ -469,3 +469,234 @@ def test_nested_task_that_is_done_too_leaves_its_siblings_once() -> None:
         "# Tasks\n\n## To do\n\n- rest\n\n## Done\n\n"
         "- write the docs (2026-11-22)\n  - buy nails\n- paint the boat (2026-11-22)\n"
     )
+
+
+# --- what is named to give way, and what is taken out ---------------------------------------------------------
+
+BY_HAND = """# People
+
+Alice leads it. Her launch is on May 5. Bob helps.
+
+## Alice
+
+* Alice likes her tea black (2025-01-02) [[tea]]
+  * with milk on Sundays
+* Alice sails
+
+The office is in Linz.
+"""
+
+
+def replacing(text: str, old: str, heading: str = "Alice") -> Entry:
+    """Return an entry that takes another's place."""
+    return Entry(statement(text), heading, DAY, replaces=old)
+
+
+def test_entry_takes_the_place_that_it_names() -> None:
+    """Whatever the two are about; marker and nested lines stay, the date is the day's."""
+    put = replacing("Alice drinks coffee only", "Alice likes her tea black")
+    revised = revise(BY_HAND, [put], title="T")
+
+    assert revised.outcomes == (Outcome("superseded", "Alice likes her tea black"),)
+    assert "\n* Alice drinks coffee only (2026-11-22)\n  * with milk on Sundays\n* Alice sails\n" in (
+        revised.content
+    )
+    assert "tea" not in revised.content
+    assert revise(revised.content, [put], title="T").outcomes == (Outcome("duplicate"),)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        (
+            "Her launch is on May 5.",
+            "Her launch is on May 12.",
+            "Alice leads it. Her launch is on May 12. Bob helps.",
+        ),
+        (
+            "Her launch is on May 5.",
+            "Her launch is on May 12",
+            "Alice leads it. Her launch is on May 12. Bob helps.",
+        ),
+        ("Alice leads it. Her launch is on May 5. Bob helps.", "Bob leads it", "Bob leads it."),
+        ("The office is in Linz.", "# Linz", r"\# Linz."),
+    ],
+)
+def test_sentence_of_prose_gives_way_too(old: str, new: str, line: str) -> None:
+    """A whole sentence or line, and what stands around it keeps its place."""
+    revised = revise(BY_HAND, [replacing(new, old)], title="T")
+
+    assert revised.outcomes == (Outcome("superseded", old),)
+    assert line in revised.content.splitlines()
+    assert len(revised.content.splitlines()) == len(BY_HAND.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("content", "old"),
+    [
+        (BY_HAND, "Alice flies"),
+        (BY_HAND, "launch is on May 5"),
+        (BY_HAND, "People"),
+        (BY_HAND, ""),
+        (f"{BY_HAND}\n> The office is in Linz.\n", "The office is in Linz."),
+        ("---\ntitle: The office is in Linz.\n---\n", "title: The office is in Linz."),
+        ("```\nThe office is in Linz.\n```\n", "The office is in Linz."),
+        (None, "The office is in Linz."),
+    ],
+    ids=["gone", "part", "heading", "nothing", "twice", "front matter", "code", "no file"],
+)
+def test_entry_whose_place_is_gone_is_like_any_other(content: str | None, old: str) -> None:
+    """It is added, and nothing else changes."""
+    revised = revise(content, [replacing("The office is in Graz.", old)], title="T")
+
+    assert revised.outcomes == (Outcome("added"),)
+    assert set((content or "").splitlines()) <= set(revised.content.splitlines())
+    assert "- The office is in Graz. (2026-11-22)" in revised.content
+
+
+def test_prose_takes_no_text_that_would_change_the_page() -> None:
+    """A comment would swallow the rest; several lines are no sentence: such entries are bullets."""
+    for text in ("<!-- Graz", "Graz\n- or Linz", "```\nGraz\n```"):
+        revised = revise(BY_HAND, [replacing(text, "The office is in Linz.")], title="T")
+
+        assert revised.outcomes == (Outcome("added"),)
+        assert "The office is in Linz." in revised.content
+
+
+def test_of_two_entries_for_one_place_both_stand() -> None:
+    """The first takes it, and the second finds it gone."""
+    puts = [replacing("Alice sails a ketch", "Alice sails"), replacing("Alice sails to Malta", "Alice sails")]
+    revised = revise(BY_HAND, puts, title="T")
+
+    assert [outcome.action for outcome in revised.outcomes] == ["superseded", "added"]
+    assert "* Alice sails a ketch (2026-11-22)\n" in revised.content
+    assert "- Alice sails to Malta (2026-11-22)\n" in revised.content
+
+
+def test_place_goes_to_the_entry_that_overtakes_the_one_that_named_it() -> None:
+    """The older statement is not left beside the newest."""
+    before = "## About me\n\n- My home is Rome\n"
+    puts = [replacing("I live in Oslo.", "My home is Rome", "About me"), entry("I live in Linz.", "profile")]
+    revised = revise(before, puts, title="T")
+
+    assert revised.content == "## About me\n\n- I live in Linz. (2026-11-22)\n"
+
+
+def test_place_is_cleared_when_the_entry_is_known_elsewhere() -> None:
+    """The older statement goes; but not with what is nested below it."""
+    known = "## Alice\n\n- Alice sails\n- Alice rows\n"
+    nested = "## Alice\n\n- Alice sails\n  - a ketch\n- Alice rows\n"
+
+    assert revise(known, [replacing("Alice rows", "Alice sails")], title="T").content == (
+        "## Alice\n\n- Alice rows\n"
+    )
+    assert revise(nested, [replacing("Alice rows", "Alice sails")], title="T").content == nested
+
+
+@pytest.mark.parametrize("box", ["- [ ] ", "- "])
+def test_task_that_is_replaced_by_its_end_moves_to_the_done(box: str) -> None:
+    """Also when other words name it; what is nested goes with it."""
+    before = f"# Tasks\n\n## To do\n\n{box}write the docs\n  - in French\n- rest\n"
+    put = Entry(statement("The manual is written.", "done"), "Done", DAY, replaces="write the docs")
+    revised = revise(before, [put], title="Tasks")
+
+    assert revised.outcomes == (Outcome("superseded", "write the docs"),)
+    assert revised.content == (
+        "# Tasks\n\n## To do\n\n- rest\n\n## Done\n\n- The manual is written. (2026-11-22)\n  - in French\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        ("alice sails.", "* Alice sails\n"),
+        ("with milk on Sundays", "  * with milk on Sundays\n"),
+        ("Bob helps.", "Bob helps."),
+        ("Her launch is on May 5.", "Her launch is on May 5. "),
+        ("The office is in Linz.", "The office is in Linz.\n"),
+        ("Alice leads it. Her launch is on May 5. Bob helps.", None),
+    ],
+)
+def test_statement_is_taken_out(text: str, gone: str | None) -> None:
+    """A bullet by what it says, prose word for word; a line with its line ending."""
+    revised = revise(BY_HAND, [], title="T", removals=[text])
+    line = gone or "Alice leads it. Her launch is on May 5. Bob helps.\n"
+
+    assert [outcome.action for outcome in revised.removals] == ["removed"]
+    assert revised.content == BY_HAND.replace(line, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ("Alice flies", "absent"),
+        ("is in Linz", "absent"),
+        ("People", "absent"),
+        ("", "absent"),
+        ("Alice likes her tea black", "nested"),
+    ],
+)
+def test_what_is_not_there_or_holds_more_stays(text: str, action: str) -> None:
+    """Nothing is guessed, and no nested line loses its parent."""
+    revised = revise(BY_HAND, [], title="T", removals=[text])
+
+    assert [outcome.action for outcome in revised.removals] == [action]
+    assert revised.content == BY_HAND
+    assert revise(None, [], title="T", removals=[text]).content == ""
+
+
+def test_what_goes_out_goes_first() -> None:
+    """A statement that the call takes out and makes again in other words is there afterwards."""
+    revised = revise(
+        BY_HAND,
+        [entry("Currently Alice sails", heading="Alice")],
+        title="T",
+        removals=["Alice sails"],
+        is_near_known=True,
+    )
+
+    assert [outcome.action for outcome in (*revised.removals, *revised.outcomes)] == ["removed", "added"]
+    assert "Alice sails" not in revised.content.replace("Currently Alice sails", "")
+
+
+REPLACED = st.sampled_from([*KEPT, *SAID, "Rome", "I like tea", "I live in Rome."])
+
+
+@settings(max_examples=300)
+@given(
+    FILES,
+    st.lists(st.builds(replacing, st.sampled_from(SAID), REPLACED, st.sampled_from(HEADINGS)), max_size=4),
+    st.lists(REPLACED, max_size=3),
+    st.booleans(),
+)
+def test_whatever_is_named_the_rest_stays(
+    content: str | None, entries: list[Entry], removals: list[str], is_near_known: bool
+) -> None:
+    """Only what was told to have gone is gone."""
+    revised = revise(content, entries, title="Title", removals=removals, is_near_known=is_near_known)
+    went = [outcome.replaced for outcome in (*revised.outcomes, *revised.removals) if outcome.replaced]
+    gone = Counter((content or "").split()) - Counter(revised.content.split())
+
+    assert sum(gone.values()) <= sum(len(text.split()) + 4 for text in went)
+
+
+# --- nearly the same ------------------------------------------------------------------------------------------
+
+
+def test_nearly_the_same_is_known_when_asked_for() -> None:
+    """By bullets and prose; other sections of tasks make other statements."""
+    before = (
+        "# T\n\nI work from home.\n\n## Likes and wishes\n\n- I like tea\n\n## To do\n\n- I pay the rent\n"
+    )
+    told = [
+        entry("The user likes tea.", "preference"),
+        entry("The user currently works from home.", "profile"),
+        entry("The user pays the rent", "pending"),
+        entry("The user pays the rent", "blocker"),
+        entry("The user liked tea.", "preference"),
+    ]
+    actions = [outcome.action for outcome in revise(before, told, title="T", is_near_known=True).outcomes]
+    exact = [outcome.action for outcome in revise(before, told, title="T").outcomes]
+
+    assert actions == ["duplicate", "duplicate", "duplicate", "added", "added"]
+    assert "duplicate" not in exact
