@@ -171,7 +171,7 @@ class Metrics:
             yield gauge
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Snapshot:
     """A collector, as Prometheus' library calls it, of what was measured already."""
 

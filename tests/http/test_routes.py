@@ -121,6 +121,7 @@ ROUTES: dict[str, list[Try]] = {
     "GET /docs/oauth2-redirect": [Try(everyone())],
     "GET /health/live": [Try(everyone())],
     "GET /health/ready": [Try(everyone())],
+    "GET /metrics": [Try(admins(theirs=OK))],  # of the whole process, and nobody's
     "GET /v1/tools": [Try(agents(backend=OK) | {"alice as bob": OK})],  # the same for every agent's key
     "POST /v1/tools/{tool}/execute": [
         *(run("memory_read", outcomes, WORDS[path], path=path) for path, outcomes in READ.items()),

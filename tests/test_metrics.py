@@ -1,0 +1,159 @@
+"""What is counted, and that no caller can make it grow."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from memex.metrics import BUCKETS_S, COUNTERS, GAUGES, HISTOGRAMS, MAX_MODELS, Metrics
+from memex.store.operations import Ended, Inner
+from memex.subagent.embedders.hashed import HashEmbedder
+
+ANSWERED = Ended("answered")
+
+
+def samples(metrics: Metrics, **gauges: Any) -> dict[tuple[str, ...], float]:
+    """Return the samples of the text format, by name and label values in the order of their names."""
+    text, media_type = metrics.exposition(gauges)
+    assert media_type.startswith("text/plain")
+    return {
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text.decode())
+        for sample in family.samples
+    }
+
+
+def request(model: str | None = "openai:m", *, failed: bool = False, usd: float | None = 0.5) -> Inner:
+    """A request to a model, as the log has it."""
+    return Inner(
+        kind="model_request",
+        request={},
+        response=None,
+        state=None,
+        error_code="MODEL_UNAVAILABLE" if failed else None,
+        started_at=datetime.now(UTC),
+        duration_ms=1_500,
+        model=model,
+        usage={"input_tokens": 0 if failed else 100, "output_tokens": 0 if failed else 7, "usd": usd},
+    )
+
+
+def test_calls_are_counted_by_tool_and_ending() -> None:
+    """Each once, with its time; one whose caller went away as cancelled."""
+    metrics = Metrics(["memory_find"])
+    metrics.add_call("memory_find", ANSWERED, 0.02, [])
+    metrics.add_call("memory_find", Ended("denied", "FORBIDDEN"), 0.3, [])
+    metrics.add_call("memory_find", None, 100.0, [])
+
+    found = samples(metrics)
+
+    for status in ("answered", "denied", "cancelled"):
+        assert found["memex_operations_total", status, "memory_find"] == 1
+    assert found["memex_operation_seconds_count", "memory_find"] == 3
+    assert found["memex_operation_seconds_sum", "memory_find"] == pytest.approx(100.32)
+    by_bound = [found["memex_operation_seconds_bucket", str(bound), "memory_find"] for bound in BUCKETS_S]
+    assert by_bound == [float((bound >= 0.02) + (bound >= 0.3)) for bound in BUCKETS_S]
+    assert found["memex_operation_seconds_bucket", "+Inf", "memory_find"] == 3
+
+
+def test_what_callers_make_up_is_one_series() -> None:
+    """Ten thousand tools that do not exist, and as many models, are a handful of series."""
+    metrics = Metrics(["memory_find"])
+    for number in range(10_000):
+        metrics.add_call(f"tool_{number}", Ended("failed", "UNKNOWN_TOOL"), 0.001, [request(f"m{number}")])
+
+    found = samples(metrics)
+
+    assert found["memex_operations_total", "failed", "other"] == 10_000
+    assert found["memex_model_requests_total", "other", "answered"] == 10_000 - MAX_MODELS
+    assert len(found) < 20 * (MAX_MODELS + 2)
+
+
+def test_degraded_answers_are_counted() -> None:
+    """By their tool; an answer as it should be is none of them."""
+    metrics = Metrics(["memory_context"])
+    metrics.add_call("memory_context", Ended("answered", degraded="MODEL_UNAVAILABLE"), 0.1, [])
+    metrics.add_call("memory_context", ANSWERED, 0.1, [])
+
+    assert samples(metrics)["memex_degraded_total", "memory_context"] == 1
+
+
+def test_requests_to_models_are_counted_with_what_they_used() -> None:
+    """Answered and failed ones, tokens, time, and dollars where a price is known."""
+    metrics = Metrics()
+    metrics.add_call("x", ANSWERED, 2.0, [request(), request(failed=True, usd=None)])
+    metrics.add_call("x", ANSWERED, 2.0, [request("ollama:n", usd=None), request()])
+
+    found = samples(metrics)
+
+    assert found["memex_model_requests_total", "openai:m", "answered"] == 2
+    assert found["memex_model_requests_total", "openai:m", "failed"] == 1
+    assert found["memex_model_tokens_total", "input", "openai:m"] == 200
+    assert found["memex_model_tokens_total", "output", "openai:m"] == 14
+    assert found["memex_model_cost_usd_total", "openai:m"] == 1
+    assert ("memex_model_cost_usd_total", "ollama:n") not in found
+    assert found["memex_model_request_seconds_sum", "openai:m"] == 4.5
+
+
+def test_other_operations_inside_a_call_are_no_requests() -> None:
+    """A search inside a call is no request to a model."""
+    metrics = Metrics()
+    metrics.add_call(
+        "x", ANSWERED, 1.0, [Inner("memory_find", {}, {}, None, None, datetime.now(UTC), duration_ms=1)]
+    )
+
+    assert not [name for name, *_ in samples(metrics) if name.startswith("memex_model")]
+
+
+async def test_an_embedder_is_counted_and_stays_what_it_is() -> None:
+    """Requests by kind and outcome, and the texts that got vectors."""
+
+    class Failing(HashEmbedder):
+        async def embed(self, texts: Any, kind: Any = "document") -> Any:
+            raise RuntimeError("down")
+
+    metrics = Metrics()
+    embedder, failing = metrics.counting(HashEmbedder(8)), metrics.counting(Failing(8))
+    made = await embedder.embed(["a", "b"])
+    await embedder.embed(["c"], "query")
+    with pytest.raises(RuntimeError, match="down"):
+        await failing.embed(["d"], "query")
+    await embedder.close()
+
+    name = HashEmbedder(8).name
+    assert (embedder.name, embedder.dimensions, made.shape) == (name, 8, (2, 8))
+    found = samples(metrics)
+    assert found["memex_embedder_requests_total", "document", name, "answered"] == 1
+    assert found["memex_embedder_requests_total", "query", name, "answered"] == 1
+    assert found["memex_embedder_requests_total", "query", name, "failed"] == 1
+    assert found["memex_texts_embedded_total", name] == 3
+
+
+def test_gauges_show_what_is_measured_now() -> None:
+    """With labels and without."""
+    found = samples(
+        Metrics(), memex_db_connections={("used",): 2, ("idle",): 1}, memex_db_requests_waiting={(): 4}
+    )
+
+    assert found["memex_db_connections", "used"] == 2
+    assert found["memex_db_requests_waiting",] == 4
+
+
+def test_every_name_is_as_prometheus_wants_it() -> None:
+    """Counters end with _total, times are seconds; no label could hold who or what it was about."""
+    families = COUNTERS | HISTOGRAMS | GAUGES
+    labels = {label for _, names in families.values() for label in names}
+
+    assert all(name.startswith("memex_") and name.endswith("_total") for name in COUNTERS)
+    assert all(name.endswith("_seconds") for name in HISTOGRAMS)
+    assert labels == {
+        *("tool", "status", "model", "outcome", "direction", "kind", "state", "version", "engine")
+    }
+
+
+def test_open_metrics_are_given_to_who_asks() -> None:
+    """By the Accept header, as Prometheus sends it."""
+    _, media_type = Metrics().exposition({}, "application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+
+    assert media_type.startswith("application/openmetrics-text; version=1.0.0")
