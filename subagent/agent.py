@@ -90,7 +90,10 @@ async def ask(job: Job[Output], desk: Desk) -> Output:
     Raises:
         ModelUnavailable: the model gave none: it did not answer, not in this form, or used up a limit.
     """
-    model = _Logged(await desk.chat.model(), job, desk)
+    try:
+        model = _Logged(await desk.chat.model(), job, desk)
+    except Exception as error:  # of a provider's own library, which wants a key or a setting
+        raise unavailable(f"it cannot be set up, {_reason(error)}") from error
     told = False
 
     def validate(output: Output) -> Output:

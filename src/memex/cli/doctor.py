@@ -134,6 +134,7 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
         yield _index(report.stale_scopes)
     yield _pgvector(report)
     yield _embedder(report, settings)
+    yield await _models(settings)
     yield _queue(report)
     yield _pool(settings.max_connections, report.max_connections)
     database = await Database.open(conninfo, max_connections=1)
@@ -183,6 +184,28 @@ def _pgvector(report: "Report") -> Finding:
         said = f"{report.pgvector} can be installed, and is not"
         hint = "Run `memex migrate`; where it may not, a superuser runs `create extension vector` before."
     return Finding("pgvector", f"{said}; search is by words alone", "note", hint)
+
+
+async def _models(settings: "Settings") -> Finding:
+    """Say what plans; a model is set up for that, but not asked."""
+    from memex.wiring import chat_models
+
+    try:
+        chats = chat_models(settings)
+    except MemexError as error:
+        return _problem("planner", error)
+    if chats == (None, None):
+        return Finding("planner", "builtin: by rules, and no text is sent to any model")
+    names = ["builtin" if chat is None else chat.name for chat in chats]
+    try:
+        for chat in filter(None, chats):
+            await chat.model()
+            await chat.close()
+    except Exception as error:  # noqa: BLE001  # of a provider's own library
+        said = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        return Finding("planner", f"{', '.join(names)}: {said}", "problem", "Set what the provider needs.")
+    where = f" at {settings.openai_base_url}" if settings.openai_base_url else ""
+    return Finding("planner", f"context {names[0]}, remember {names[1]}{where}; mode {settings.model_mode}")
 
 
 def _embedder(report: "Report", settings: "Settings") -> Finding:

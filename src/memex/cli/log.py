@@ -9,6 +9,7 @@ from memex.cli.output import Column, Part, Screen, Shown, counted, moment, short
 from memex.cli.session import Session, for_user
 
 MAX_ASKED_CHARS = 80
+MODEL_REQUEST = "model_request"
 STATUS_STYLES = {"failed": "red", "denied": "red", "committed": "green"}
 
 
@@ -84,6 +85,7 @@ def _show_attempts(screen: Screen, attempts: list[dict[str, Any]]) -> None:
             "saw": _inline(attempt["state"]),
             "wrote": ", ".join(attempt["writes"]),
             "error": attempt["error_code"] or "",
+            "config": _inline(attempt["config"]),
             "engine": attempt["engine"],
         }
         for name, value in facts.items():
@@ -110,7 +112,7 @@ def _show_inner(screen: Screen, inner: list[dict[str, Any]]) -> None:
     rows = [
         (
             f"  {'├─' if place < len(inner) else '└─'} {operation['tool']}",
-            shortened(_few_words(operation["request"]), MAX_ASKED_CHARS),
+            shortened(_asked(operation), MAX_ASKED_CHARS),
             _came_back(operation),
             f"{operation['duration_ms']:.1f}",
             _inline(operation["state"]),
@@ -120,10 +122,31 @@ def _show_inner(screen: Screen, inner: list[dict[str, Any]]) -> None:
     screen.table(columns, rows)
 
 
+def _asked(operation: dict[str, Any]) -> str:
+    if operation["tool"] != MODEL_REQUEST:
+        return _few_words(operation["request"])
+    request = operation["request"]
+    return f"{operation['model']}, {request['mode']}, {counted(len(request['shown']), 'new span')}"
+
+
 def _came_back(operation: dict[str, Any]) -> Part:
     if operation["error_code"]:
-        return operation["error_code"], STATUS_STYLES["failed"]
+        why = (operation["response"] or {}).get("failure", operation["error_code"])
+        return str(why), STATUS_STYLES["failed"]
+    if operation["tool"] == MODEL_REQUEST:
+        return shortened(_said(operation), MAX_ASKED_CHARS)
     return shortened(_few_words(operation["response"] or {}), MAX_ASKED_CHARS)
+
+
+def _said(operation: dict[str, Any]) -> str:
+    """Return what a model answered: what that took, the tools that it called, or the beginning of its words."""
+    usage = operation["usage"] or {}
+    tokens = f"{usage.get('input_tokens', 0):,} + {usage.get('output_tokens', 0):,} tokens"
+    paid = f", {usage['usd']:.4f} USD" if usage.get("usd") is not None else ""
+    parts = operation["response"].get("parts", [])
+    called = [f"{part['tool_name']} {part['args']}" for part in parts if part["part_kind"] == "tool-call"]
+    said = [part["content"] for part in parts if part["part_kind"] == "text"]
+    return f"{tokens}{paid}: {', '.join(called or said)}"
 
 
 def _few_words(logged: dict[str, Any]) -> str:
