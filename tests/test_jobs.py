@@ -11,8 +11,9 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from memex import jobs
 from memex.errors import ModelUnavailable
+from memex.jobs import embedding, worker
+from memex.jobs.embedding import embedding_queue
 from memex.service.service import Caller, Service
 from memex.store import tenants, vectors
 from memex.store.database import Database, rows
@@ -56,10 +57,11 @@ def work_off(database: Database, conninfo: str) -> Callable[[Scripted], Awaitabl
     """What does the jobs that can be begun now, one after the other."""
 
     async def work_off(embedder: Scripted) -> None:
-        app = jobs._app(conninfo, database, embedder)
+        queue = embedding_queue(database, embedder)
+        app = worker.open_app(conninfo, queue)
         app.periodic_registry.periodic_tasks.clear()
         async with app.open_async():
-            await jobs._run(app, 1, wait=False)
+            await worker.run(app, queue, wait=False)
 
     return work_off
 
@@ -184,7 +186,7 @@ async def test_a_failed_job_comes_back(service: Service, alice: Caller, work_off
 
     assert [(status, attempts) for status, _, attempts in failed_once] == [("todo", 1)]
     assert [(status, attempts) for status, _, attempts in with_another] == [("todo", 1), ("todo", 0)]
-    assert 0 < pause[0][0] <= jobs.FIRST_PAUSE_S
+    assert 0 < pause[0][0] <= embedding.FIRST_PAUSE_S
     assert await queue(service.database) == []
     assert await ask(service.database, "select count(*) from embedding") == [(2,)]
     assert await ask(service.database, "select error from embedding_progress") == [(None,)]
@@ -213,15 +215,15 @@ async def test_a_write_during_a_run_that_fails_is_not_lost(
 async def test_a_job_is_given_up_at_last(service: Service, alice: Caller, work_off: WorkOff) -> None:
     """It stays to be seen; the sweep leaves the scope alone for an hour; success takes the trace away."""
     await write(service, alice, "user/a.md")
-    for _ in range(jobs.MAX_ATTEMPTS):
+    for _ in range(embedding.MAX_ATTEMPTS):
         await make_due(service.database)
         await work_off(Scripted(fail))
     given_up = await queue(service.database)
-    swept = await jobs.sweep(service.database, "scripted@8")
-    at_start = await jobs.sweep(service.database, "scripted@8", failed_before_s=0)
+    swept = await embedding.sweep(service.database, "scripted@8")
+    at_start = await embedding.sweep(service.database, "scripted@8", failed_before_s=0)
     await work_off(Scripted())
 
-    assert [(status, attempts) for status, _, attempts in given_up] == [("failed", jobs.MAX_ATTEMPTS)]
+    assert [(status, attempts) for status, _, attempts in given_up] == [("failed", embedding.MAX_ATTEMPTS)]
     assert (swept, at_start) == (0, 1)
     assert await queue(service.database) == []
 
@@ -231,9 +233,9 @@ async def test_a_lost_job_loses_nothing(service: Service, alice: Caller, work_of
     await write(service, alice, "user/a.md")
     await ask(service.database, "delete from procrastinate_jobs returning id")
 
-    swept = await jobs.sweep(service.database, "scripted@8")
+    swept = await embedding.sweep(service.database, "scripted@8")
     await work_off(Scripted())
-    again = await jobs.sweep(service.database, "scripted@8")
+    again = await embedding.sweep(service.database, "scripted@8")
 
     assert (swept, again) == (1, 0)
     assert await ask(service.database, "select count(*) from embedding") == [(1,)]
@@ -252,9 +254,9 @@ async def test_a_killed_worker_gives_its_job_back(service: Service, alice: Calle
         " returning id",
     )
     await write(service, alice, "user/b.md")
-    app = jobs._app(conninfo, service.database, Scripted())
+    app = worker.open_app(conninfo, embedding_queue(service.database, Scripted()))
     async with app.open_async():
-        await app.tasks[jobs.SWEEP].func(timestamp=0)
+        await app.tasks[embedding.SWEEP].func(timestamp=0)
 
     assert [status for status, *_ in await queue(service.database)] == ["todo", "todo"]
 
@@ -263,7 +265,7 @@ async def test_a_large_scope_lets_others_have_their_turn(
     service: Service, caller_of: Any, work_off: WorkOff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a bound of texts it goes to the end of the queue."""
-    monkeypatch.setattr(jobs, "MAX_TEXTS", 1)
+    monkeypatch.setattr(embedding, "MAX_TEXTS", 1)
     order: list[str] = []
     alice, bob = await caller_of("alice"), await caller_of("bob")
     await write(service, alice, "user/long.md", "".join(f"# {n}\n\ntext\n\n" for n in range(100)))
@@ -342,7 +344,7 @@ async def test_a_worker_takes_jobs_and_ends(service: Service, alice: Caller, con
     """It sweeps when it starts, takes what is deferred later, and leaves nothing running."""
     await service.execute(alice, "memory_write", {"path": "user/before.md", "content": "before"})
     tasks = {task.get_name() for task in asyncio.all_tasks()}
-    async with jobs.working(conninfo, service.database, Scripted()):
+    async with worker.working(conninfo, embedding_queue(service.database, Scripted())):
         await until(service.database, "select count(*) = 1 from embedding")
         await write(service, alice, "user/after.md", "after")
         await until(service.database, "select count(*) = 2 from embedding")
@@ -355,9 +357,9 @@ async def test_a_hanging_provider_delays_no_write(
     service: Service, alice: Caller, conninfo: str, hanging: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Writes commit while the embedder hangs; the end of the worker gives the job back."""
-    monkeypatch.setattr(jobs, "SHUTDOWN_S", 0.1)
+    monkeypatch.setattr(worker, "SHUTDOWN_S", 0.1)
     await write(service, alice, "user/0.md", "text")
-    async with jobs.working(conninfo, service.database, hanging):
+    async with worker.working(conninfo, embedding_queue(service.database, hanging)):
         await until(
             service.database,
             "select count(*) = 1 from procrastinate.procrastinate_jobs where status = 'doing'",
@@ -374,8 +376,8 @@ async def test_a_worker_outlives_the_database(
     service: Service, alice: Caller, conninfo: str, server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its connections may be cut: it comes back by itself."""
-    monkeypatch.setattr(jobs, "RESTART_S", 0.05)
-    async with jobs.working(conninfo, service.database, Scripted()):
+    monkeypatch.setattr(worker, "RESTART_S", 0.05)
+    async with worker.working(conninfo, embedding_queue(service.database, Scripted())):
         await until(service.database, "select count(*) = 1 from procrastinate.procrastinate_workers")
         with psycopg.connect(server.admin, autocommit=True) as connection:
             connection.execute(
@@ -398,7 +400,7 @@ def test_pauses_grow(attempts: int, pause_s: int | None) -> None:
     job = procrastinate.jobs.Job(
         id=1, queue="q", lock=None, queueing_lock=None, task_name="t", attempts=attempts
     )
-    decision = jobs.Backoff().get_retry_decision(exception=ValueError(), job=job)
+    decision = embedding.Backoff().get_retry_decision(exception=ValueError(), job=job)
 
     if pause_s is None or decision is None:
         assert decision is pause_s is None

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import Future
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from decimal import Decimal
 from typing import Any
 
@@ -39,7 +39,8 @@ async def running_service(
     Args:
         settings: of this process.
         started: a start that is under way, by `postgres.start_in_background`.
-        with_worker: embed in the background too, if there is an embedder and the database has vectors.
+        with_worker: carry out queued calls in the background, and embed if there is an embedder and the
+            database has vectors.
 
     Raises:
         StoreUnavailable, SchemaTooNew: the hint says what to do.
@@ -71,14 +72,7 @@ async def running_service(
                 held.push_async_callback(embedder.close)
                 if not database.has_vectors:
                     _log.warning("database_without_vectors", embedder=embedder.name)
-                elif with_worker:
-                    from memex.jobs import working  # noqa: PLC0415  # of the extra `vectors`
-
-                    at_once = settings.embedding_workers
-                    await held.enter_async_context(
-                        working(ready.conninfo, database, embedder, at_once=at_once)
-                    )
-            yield Service(
+            service = Service(
                 database,
                 max_files=settings.max_files,
                 language=settings.language,
@@ -88,6 +82,23 @@ async def running_service(
                 metrics=metrics,
                 tracing=tracing,
             )
+            if with_worker and database.has_jobs:
+                await held.enter_async_context(_working(ready.conninfo, service, settings))
+            yield service
+
+
+def _working(conninfo: str, service: Service, settings: Settings) -> AbstractAsyncContextManager[None]:
+    """Carry out queued calls in the background, and embed where there is something to embed with."""
+    from memex.jobs.remembering import remember_queue  # noqa: PLC0415  # whoever has no worker needs no queue
+    from memex.jobs.worker import working  # noqa: PLC0415
+
+    queues = [remember_queue(service, at_once=settings.queue_workers)]
+    if service.embedder is not None:
+        from memex.jobs.embedding import embedding_queue  # noqa: PLC0415  # of the extra `vectors`
+
+        at_once = settings.embedding_workers
+        queues.append(embedding_queue(service.database, service.embedder, at_once=at_once))
+    return working(conninfo, *queues)
 
 
 def embedder_of(settings: Settings, name: str | None = None) -> Embedder | None:

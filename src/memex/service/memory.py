@@ -16,6 +16,7 @@ from memex.service.meaning import Meaning, Vectors
 from memex.service.moment import AsOf, Pinned, memory_at
 from memex.service.tool import Arguments, Part, Result, StorableText, Tool
 from memex.store import operations as log
+from memex.store import queue
 from memex.store.access import Access
 from memex.store.database import Connection, Database
 from memex.store.draft import Draft
@@ -184,7 +185,10 @@ async def context(work: Work, arguments: ContextArguments) -> dict[str, Any]:
     if work.planner.is_slow:  # no connection is held while it thinks
         pinned = Pinned(work.database, access, whole=work.access, now=work.call.now)
         tools = MemoryTools(
-            partial(pinned.open, arguments.as_of, vectors.by_query), work.call, spending=work.spending
+            partial(pinned.open, arguments.as_of, vectors.by_query),
+            work.call,
+            spending=work.spending,
+            prepare=partial(_prepare, work, vectors) if arguments.as_of is None else None,
         )
         recalled = await recall(work.planner, request, tools)
         async with work.database.transaction(access) as connection:
@@ -193,6 +197,12 @@ async def context(work: Work, arguments: ContextArguments) -> dict[str, Any]:
         tools = MemoryTools(lambda: nullcontext(moment), work.call)
         recalled = await recall(work.planner, request, tools)
         return await _answered(work, arguments, recalled, moment.state, vectors, connection)
+
+
+async def _prepare(work: Work, vectors: Vectors, query: str) -> None:
+    """Have the vector of a query that a model asks."""
+    if query not in vectors.by_query and vectors.degraded is None:
+        vectors.by_query.update((await work.meaning.of(query, None)).by_query)
 
 
 async def _answered(
@@ -275,7 +285,17 @@ class RememberArguments(Arguments):
     ]
     project: Annotated[str | None, Field(description="The project that the text is about.")] = None
     dry_run: Annotated[bool, Field(description="Show what would be written, and write nothing.")] = False
-    wait: Annotated[bool, Field(description="Answer when it is written; false needs a queue.")] = True
+    wait: Annotated[
+        bool,
+        Field(
+            description="Answer when it is written. false answers `queued` at once, and a worker of the service "
+            "writes it; the same call again, under its tool call id, says what became of it."
+        ),
+    ] = True
+
+    def canonical(self) -> dict[str, Any]:
+        """Return the arguments but `wait`: who did not wait may come back and wait."""
+        return self.model_dump(mode="json", exclude_defaults=True, exclude={"wait"})
 
 
 class WriteMade(Part):
@@ -304,7 +324,7 @@ class SkippedResult(Part):
 
 
 class RememberResult(Result):
-    """What became of a text. `status` is committed, nothing or dry_run."""
+    """What became of a text. `status` is committed, nothing, dry_run, or queued: nothing became of it yet."""
 
     status: str
     writes: list[WriteMade]
@@ -316,7 +336,7 @@ class RememberResult(Result):
 async def remembered(work: Work, arguments: RememberArguments) -> dict[str, Any]:
     """Answer memory_remember: one draft, one commit."""
     if not arguments.wait:
-        raise ValidationFailed("There is no queue in this version.", hint="Leave wait out, or send true.")
+        return await _queued(work, arguments)
     if not arguments.dry_run and (first := await work.draft.first_result(work.call)) is not None:
         return await _repeated(work, first)
     project = arguments.project if arguments.project is not None else work.access.project
@@ -339,6 +359,24 @@ async def remembered(work: Work, arguments: RememberArguments) -> dict[str, Any]
         return made.result
     commit = await work.draft.commit(work.call, answer)
     return await _repeated(work, commit.result) if commit.is_repeat else commit.result
+
+
+async def _queued(work: Work, arguments: RememberArguments) -> dict[str, Any]:
+    """Answer a caller who does not wait: the call is in the queue, or what became of it since."""
+    if arguments.dry_run:
+        raise ValidationFailed("A dry run is never queued.", hint="Leave dry_run or wait out.")
+    if not work.database.has_jobs:
+        raise ValidationFailed(
+            "This database has no queue.",
+            hint="Leave wait out, or send true; `memex doctor` says what a queue needs.",
+        )
+    work.access.searched(arguments.project)  # refuses a project that is none of the user's
+    result = RememberResult(
+        status="queued", writes=[], skipped=[], planner=work.planner.name, degraded=None
+    ).body()
+    return await queue.accept(
+        work.database, work.access, work.call, Answer(result, arguments.canonical(), result)
+    )
 
 
 async def _repeated(work: Work, first: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from memex.errors import (
     ProjectNotFound,
     Refused,
     StoreUnavailable,
+    Unauthenticated,
     UnknownTool,
 )
 from memex.metrics import Metrics
@@ -41,6 +42,7 @@ from memex.store.identity import Context, Principal
 from memex.store.memory import Memory
 from memex.store.operations import Call, Ended
 from memex.store.paths import check_tool_call_id
+from memex.store.queue import Taken
 from memex.store.records import Status
 from memex.subagent.embedders.embedder import Embedder
 from memex.subagent.engine import ENGINE
@@ -171,6 +173,32 @@ class Service:
             if tool not in TOOLS:
                 raise UnknownTool(f"There is no tool {tool[:100]!r}.")
             result = await self._run(caller, TOOLS[tool], call, arguments)
+            recorded.result(result)
+            return result
+
+    async def resume(self, caller: Caller, taken: Taken) -> dict[str, Any]:
+        """Run a call that a worker has taken from the queue, under its own id and clock; see `execute`.
+
+        Raises:
+            Unauthenticated: the key that it came by was revoked since.
+            MemexError: logged as a failed or denied attempt.
+        """
+        call = Call(
+            tool_call_id=taken.tool_call_id,
+            tool=taken.kind,
+            arguments=taken.request,
+            principal=caller.logged,
+            now=taken.now,
+            engine=ENGINE,
+            accepted_id=taken.operation_id,
+        )
+        async with self.logged(caller, call) as recorded:
+            if not taken.key_is_valid:
+                raise Unauthenticated(
+                    "The key that this call came by was revoked.",
+                    hint="Send the call again under its id, by a valid key.",
+                )
+            result = await self._run(caller, TOOLS[call.tool], call, taken.request)
             recorded.result(result)
             return result
 
