@@ -1,8 +1,8 @@
-"""What the models read, by name: Markdown files with the tool's description and the planner's instructions.
+"""What the models read, by name: Markdown files, each with front matter that has a `version` and a `purpose`.
 
-A file has front matter with `version` and `purpose`, and under `# Tool` the description for the model that
-calls the tool, with its `## Arguments`, a list item on one line each; under `# Instructions` the system prompt
-of Memex's own model.
+The prompt of a tool has under `# Tool` the description for the model that calls the tool, with its `## Arguments`,
+a list item on one line each; under `# Instructions` the system prompt of Memex's own model. Any other is one text:
+all that stands below the front matter.
 """
 
 import hashlib
@@ -25,6 +25,7 @@ _FORM = (
     "A prompt is a Markdown file: front matter with version and purpose; `# Tool`; below it `## Arguments`, with "
     "a line for each, such as - `query`: what you need to know; and `# Instructions`."
 )
+_TEXT_FORM = "It is a Markdown file: front matter with version and purpose, and the text below it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,33 +45,65 @@ class Prompt:
     sha256: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class TextPrompt:
+    """A prompt that is one text, `body`; `text` and `sha256` as of a `Prompt`."""
+
+    name: str
+    version: int
+    purpose: str
+    body: str
+    text: str
+    sha256: bytes
+
+
 @cache
 def load(name: str, directory: Path | None = None) -> Prompt:
-    """Return the prompt of that name, read once a process.
+    """Return the prompt of a tool, read once a process.
 
     Args:
         name: such as `context`.
         directory: where a file `{name}.md` goes before the one that Memex brings along.
 
     Raises:
-        ValidationFailed: the file cannot be read, or has not the form of a prompt.
+        ValidationFailed: the file cannot be read, or has not the form of such a prompt.
     """
+    content, where = _read(name, directory, _FORM)
+    return _parse(name, content, where=where)
+
+
+@cache
+def load_text(name: str, directory: Path | None = None) -> TextPrompt:
+    """Return a prompt that is one text, such as `block`; as `load`."""
+    content, where = _read(name, directory, _TEXT_FORM)
+    text = _decoded(content, where, _TEXT_FORM)
+    document = markdown.parse(text)
+    body = text[document.body_start :].strip()
+    if not body:
+        raise _malformed(where, "nothing stands below its front matter", _TEXT_FORM)
+    return TextPrompt(
+        name=name,
+        version=_version(document, where, _TEXT_FORM),
+        purpose=_field(document, "purpose", where, _TEXT_FORM),
+        body=body,
+        text=text,
+        sha256=hashlib.sha256(content).digest(),
+    )
+
+
+def _read(name: str, directory: Path | None, form: str) -> tuple[bytes, str]:
+    """Return the bytes of a prompt's file, and where that is."""
     own = directory / f"{name}.md" if directory else None
     if own is None or not own.exists():
-        content = (files("memex.prompts") / f"{name}.md").read_bytes()
-        return _parse(name, content, where=f"prompts/{name}.md")
+        return (files("memex.prompts") / f"{name}.md").read_bytes(), f"prompts/{name}.md"
     try:
-        content = own.read_bytes()
+        return own.read_bytes(), str(own)
     except OSError as error:
-        raise _malformed(str(own), f"it cannot be read, {error.strerror}") from error
-    return _parse(name, content, where=str(own))
+        raise _malformed(str(own), f"it cannot be read, {error.strerror}", form) from error
 
 
 def _parse(name: str, content: bytes, *, where: str) -> Prompt:
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        raise _malformed(where, f"it is not UTF-8 at byte {error.start}") from None
+    text = _decoded(content, where, _FORM)
     document = markdown.parse(text)
     tool, arguments, instructions = _sections(document, text, where)
     return Prompt(
@@ -83,6 +116,13 @@ def _parse(name: str, content: bytes, *, where: str) -> Prompt:
         text=text,
         sha256=hashlib.sha256(content).digest(),
     )
+
+
+def _decoded(content: bytes, where: str, form: str) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise _malformed(where, f"it is not UTF-8 at byte {error.start}", form) from None
 
 
 def _sections(document: Document, text: str, where: str) -> list[str]:
@@ -105,17 +145,17 @@ def _sections(document: Document, text: str, where: str) -> list[str]:
     return texts
 
 
-def _field(document: Document, name: str, where: str) -> str:
+def _field(document: Document, name: str, where: str, form: str = _FORM) -> str:
     value = document.front_matter.get(name)
     if not value or not isinstance(value, str):
-        raise _malformed(where, f"its front matter has no {name}")
+        raise _malformed(where, f"its front matter has no {name}", form)
     return value
 
 
-def _version(document: Document, where: str) -> int:
-    version = _field(document, "version", where)
+def _version(document: Document, where: str, form: str = _FORM) -> int:
+    version = _field(document, "version", where, form)
     if not _VERSION.fullmatch(version):
-        raise _malformed(where, "its version is no whole number from 1")
+        raise _malformed(where, "its version is no whole number from 1", form)
     return int(version)
 
 
@@ -129,5 +169,5 @@ def _arguments(section: str, where: str) -> Mapping[str, str]:
     return MappingProxyType(arguments)
 
 
-def _malformed(where: str, problem: str) -> ValidationFailed:
-    return ValidationFailed(f"The prompt {where} cannot be used: {problem}.", hint=_FORM)
+def _malformed(where: str, problem: str, form: str = _FORM) -> ValidationFailed:
+    return ValidationFailed(f"The prompt {where} cannot be used: {problem}.", hint=form)
