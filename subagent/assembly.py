@@ -32,6 +32,19 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u2
 
 
 @dataclass(frozen=True, slots=True)
+class Section:
+    """A text with what its line says of it."""
+
+    about: str
+    text: str
+
+    @property
+    def chars(self) -> int:
+        """How many characters it adds to what it stands in."""
+        return len("\n[] \n\n") + _GUARD_DIGITS + len(self.about) + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """A verbatim span with what its line says of it."""
 
@@ -54,7 +67,12 @@ class Note:
     @property
     def chars(self) -> int:
         """How many characters it adds to a context."""
-        return len("\n[] \n\n") + _GUARD_DIGITS + len(self.about) + len(self.text)
+        return self.section.chars
+
+    @property
+    def section(self) -> Section:
+        """Itself with its line as a text."""
+        return Section(self.about, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +87,33 @@ def assemble(notes: Sequence[Note]) -> Assembled:
     """Return the context that holds these notes; without any it is empty."""
     if not notes:
         return Assembled("", _sha256(f"{FORMAT}\n"))
-    seen = "\n".join(f"{note.about} {_sha256(note.text)}" for note in notes)
+    return enclose([note.section for note in notes], sentence=SENTENCE, form=FORMAT)
+
+
+def enclose(sections: Sequence[Section], *, sentence: str, form: str) -> Assembled:
+    """Return sections below a sentence in a wrapper; `wrapper_chars` and `Section.chars` say how long that is.
+
+    Args:
+        sections: in their order, at least one. What they say in their lines has no line break.
+        sentence: what stands first.
+        form: the name of the format, which the hash is made with.
+    """
+    seen = "\n".join(f"{section.about} {_sha256(section.text)}" for section in sections)
     guard = _sha256(seen)[:_GUARD_DIGITS]
-    body = f"{SENTENCE}\n" + "".join(f"\n[{guard}] {note.about}\n{note.text}\n" for note in notes)
-    digest = _sha256(f"{FORMAT}\n{body}")
+    parts = (f"\n[{guard}] {section.about}\n{section.text}\n" for section in sections)
+    body = f"{sentence}\n{''.join(parts)}"
+    digest = _sha256(f"{form}\n{body}")
     tag = f"memory-{digest[:_TAG_DIGITS]}"
     return Assembled(f"<{tag}>\n{body}</{tag}>", digest)
+
+
+def wrapper_chars(sentence: str) -> int:
+    """Return how many characters a wrapper has without its sections."""
+    return len(f"<memory->\n{sentence}\n</memory->") + 2 * _TAG_DIGITS
 
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-WRAPPER_CHARS = len(f"<memory->\n{SENTENCE}\n</memory->") + 2 * _TAG_DIGITS
+WRAPPER_CHARS = wrapper_chars(SENTENCE)

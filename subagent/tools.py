@@ -1,7 +1,7 @@
 """The operations that a planner works with: each checked, counted against the call's limit, and logged under it."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -50,6 +50,7 @@ class MemoryTools:
         call: under which the operations are logged, failed ones too.
         max_operations: of one call.
         spending: what the call's tenant spends on models.
+        prepare: what a query needs before memory is opened, such as its vector.
     """
 
     def __init__(
@@ -59,8 +60,10 @@ class MemoryTools:
         *,
         max_operations: int = MAX_OPERATIONS,
         spending: Spending | None = None,
+        prepare: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         self.spending = spending or Free()
+        self._prepare = prepare
         self._open_moment = open_moment
         self._call = call
         self._left = max_operations
@@ -78,6 +81,8 @@ class MemoryTools:
 
     async def find(self, query: str, *, limit: int = 10, passages: int = 0) -> Found:
         """Return the files that answer a query best, with so many passages of each; see `Memory.find`."""
+        if self._prepare is not None:
+            await self._prepare(query)
         request = {"query": shortened(query), "limit": limit}
         async with self._operation("memory_find", request) as (memory, logged):
             found = await memory.find(query, limit=limit, passages=passages)
