@@ -68,7 +68,7 @@ class ModelPlanner:
         survey = await self._builtin.survey(request, tools)
         chosen = self._builtin.choose(survey, request)
         files = await tools.catalogue(max_chars=CATALOGUE_CHARS)
-        if not files.count or not request.query.strip():
+        if not files.count:
             return chosen
         prompt = prompts.load("context", self._prompts_dir)
 

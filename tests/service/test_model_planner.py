@@ -1,0 +1,273 @@
+"""A chat model in the built-in planner's place: what it sees, what it may use, what becomes of its plan."""
+
+import hashlib
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.usage import RequestUsage
+from tests.conftest import CallerOf, Server
+
+from memex.service.planning import Planning
+from memex.service.service import Caller, Service, new_call
+from memex.store.analyzer import Analyzer
+from memex.store.database import Database
+from memex.store.operations import Answer
+from memex.subagent import prompts
+from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.limits import Limits, Price
+from memex.subagent.model import ModelPlanner
+from memex.subagent.models import ChatModel
+
+Reply = Callable[[list[ModelMessage], AgentInfo], ModelResponse]
+
+FILES = {
+    "user/tea.md": "# Tea\n\nI like oolong tea.\n\n## Brewing\n\nAt 90 degrees.\n",
+    "user/coffee.md": "# Coffee\n\nCoffee keeps me awake. See [[tea]].\n",
+}
+
+
+class Model:
+    """A model that plays a function, and what it was asked."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.asked: list[tuple[list[ModelMessage], AgentInfo]] = []
+
+        async def play(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+            self.asked.append((list(messages), info))
+            return reply(messages, info)
+
+        profile = ModelProfile(supports_json_schema_output=True)
+        self.chat = ChatModel("function:test", lambda: (FunctionModel(play, profile=profile), None))
+
+    def planning(self, *, daily_usd: Decimal | None = None, **options: Any) -> Planning:
+        """Planning with this model for both tools."""
+        planner = ModelPlanner(self.chat, BuiltinPlanner(Analyzer()), **options)
+        return Planning(planner, planner, daily_usd)
+
+    @property
+    def first(self) -> str:
+        """What it was told first."""
+        return str(self.asked[0][0][0].parts[0].content)  # type: ignore[union-attr]
+
+
+def choosing(*spans: str, usage: RequestUsage | None = None) -> ModelResponse:
+    """The answer that chooses spans."""
+    chosen = [{"span": span, "reason": "It says it."} for span in spans]
+    return ModelResponse(parts=[ToolCallPart("answer", {"spans": chosen})], usage=usage or RequestUsage())
+
+
+@pytest.fixture
+def server(embedded_server: Server) -> Server:
+    """One server is enough: what a planner does is the same on each."""
+    return embedded_server
+
+
+async def filled(service: Service, caller: Caller) -> None:
+    """Write the files of these tests."""
+    for path, content in FILES.items():
+        await service.execute(caller, "memory_write", {"path": path, "content": content})
+
+
+async def asked(service: Service, caller: Caller, tool_call_id: str | None = None) -> dict[str, Any]:
+    """Ask which tea it is."""
+    arguments = {"query": "Which tea do I like?"}
+    return await service.execute(caller, "memory_context", arguments, tool_call_id=tool_call_id)
+
+
+async def test_one_request_can_answer(database: Database, alice: Caller) -> None:
+    """The first prompt has the spans, the files, the day and the budget; the plan's spans come back verbatim."""
+    model = Model(lambda messages, info: choosing("S1"))
+    service = Service(database, max_files=100, planning=model.planning())
+    await filled(service, alice)
+
+    answer = await asked(service, alice)
+
+    assert len(model.asked) == 1
+    assert all(
+        text in model.first for text in ("oolong", "user/coffee.md — Coffee", "Budget: 7,", "Asked on 2")
+    )
+    assert FILES["user/tea.md"].strip() in answer["context"]
+    assert (answer["planner"], answer["degraded"]) == ("function:test", None)
+    assert [source["path"] for source in answer["sources"]] == ["user/tea.md"]
+
+
+async def test_the_log_has_the_response_whole_and_the_request_by_digest(
+    database: Database, alice: Caller
+) -> None:
+    """A request is logged as SHA-256 and the spans it shows first, with prompt, tokens and the whole response."""
+    model = Model(
+        lambda messages, info: choosing("S1", usage=RequestUsage(input_tokens=900, output_tokens=20))
+    )
+    service = Service(database, max_files=100, planning=model.planning())
+    await filled(service, alice)
+    await asked(service, alice, "call-1")
+    await asked(service, alice, "call-2")
+
+    [[first], [second]] = [await service.operation(alice, call) for call in ("call-1", "call-2")]
+    logged, again = (next(one for one in op.inner if one.tool == "model_request") for op in (first, second))
+    assert logged.request["sha256"] == again.request["sha256"]
+    assert logged.request["shown"] == ["user/tea.md@1:0-53", "user/coffee.md@1:0-45"]
+    assert "oolong" not in str(logged.request)
+    assert logged.response["parts"][0]["args"]["spans"][0]["span"] == "S1"
+    assert logged.usage == {"input_tokens": 900, "output_tokens": 20, "usd": None}
+    assert logged.prompt_sha256 == prompts.load("context").sha256.hex()
+    assert first.config is not None
+    assert first.config["model"] == "function:test"
+    async with database.maintenance() as connection:
+        kept = await (await connection.execute("select text from prompt")).fetchall()
+    assert [row["text"] for row in kept] == [prompts.load("context").text]
+
+
+async def test_instructions_and_tools_are_the_same_bytes_each_time(database: Database, alice: Caller) -> None:
+    """What varies stands behind the instructions, so that a provider can keep what it has read."""
+    model = Model(lambda messages, info: choosing("S1"))
+    service = Service(database, max_files=100, planning=model.planning())
+    await filled(service, alice)
+    await asked(service, alice)
+    await service.execute(alice, "memory_context", {"query": "Coffee?", "budget": 2_000})
+
+    (_, one), (_, other) = model.asked
+    assert one.instructions == other.instructions == prompts.load("context").instructions
+    assert one.function_tools == other.function_tools
+    assert one.output_tools == other.output_tools
+
+
+async def test_a_call_sees_one_state_whatever_is_written_meanwhile(database: Database, alice: Caller) -> None:
+    """What is written while the model thinks is not in its tools' answers, nor in the state of the answer."""
+    service = Service(database, max_files=100)
+    await filled(service, alice)
+    before = await asked(service, alice)
+    said: list[str] = []
+
+    async def play(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        if len(messages) == 1:
+            patch = {"path": "user/tea.md", "operation": "append", "text": "Now I like matcha."}
+            await service.execute(alice, "memory_patch", patch)
+            calls = [
+                ("find", {"query": "matcha"}),
+                ("read", {"path": "user/tea.md"}),
+                ("find", {"query": "oolong"}),
+            ]
+            return ModelResponse(parts=[ToolCallPart(name, args) for name, args in calls])
+        said.extend(str(part.content) for part in messages[-1].parts)  # type: ignore[union-attr]
+        return choosing("S1")
+
+    chat = ChatModel("function:test", lambda: (FunctionModel(play), None))
+    planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()))
+    thinking = Service(database, max_files=100, planning=Planning(planner, planner))
+    answer = await asked(thinking, alice)
+
+    assert said[0] == "Nothing was found."
+    assert "matcha" not in "".join(said)
+    assert "user/tea.md@1" in said[2]
+    assert answer["state"] == before["state"]
+    assert "matcha" not in answer["context"]
+
+
+async def test_a_model_that_cannot_call_tools_is_asked_for_one_answer(
+    database: Database, alice: Caller
+) -> None:
+    """After words instead of calls the same job comes without tools; after two such calls at once."""
+
+    def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        if info.function_tools:
+            return ModelResponse(parts=[TextPart("I would call find.")])
+        return ModelResponse(parts=[TextPart('{"spans": [{"span": "S1", "reason": "It says so."}]}')])
+
+    model = Model(reply)
+    service = Service(database, max_files=100, planning=model.planning())
+    await filled(service, alice)
+    answers = [await asked(service, alice) for _ in range(3)]
+
+    assert [answer["planner"] for answer in answers] == ["function:test"] * 3
+    modes = ["tools" if info.function_tools else "single" for _, info in model.asked]
+    assert modes == [*["tools"] * 3, "single", *["tools"] * 3, "single", "single"]
+
+
+async def test_a_day_has_its_money(database: Database, alice: Caller, caller_of: CallerOf) -> None:
+    """When the tenant's money is spent the rules plan, in every process, and other tenants go on."""
+    usage = RequestUsage(input_tokens=1_000_000, output_tokens=0)
+    model = Model(lambda messages, info: choosing("S1", usage=usage))
+    model.chat.price = Price(Decimal("0.3"), Decimal(1))
+    one, two = (
+        Service(database, max_files=100, planning=model.planning(daily_usd=Decimal("0.5"))) for _ in range(2)
+    )
+    await filled(one, alice)
+    bob = await caller_of("bob", tenant="other")
+    await filled(one, bob)
+    answers = [await asked(service, alice) for service in (one, two, one, two)]
+
+    assert [answer["degraded"] for answer in answers] == [None, None, *["MODEL_UNAVAILABLE"] * 2]
+    assert (await asked(one, bob))["degraded"] is None
+    assert len(model.asked) == 3
+
+
+async def test_a_first_prompt_is_bounded(database: Database, alice: Caller) -> None:
+    """Over 5,000 files, with a query as long as may be, it has 12,000 characters with its instructions."""
+    model = Model(lambda messages, info: choosing())
+    service = Service(database, max_files=10_000, planning=model.planning())
+    for first in range(0, 5_000, 500):
+        draft = service.draft(alice)
+        for number in range(first, first + 500):
+            name = f"user/{'folder-with-a-long-name/' * 4}{number}.md"
+            draft.write(name, f"# Tea number {number}\n\n{'Oolong tea and more words. ' * 20}")
+        await draft.commit(new_call(alice, "load", {}, None), lambda changes: Answer({}, {}, {}))
+    query = "Which oolong tea? " + "word " * 1_900
+
+    answer = await service.execute(alice, "memory_context", {"query": query})
+
+    assert answer["context"] == ""
+    assert 9_000 < len(model.first) + len(model.asked[0][1].instructions or "") <= 12_000
+
+
+async def test_prompts_of_ones_own_go_first(database: Database, alice: Caller, tmp_path: Path) -> None:
+    """A file in the directory is what the model reads, and what the log keeps."""
+    own = prompts.load("context").text.replace("You choose what", "Kindly choose what")
+    (tmp_path / "context.md").write_text(own, encoding="utf-8")
+    model = Model(lambda messages, info: choosing("S1"))
+    service = Service(database, max_files=100, planning=model.planning(prompts_dir=tmp_path))
+    await filled(service, alice)
+    await asked(service, alice, "call-1")
+
+    [operation] = await service.operation(alice, "call-1")
+    [request] = [one for one in operation.inner if one.tool == "model_request"]
+    assert (model.asked[0][1].instructions or "").startswith("Kindly choose what")
+    assert request.prompt_sha256 == hashlib.sha256(own.encode()).hexdigest()
+
+
+async def test_where_nothing_is_stored_nothing_is_asked(database: Database, alice: Caller) -> None:
+    """An empty memory needs no model, and the answer is not degraded."""
+    model = Model(lambda messages, info: choosing("S1"))
+    service = Service(database, max_files=100, planning=model.planning())
+    answer = await asked(service, alice)
+
+    assert model.asked == []
+    assert (answer["context"], answer["planner"], answer["degraded"]) == ("", "builtin", None)
+
+
+async def test_tool_calls_beyond_the_limit_do_nothing(database: Database, alice: Caller) -> None:
+    """Of thirty searches in one response as many are made as the limit lets, one after the other."""
+
+    def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        if len(messages) == 1:
+            searches = [ToolCallPart("find", {"query": f"tea {number}"}) for number in range(30)]
+            return ModelResponse(parts=searches)
+        return choosing("S1")
+
+    model = Model(reply)
+    service = Service(database, max_files=100, planning=model.planning(limits=Limits(tool_calls=5)))
+    await filled(service, alice)
+    answer = await asked(service, alice, "call-1")
+
+    [operation] = await service.operation(alice, "call-1")
+    queries = [one.request.get("query") for one in operation.inner if one.tool == "memory_find"]
+    assert queries == ["Which tea do I like?", *(f"tea {number}" for number in range(5))]
+    told = [str(part.content) for part in model.asked[1][0][-1].parts]  # type: ignore[union-attr]
+    assert sum("No tool calls are left" in one for one in told) == 25
+    assert answer["degraded"] is None
