@@ -1,8 +1,7 @@
 """The planner by rules: no model, no network, the same answer every time."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from itertools import accumulate
 
 from memex.store import offload
@@ -24,18 +23,17 @@ from memex.subagent.planner import (
     RememberPlan,
     RememberRequest,
 )
-from memex.subagent.related import related, series, successor
-from memex.subagent.remember import filings
+from memex.subagent.related import related
+from memex.subagent.remember import replacing
 from memex.subagent.selection import Candidate, Cut, rank, select
+from memex.subagent.series import Series, series
 from memex.subagent.statements import Statement, normal_form, read
 from memex.subagent.tools import MemoryTools
 
 READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
 # Statements of one text for which memory is searched; for each, its own file is always looked at.
 LOOKED_UP = 100
-MAX_LISTED = 1_000  # files of a series that are known
 MAX_SERIES = 50  # files of a series that are read for a longer text
-FULL_CHARS = 48_000  # a file of statements is not filled beyond: what is put in costs parsing the whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ class BuiltinPlanner:
     is_slow = False
 
     def __init__(self, analyzer: Analyzer) -> None:
-        self._analyzer = analyzer
+        self.analyzer = analyzer
 
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
         """Return the passages that answer a query, within its budget."""
@@ -97,7 +95,7 @@ class BuiltinPlanner:
     def cutter(self, query: Query) -> Cut:
         """Return what gives the part of a text that says most to a query."""
         wanted = frozenset(query.lexemes)
-        return lambda text, width: window(text, wanted, self._analyzer, width)
+        return lambda text, width: window(text, wanted, self.analyzer, width)
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
         """Return where the statements of a text belong, which memory holds already, and what none is."""
@@ -107,11 +105,11 @@ class BuiltinPlanner:
         own_paths = frozenset(destination(kind, project).path for kind in KINDS for project in projects)
         known: dict[Add, Known] = {}
         for place, add in enumerate(adds[:LOOKED_UP]):
-            about = await related(add, own_paths, tools, self._analyzer)
+            about = await related(add, own_paths, tools, self.analyzer)
             adds[place] = replace(add, path=about.home or add.path, links=about.links)
             if about.known:
                 known[adds[place]] = about.known
-        for add in await self._replacing(adds, known, request.now.date(), tools):
+        for add in await replacing(adds, known, request.now.date(), tools):
             known.pop(add, None)
         kept = tuple(add for add in adds if add not in known)
         return RememberPlan(kept, tuple(known.values()), reading.skipped)
@@ -120,7 +118,7 @@ class BuiltinPlanner:
         self, statements: Sequence[Statement], request: RememberRequest, tools: MemoryTools
     ) -> list[Add]:
         """Return statements with where they go: the file of their kind, or its first successor with room."""
-        rooms: dict[str, _Series] = {}
+        rooms: dict[str, Series] = {}
         homes: dict[str, dict[tuple[str, ...], str]] = {}
         adds = []
         for statement in statements:
@@ -131,7 +129,7 @@ class BuiltinPlanner:
             path = homes[place.path].get(normal_form(statement.text))
             if path is None:
                 if place.path not in rooms:
-                    rooms[place.path] = await _Series.of(place.path, tools)
+                    rooms[place.path] = await Series.of(place.path, tools)
                 path = rooms[place.path].path_for(len(bullet(statement.text, request.now.date())))
             adds.append(Add(path, place.title, place.heading, statement))
         return adds
@@ -145,50 +143,6 @@ class BuiltinPlanner:
                 forms = await offload.run(len(content), _forms, content)
                 found |= dict.fromkeys(forms, listed.path)
         return found
-
-    async def _replacing(
-        self, adds: Sequence[Add], known: Collection[Add], day: date, tools: MemoryTools
-    ) -> list[Add]:
-        """Return the statements that take the place of what the file of a known one says today.
-
-        An old note elsewhere is no reason to keep a value that was taken back, or a task that is done.
-        """
-        paths = {add.path for add in known}
-        replacing = []
-        for filing in filings([add for add in adds if add.path in paths], day):
-            listed = await tools.list_files(filing.path, limit=1)
-            stands = any(file.path == filing.path for file in listed)
-            content = (await tools.read_file(filing.path)).content if stands else None
-            revised = await offload.run(len(content or ""), filing.revised, content)
-            outcomes = zip(filing.adds, revised.outcomes, strict=True)
-            replacing += [add for add, outcome in outcomes if outcome.action == "superseded"]
-        return replacing
-
-
-@dataclass(slots=True)
-class _Series:
-    """A file of statements and its successors, notes, notes-2, notes-3, …, which are filled one after the other."""
-
-    path: str
-    sizes: dict[str, int]
-    number: int = 1
-
-    @classmethod
-    async def of(cls, path: str, tools: MemoryTools) -> "_Series":
-        """Return the series that begins at a path. Its successors are listed before it, and before its folder."""
-        listed = await tools.list_files(path.removesuffix(".md"), limit=MAX_LISTED)
-        return cls(path, {file.path: file.size_chars for file in listed})
-
-    def path_for(self, chars: int) -> str:
-        """Return the file that so many more characters go to."""
-        while (size := self.sizes.get(self._name, 0)) and size + chars > FULL_CHARS:
-            self.number += 1
-        self.sizes[self._name] = size + chars
-        return self._name
-
-    @property
-    def _name(self) -> str:
-        return successor(self.path, self.number)
 
 
 def _forms(content: str) -> set[tuple[str, ...]]:

@@ -10,6 +10,7 @@ from memex.store.markdown import file_name
 from memex.store.records import Hit, Reference
 from memex.subagent.filing.bullets import bullet_text
 from memex.subagent.planner import Add, Known
+from memex.subagent.series import series
 from memex.subagent.statements import Statement, key, normal_form
 from memex.subagent.tools import MemoryTools
 
@@ -20,7 +21,6 @@ MAX_QUERY_CHARS = 1_000
 MIN_NAME_CHARS = 3
 
 _TASKS = frozenset({"pending", "done", "blocker"})
-_SUCCESSOR = re.compile(r"-\d+\.md$")
 _BOX = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]")
 
 
@@ -50,29 +50,19 @@ async def related(add: Add, own_paths: frozenset[str], tools: MemoryTools, analy
     """
     query = add.statement.text[:MAX_QUERY_CHARS]
     found = await tools.find(query, limit=HITS, passages=PASSAGES)
-    mount = _mount(add.path)
+    mount = mount_of(add.path)
     own = [hit for hit in found.hits if series(hit.path) == series(add.path)]
     others = [hit for hit in found.hits if series(hit.path) not in own_paths]
     home = next((hit.path for hit in own if _is_about(hit, add.statement)), None)
-    same = next((hit for hit in others if _mount(hit.path) == mount and _says(hit, add.statement)), None)
+    same = next((hit for hit in others if mount_of(hit.path) == mount and _says(hit, add.statement)), None)
     known = None
     if same is not None and same.file is not None:
         span = same.file.passages[0].span
         known = Known(add.statement, Reference(same.path, same.version, span))
-    named = [hit for hit in others if _may_link(mount, hit.path)]
+    named = [hit for hit in others if may_link(mount, hit.path)]
     lexemes = analyzer.lexemes(add.statement.text)
-    targets = [_target(mount, hit.path) for hit in named if _is_named(hit, lexemes, analyzer)]
-    return Related(home, known, tuple(filter(_is_writable, dict.fromkeys(targets)))[:MAX_LINKS])
-
-
-def series(path: str) -> str:
-    """Return the first file of the series that a file may belong to."""
-    return _SUCCESSOR.sub(".md", path)
-
-
-def successor(path: str, number: int) -> str:
-    """Return the path of the so-manyeth file of a series, counted from 1: notes.md, notes-2.md, notes-3.md, …."""
-    return path if number == 1 else f"{path.removesuffix('.md')}-{number}.md"
+    targets = [target_of(mount, hit.path) for hit in named if _is_named(hit, lexemes, analyzer)]
+    return Related(home, known, tuple(dict.fromkeys(filter(None, targets)))[:MAX_LINKS])
 
 
 def _is_about(hit: Hit, statement: Statement) -> bool:
@@ -114,23 +104,23 @@ def _is_named(hit: Hit, lexemes: Sequence[str], analyzer: Analyzer) -> bool:
     return False
 
 
-def _mount(path: str) -> str:
+def mount_of(path: str) -> str:
+    """Return the mount of a virtual path: user, shared or projects/<slug>."""
     first, second, *_ = path.split("/", 2)
     return f"{first}/{second}" if first == "projects" else first
 
 
-def _may_link(mount: str, path: str) -> bool:
+def may_link(mount: str, path: str) -> bool:
     """Tell whether a file of a mount may name another: what others read never names a user's private path."""
-    return mount == "user" or _mount(path) in (mount, "shared")
+    return mount == "user" or mount_of(path) in (mount, "shared")
 
 
-def _target(mount: str, path: str) -> str:
-    """Return how a file of a mount writes a link to a path: without the mount where it is its own."""
+def target_of(mount: str, path: str) -> str | None:
+    """Return how a file of a mount writes a link to a path: without the mount where it is its own.
+
+    None where `[[target]]` would be no link to it: its name holds a bar, a bracket or a `#`.
+    """
     target = path.removeprefix(f"{mount}/")
-    return target[:-3] if target.lower().endswith(".md") else target
-
-
-def _is_writable(target: str) -> bool:
-    """Tell whether `[[target]]` is a link to it: not where its name holds a bar, a bracket or a `#`."""
+    target = target[:-3] if target.lower().endswith(".md") else target
     found = links.parse(f"[[{target}]]", "")
-    return [link.targets for link in found] == [(links.key(target),)]
+    return target if [link.targets for link in found] == [(links.key(target),)] else None

@@ -1,16 +1,18 @@
 """The request to remember a text: a planner says where its statements belong, code files them and commits once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache, partial
 
+from memex.store import offload
 from memex.store.draft import Draft
 from memex.store.records import Change
 from memex.subagent.filing.entries import Entry, Outcome
 from memex.subagent.filing.page import Revised, revise
 from memex.subagent.planner import BUILTIN, Add, RememberPlan, Removal
 from memex.subagent.statements import Statement
+from memex.subagent.tools import MemoryTools
 
 MAX_TEXT_CHARS = 200_000
 BULLET_CHARS = 64  # what a statement's bullet, date and links add to it, roughly
@@ -89,6 +91,23 @@ def filings(
         )
         for path, group in groups.items()
     ]
+
+
+async def replacing(adds: Sequence[Add], known: Collection[Add], day: date, tools: MemoryTools) -> list[Add]:
+    """Return the statements that take the place of what the file of a known one says today.
+
+    An old note elsewhere is no reason to keep a value that was taken back, or a task that is done.
+    """
+    paths = {add.path for add in known}
+    found = []
+    for filing in filings([add for add in adds if add.path in paths], day):
+        listed = await tools.list_files(filing.path, limit=1)
+        stands = any(file.path == filing.path for file in listed)
+        content = (await tools.read_file(filing.path)).content if stands else None
+        revised = await offload.run(len(content or ""), filing.revised, content)
+        outcomes = zip(filing.adds, revised.outcomes, strict=True)
+        found += [add for add, outcome in outcomes if outcome.action == "superseded"]
+    return found
 
 
 def stage(draft: Draft, plan: RememberPlan, day: date) -> list[Filing]:
