@@ -94,7 +94,7 @@ def test_the_readme_runs(server_folder: Path) -> None:
         served.terminate()
         served.wait(DEADLINE_S)
 
-    remembered, recalled, resources, python, commands, vault, admin = answers
+    remembered, recalled, resources, python, commands, model, vault, admin = answers
     assert [write["path"] for write in json.loads(remembered)["writes"]] == [
         "user/preferences.md",
         "user/profile.md",
@@ -110,6 +110,8 @@ def test_the_readme_runs(server_folder: Path) -> None:
     context = re.search(r"^<memory-.*?^</memory-", commands, flags=re.MULTILINE | re.DOTALL)
     assert context is not None
     assert "I take the train rather than the plane." in context[0]
+    assert "openai:gpt-5-mini" in model
+    assert '"degraded": "MODEL_UNAVAILABLE"' in model
     assert "Repairs boats." in vault
     assert "apollo" in admin
     assert served.returncode in (0, -15, 2)
