@@ -13,7 +13,8 @@ from memex.store.analyzer import Analyzer
 from memex.store.memory import Memory
 from memex.store.operations import Call
 from memex.subagent.planner import Add
-from memex.subagent.related import MAX_LINKS, Related, related, successor
+from memex.subagent.related import MAX_LINKS, Related, related
+from memex.subagent.series import successor
 from memex.subagent.statements import Statement
 from memex.subagent.tools import MemoryTools, Moment
 

@@ -1,12 +1,12 @@
-"""Where the built-in planner puts statements: a series of files, filled one after the other."""
+"""A series of files, filled one after the other."""
 
-from memex.subagent.builtin import FULL_CHARS, _Series
+from memex.subagent.series import FULL_CHARS, Series
 
 
 def test_statements_go_to_the_first_file_of_a_series_with_room() -> None:
     """However long the series is, its files are known from one list; a new one takes what fits nowhere."""
     full = {"user/notes.md": FULL_CHARS} | {f"user/notes-{n}.md": FULL_CHARS for n in range(2, 900)}
-    series = _Series("user/notes.md", full | {"user/notes-500.md": 100})
+    series = Series("user/notes.md", full | {"user/notes-500.md": 100})
 
     assert series.path_for(100) == "user/notes-500.md"
     assert series.path_for(FULL_CHARS) == "user/notes-900.md"
@@ -15,4 +15,4 @@ def test_statements_go_to_the_first_file_of_a_series_with_room() -> None:
 
 def test_a_statement_longer_than_a_file_may_be_has_one_of_its_own() -> None:
     """An empty file takes whatever comes."""
-    assert _Series("user/notes.md", {}).path_for(2 * FULL_CHARS) == "user/notes.md"
+    assert Series("user/notes.md", {}).path_for(2 * FULL_CHARS) == "user/notes.md"
