@@ -226,7 +226,7 @@ async def test_a_dry_run_of_nothing_new_says_dry_run(service: Service, alice: Ca
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"text": "I prefer oolong tea.", "wait": False},
+        {"text": "I prefer oolong tea.", "wait": False, "dry_run": True},
         {"text": ""},
         {"text": None},
         {"text": "nul \0"},

@@ -17,6 +17,7 @@ from memex.errors import (
     ToolCallInProgress,
     VersionConflict,
 )
+from memex.logging import frames
 from memex.service.service import Caller, Service
 from memex.service.tool import from_cursor, to_cursor
 from memex.store import queue
@@ -192,7 +193,8 @@ async def _failed(database: Database, taken: Taken, error: Exception) -> float |
         code=code,
         tries=taken.tries,
         given_up=is_given_up,
-        exc_info=error,
+        error=type(error).__name__,
+        where=[] if isinstance(error, MemexError) else frames(error),
     )
     async with database.maintenance() as connection:
         if is_given_up:
