@@ -81,6 +81,7 @@ async def running_service(
                 planning=planning,
                 metrics=metrics,
                 tracing=tracing,
+                prompts_dir=settings.prompts_dir,
             )
             if with_worker and database.has_jobs:
                 await held.enter_async_context(_working(ready.conninfo, service, settings))

@@ -145,6 +145,10 @@ ROUTES: dict[str, list[Try]] = {
     "GET /v1/diff": on_files(READ, shows=True),
     "GET /v1/links": on_files(READ),
     "GET /v1/catalogue": [Try(agents(), word) for word in WORDS.values()],
+    "GET /v1/prompt-block": [
+        *(Try(agents(), word) for word in WORDS.values()),
+        Try(READ[PLAN], WORDS[PLAN], query={"project": "apollo"}),
+    ],
     "GET /v1/operations": [Try(agents(), ALICES_CALL)],
     "GET /v1/operations/{tool_call_id:path}": [
         Try(
@@ -197,6 +201,10 @@ ROUTES: dict[str, list[Try]] = {
         run("memory_find", admins(), WORDS[NOTE], query="word"),
         run("memory_write", admins(), path=GUIDE, content="ours", overwrite=True),
         run("memory_write", admins(theirs="PROJECT_NOT_FOUND"), path=PLAN, content="ours", overwrite=True),
+    ],
+    "GET /v1/admin/prompt-block": [
+        *(Try(admins(), word) for word in WORDS.values()),
+        Try(admins(theirs="PROJECT_NOT_FOUND"), WORDS[PLAN], query={"project": "apollo"}),
     ],
     "GET /v1/admin/projects": [Try(admins())],
     "PUT /v1/admin/projects/{slug}": [

@@ -12,7 +12,7 @@ from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 
 from memex.errors import MemexError
-from memex.http import admin, files, health, metrics, operations, problems, tools, transfer
+from memex.http import admin, files, health, metrics, operations, problems, prompt_block, tools, transfer
 from memex.http.door import Door
 from memex.service.service import Service
 
@@ -55,9 +55,9 @@ def create_app(open_service: OpenService) -> FastAPI:
     app.add_exception_handler(MemexError, problems.on_memex_error)
     app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
     app.add_exception_handler(HTTPException, problems.on_http_error)
-    for part in (tools, files, operations, transfer, health, metrics):
+    for part in (tools, files, operations, transfer, prompt_block, health, metrics):
         app.include_router(part.router)
-    for router in (admin.router, tools.admin_router, operations.admin_router):
+    for router in (admin.router, tools.admin_router, operations.admin_router, prompt_block.admin_router):
         app.include_router(router)
     app.openapi = partial(_document, app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     return app

@@ -78,7 +78,7 @@ async def read_file(
     arguments = {"path": path, "heading": heading, "version": version, "as_of": as_of}
     read = await service.execute(caller, "memory_read", arguments, tool_call_id=tool_call_id)
     headers = {"ETag": _etag(read), "Vary": "Accept, Authorization, Memex-User"}
-    if if_none_match is not None and _names(if_none_match, headers["ETag"]):
+    if if_none_match is not None and is_named(if_none_match, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     if "text/markdown" in request.headers.get("accept", ""):
         return Response(read["content"], media_type=MARKDOWN, headers=headers)
@@ -296,7 +296,8 @@ def _etag(result: dict[str, Any]) -> str:
     return f'"{result["version"]}"'
 
 
-def _names(if_none_match: str, etag: str) -> bool:
+def is_named(if_none_match: str, etag: str) -> bool:
+    """Tell whether an If-None-Match header names an ETag."""
     tags = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
     return etag in tags or "*" in tags
 

@@ -1,5 +1,6 @@
 """The tools: what there is, and running one, for agents and for admins."""
 
+import pathlib
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -68,12 +69,12 @@ class ToolList(BaseModel):
 
 
 @cache
-def _described() -> list[ToolDescription]:
+def _described(prompts_dir: pathlib.Path | None) -> list[ToolDescription]:
     return [
         ToolDescription(
             name=tool.name,
-            description=tool.description,
-            input_schema=tool.input_schema,
+            description=tool.description(prompts_dir),
+            input_schema=tool.input_schema(prompts_dir),
             output_schema=tool.result.model_json_schema(),
             read_only=tool.is_read_only,
         )
@@ -83,12 +84,13 @@ def _described() -> list[ToolDescription]:
 
 @router.get("", summary="List the tools")
 async def list_tools(
+    service: TheService,
     holder: Holder,
     format: Annotated[Literal["json-schema"], Query(description="How they are described.")] = "json-schema",  # noqa: A002  # the query's name
 ) -> ToolList:
     """Return every tool with the schemas of its arguments and result."""
     check_role(holder, "agent")
-    return ToolList(format=format, tools=_described())
+    return ToolList(format=format, tools=_described(service.prompts_dir))
 
 
 @router.post("/{tool}/execute", summary="Run a tool")

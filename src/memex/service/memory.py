@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
@@ -53,6 +54,7 @@ class Work:
     draft: Draft
     call: Call
     spending: Spending
+    prompts_dir: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +70,24 @@ class PlannedTool(Tool[A]):
         """Whether it changes nothing."""
         return self.is_reading
 
-    @property
-    def description(self) -> str:
-        """What it does, for a model."""
-        return prompts.load(self.prompt).tool
+    def description(self, prompts_dir: Path | None = None) -> str:
+        """Return what it does, for a model; the prompts of a directory go before ours."""
+        return prompts.load(self.prompt, prompts_dir).tool
 
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        """The JSON Schema of its arguments, with the prompt's words for those that a model sees."""
+    def input_schema(self, prompts_dir: Path | None = None) -> dict[str, Any]:
+        """Return the JSON Schema of its arguments, with the prompt's words for those that a model sees.
+
+        Raises:
+            ValidationFailed: the prompt of the directory speaks of an argument that there is not.
+        """
         schema = self.arguments.model_json_schema()
         schema.pop("description", None)
-        for name, told in prompts.load(self.prompt).arguments.items():
+        for name, told in prompts.load(self.prompt, prompts_dir).arguments.items():
+            if name not in schema["properties"]:
+                raise ValidationFailed(
+                    f"The prompt {self.prompt}.md speaks of an argument {name}, which {self.name} has not.",
+                    hint=f"The arguments are: {', '.join(schema['properties'])}.",
+                )
             schema["properties"][name]["description"] = told
         return schema
 
@@ -216,7 +225,7 @@ async def _answered(
     """Return the result of a call, and log it."""
     result = _context_result(recalled, arguments, state, vectors.degraded).body()
     logged = {name: value for name, value in result.items() if name != "context"}
-    config = _config(work.planner, recalled.planner, recalled.failure, "context")
+    config = _config(work, recalled.planner, recalled.failure, "context")
     answer = Answer(result, arguments.canonical(), logged, config)
     await log.add(connection, work.access, work.call, status="answered", answer=answer, state=state)
     return result
@@ -349,7 +358,7 @@ async def remembered(work: Work, arguments: RememberArguments) -> dict[str, Any]
     staged = remember.stage(work.draft, plan, work.call.now.date())
 
     def answer(changes: tuple[Change, ...]) -> Answer:
-        return _remember_answer(arguments, plan, remember.filed(staged, changes), work.planner)
+        return _remember_answer(arguments, plan, remember.filed(staged, changes), work)
 
     if arguments.dry_run:
         made = answer(await work.draft.preview())
@@ -386,7 +395,7 @@ async def _repeated(work: Work, first: dict[str, Any]) -> dict[str, Any]:
 
 
 def _remember_answer(
-    arguments: RememberArguments, plan: RememberPlan, done: list[Filed], planner: Planner
+    arguments: RememberArguments, plan: RememberPlan, done: list[Filed], work: Work
 ) -> Answer:
     written = [(file, file.change) for file in done if file.change is not None and file.change.changed]
     status = "dry_run" if arguments.dry_run else "committed" if written else "nothing"
@@ -429,7 +438,7 @@ def _remember_answer(
         diffs = [{"diff": references.of_diff(change)} for _, change in written]
         logged = result | {"writes": [w | d for w, d in zip(result["writes"], diffs, strict=True)]}
     return Answer(
-        result, arguments.canonical(), logged, _config(planner, plan.planner, plan.failure, "remember")
+        result, arguments.canonical(), logged, _config(work, plan.planner, plan.failure, "remember")
     )
 
 
@@ -438,14 +447,14 @@ def _degraded(failure: str | None) -> str | None:
     return None if failure is None else ModelUnavailable.code
 
 
-def _config(wanted: Planner, planner: str, failure: str | None, prompt: str) -> dict[str, Any]:
+def _config(work: Work, planner: str, failure: str | None, prompt: str) -> dict[str, Any]:
     """Return what is logged beside the arguments: who planned, and the version of the words in the schema.
 
     Where a model was asked, also which and how, and why it did not plan.
     """
-    config = {"planner": planner, "prompt": f"{prompt}-{prompts.load(prompt).version}"}
-    if wanted.is_slow:
-        config |= {"model": wanted.name}
+    config = {"planner": planner, "prompt": f"{prompt}-{prompts.load(prompt, work.prompts_dir).version}"}
+    if work.planner.is_slow:
+        config |= {"model": work.planner.name}
     return config if failure is None else config | {"failure": failure}
 
 
@@ -491,3 +500,21 @@ TOOLS: tuple[PlannedTool[Any], ...] = (
     PlannedTool("memory_remember", RememberArguments, RememberResult, "remember", remembered, False),
     PlannedTool("memory_context", ContextArguments, ContextResult, "context", context, True),
 )
+
+
+def check_prompts(directory: Path) -> None:
+    """Refuse a directory of prompts that cannot be used.
+
+    Raises:
+        ValidationFailed: naming the variable, and the file with what is wrong in it.
+    """
+    if not directory.is_dir():
+        raise ValidationFailed(
+            f"MEMEX_PROMPTS_DIR: there is no folder {directory}.", hint="Correct or unset it."
+        )
+    try:
+        for tool in TOOLS:
+            tool.input_schema(directory)
+        prompts.load_text("block", directory)
+    except ValidationFailed as error:
+        raise ValidationFailed(f"MEMEX_PROMPTS_DIR: {error.message}", hint=error.hint) from None

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
@@ -102,8 +103,12 @@ class Service:
         planning: Planning | None = None,
         metrics: Metrics | None = None,
         tracing: Tracing | None = None,
+        prompts_dir: Path | None = None,
     ) -> None:
+        if prompts_dir is not None:
+            memory.check_prompts(prompts_dir)
         self.database = database
+        self.prompts_dir = prompts_dir
         self.metrics = metrics or new_metrics()
         self._tracing = tracing or Tracing()
         self._meaning = Meaning(embedder if database.has_vectors else None, search_mode)
@@ -309,6 +314,7 @@ class Service:
                 self.draft(caller),
                 call,
                 TenantSpending(self.database, caller.access, call.now.date(), planning.daily_usd),
+                self.prompts_dir,
             )
             return await tool.answer(work, parsed) | {"tool_call_id": call.tool_call_id}
         as_of = parsed.as_of if isinstance(parsed, AtMoment) else None

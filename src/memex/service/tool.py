@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
@@ -97,14 +98,12 @@ class Tool(Generic[A]):
         """Whether it changes nothing."""
         return isinstance(self, ReadTool)
 
-    @property
-    def description(self) -> str:
-        """What it does, for a model."""
+    def description(self, prompts_dir: Path | None = None) -> str:  # noqa: ARG002  # for tools with a prompt
+        """Return what it does, for a model; the prompts of a directory go before ours."""
         return " ".join((self.arguments.__doc__ or "").split())
 
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        """The JSON Schema of its arguments."""
+    def input_schema(self, prompts_dir: Path | None = None) -> dict[str, Any]:  # noqa: ARG002  # likewise
+        """Return the JSON Schema of its arguments; the prompts of a directory go before ours."""
         return self.arguments.model_json_schema()
 
     def parse(self, arguments: dict[str, Any]) -> A:
