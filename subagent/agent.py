@@ -25,6 +25,7 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRe
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import UsageLimits
 
 from memex.errors import ModelUnavailable, Refused
 from memex.store.operations import MODEL_REQUEST, Inner
@@ -118,7 +119,8 @@ async def ask(job: Job[Output], desk: Desk) -> Output:
     token = models.deadline.set(time.monotonic() + desk.meter.seconds_left)
     try:
         async with timeout(desk.meter.seconds_left):
-            return (await agent.run(job.text)).output
+            run = await agent.run(job.text, usage_limits=UsageLimits(request_limit=None))
+            return run.output
     except TimeoutError as error:
         raise unavailable("it took too long") from error
     except (AgentRunError, UserError) as error:
