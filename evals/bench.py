@@ -16,6 +16,7 @@ from pathlib import Path
 import structlog
 
 from memex.evals.bench_memory import bench_context, bench_import, bench_remember
+from memex.evals.bench_model import bench_model
 from memex.evals.bench_past import bench_as_of
 from memex.evals.bench_search import bench_find, bench_growth, bench_hybrid
 from memex.evals.bench_service import bench_start
@@ -26,7 +27,19 @@ from memex.store import embedded, tenants
 from memex.store.database import Database
 from memex.store.migrate import migrate
 
-SECTIONS = ("start", "growth", "writes", "pending", "memory", "find", "hybrid", "as-of", "context", "bloat")
+SECTIONS = (
+    "start",
+    "growth",
+    "writes",
+    "pending",
+    "memory",
+    "find",
+    "hybrid",
+    "as-of",
+    "context",
+    "model",
+    "bloat",
+)
 
 
 Sections = Callable[[Bench, argparse.Namespace], Awaitable[None]]
@@ -71,6 +84,8 @@ async def _bench_sections(bench: Bench, arguments: argparse.Namespace) -> None:
     if "context" in wanted:
         for files in arguments.files:
             await bench_context(bench, files=files, rounds=rounds)
+    if "model" in wanted:
+        await bench_model(bench, rounds=rounds)
 
 
 async def _bench_bloat(bench: Bench, arguments: argparse.Namespace) -> None:
