@@ -27,6 +27,7 @@ from memex.service.files import (
 )
 from memex.service.memory import DEFAULT_BUDGET, ContextResult, RememberResult
 from memex.service.operations import OperationResult, OperationsResult
+from memex.service.prompt_block import PromptBlockResult, prompt_block
 from memex.service.revisions import DiffResult, HistoryResult, RevertResult
 from memex.service.service import Caller, Service
 from memex.service.tool import Result
@@ -399,6 +400,13 @@ class UserMemory:
         """Return a line for each file, at most `max_chars` characters."""
         service, caller = await self._caller()
         return await service.catalogue(caller, max_chars=max_chars)
+
+    async def prompt_block(
+        self, *, budget: int | None = None, project: str | None = None, tool_call_id: str | None = None
+    ) -> PromptBlockResult:
+        """Return a text for a system prompt: how to use the memory, what is pinned for all, what there is."""
+        service, caller = await self._caller()
+        return await prompt_block(service, caller, budget=budget, project=project, tool_call_id=tool_call_id)
 
     async def _call(self, tool: str, kind: type[R], tool_call_id: str | None, **arguments: Any) -> R:
         service, caller = await self._caller()

@@ -16,6 +16,7 @@ from memex.cli import (
     memory,
     migrate,
     projects,
+    prompt,
     revisions,
     serve,
     transfer,
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 app.command(rich_help_panel=MEMORY)(memory.remember)
 app.command(rich_help_panel=MEMORY)(memory.context)
+app.command(rich_help_panel=MEMORY)(prompt.prompt)
 app.command(rich_help_panel=MEMORY)(demo.demo)
 app.command("list", rich_help_panel=FILES)(files.list_files)
 app.command(rich_help_panel=FILES)(files.read)

@@ -1,0 +1,38 @@
+"""`memex prompt`: what a host puts into its agent's system prompt."""
+
+from typing import Annotated
+
+import typer
+
+from memex.cli.output import Screen, Shown, counted
+from memex.cli.session import Session, for_user
+
+
+@for_user
+async def prompt(
+    session: Session,
+    budget: Annotated[
+        int | None, typer.Option(help="Characters that it may have, 500 to 50,000; 4,000 by default.")
+    ] = None,
+) -> Shown:
+    """Print the prompt block: how to use the memory, what is pinned in shared/, and what files there are."""
+    from memex.service.prompt_block import PromptBlockResult, prompt_block
+
+    caller = await session.caller()
+    block = await prompt_block(session.service, caller, budget=budget, tool_call_id=session.tool_call_id)
+
+    def show(screen: Screen, block: PromptBlockResult = block) -> None:
+        if not screen.is_terminal:
+            screen.raw(block.text)
+            return
+        for line in block.text.split("\n"):
+            screen.line(line)
+        screen.line()
+        used = f"{block.budget.used:,} of {block.budget.limit:,} characters"
+        left_out = [
+            counted(len(block.notes_left_out), "pinned note"),
+            counted(block.files_left_out, "file"),
+        ]
+        screen.line((f"{used}; left out: {', '.join(left_out)}", "dim"))
+
+    return Shown(block.model_dump(mode="json"), show)
