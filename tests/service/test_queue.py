@@ -33,7 +33,7 @@ from memex.subagent.tools import MemoryTools
 CallerOf = Callable[..., Awaitable[Caller]]
 Result = dict[str, Any]
 
-# The statements that these calls make are tested on both servers by the tests of the jobs.
+# On both servers a call goes its whole way in the tests of the jobs.
 pytestmark = pytest.mark.parametrize("server", ["embedded"], indirect=True)
 
 TEA = "I prefer oolong tea. Thanks!"

@@ -15,6 +15,7 @@ from memex.store.queue import recover
 QUEUE = "remember"
 REMEMBER, SWEEP = "remember", "remember_sweep"
 SWEEP_TIMES = "* * * * *"  # cron: every minute
+POLL_S = 0.25  # those of one user are done one after the other, and each waits so long for its turn
 PAUSE_S = 10  # after an error outside of any call, such as a database that went away
 
 _log = structlog.get_logger("memex.jobs")
@@ -67,4 +68,4 @@ def remember_queue(service: Service, *, at_once: int = 1) -> Queue:
         if recovered:
             _log.warning("lost_jobs_made_again", queue=QUEUE, jobs=recovered)
 
-    return Queue(QUEUE, at_once, add_tasks, begin)
+    return Queue(QUEUE, at_once, add_tasks, begin, POLL_S)

@@ -14,7 +14,6 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memex.store.sql import sql
 
-POLL_S = 1.0  # how long a new job waits at most: deferring it notifies nobody
 SHUTDOWN_S = 2.0  # what a running job gets to end by itself
 RESTART_S = 5.0
 FAILED_KEPT_H = 24 * 7
@@ -31,12 +30,14 @@ class Queue:
         at_once: jobs at a time.
         add_tasks: gives an app the tasks that do the jobs.
         begin: what is done each time before the first job.
+        poll_s: how long a new job waits at most: deferring it notifies nobody.
     """
 
     name: str
     at_once: int
     add_tasks: Callable[[procrastinate.App], None]
     begin: Callable[[procrastinate.App], Awaitable[None]]
+    poll_s: float = 1.0
 
 
 @asynccontextmanager
@@ -90,7 +91,7 @@ async def run(app: procrastinate.App, queue: Queue, *, wait: bool) -> None:
         concurrency=queue.at_once,
         wait=wait,
         listen_notify=False,
-        fetch_job_polling_interval=POLL_S,
+        fetch_job_polling_interval=queue.poll_s,
         shutdown_graceful_timeout=SHUTDOWN_S,
         delete_jobs="successful",
         install_signal_handlers=False,

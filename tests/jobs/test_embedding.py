@@ -1,4 +1,4 @@
-"""The queue: what is deferred runs once after the commit, failures come back, and nothing is lost."""
+"""Embedding in the background: what is deferred runs once after the commit, failures come back, nothing is lost."""
 
 import asyncio
 import uuid
