@@ -22,6 +22,7 @@ OK = "ok"
 NOTE, PLAN, GUIDE = "user/note.md", "projects/apollo/plan.md", "shared/guide.md"
 WORDS = {NOTE: "quetzalcoatl", PLAN: "xylophonist", GUIDE: "zugzwang"}
 ALICES_CALL = "call-of-alice"
+QUEUED_CALL = "queued-of-alice"
 
 KEYLESS = ("no key", "unknown key", "revoked key")
 FOR_ALICE = ("alice", "backend for alice")
@@ -162,6 +163,7 @@ ROUTES: dict[str, list[Try]] = {
             agents(bob="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"), url={"tool_call_id": ALICES_CALL}
         )
     ],
+    "GET /v1/queue": [Try(agents(), QUEUED_CALL)],
     "POST /v1/import": [
         *(
             Try(outcomes, query={"into": folder}, content=zipped("mine.md"))
@@ -219,6 +221,15 @@ ROUTES: dict[str, list[Try]] = {
         Try(admins(theirs="PROJECT_NOT_FOUND"), url={"slug": "apollo", "user": "alice"})
     ],
     "GET /v1/admin/users": [Try(admins())],
+    "GET /v1/admin/queue": [Try(admins(), QUEUED_CALL)],  # never the text, which holds the word of the note
+    "POST /v1/admin/queue/{tool_call_id:path}/retry": [
+        Try(
+            admins(
+                admin="OPERATION_NOT_FOUND", for_alice="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"
+            ),
+            url={"tool_call_id": QUEUED_CALL},  # nothing to try again: it was not given up
+        )
+    ],
 }
 
 
@@ -268,6 +279,14 @@ class World:
                 content=_text(path),
                 headers={**self._headers["alice"], "Memex-Tool-Call-Id": tool_call_id},
             ).is_success
+
+        queued = {
+            "context": {"toolCallId": QUEUED_CALL},
+            "arguments": {"text": f"I prefer {WORDS[NOTE]}.", "wait": False},
+        }
+        assert self._client.post(
+            "/v1/tools/memory_remember/execute", json=queued, headers=self._headers["alice"]
+        ).is_success
 
     def send(self, caller: str, route: str, tried: Try) -> Response:
         """Send a request as a caller; the key decides nothing but what the table says."""

@@ -8,11 +8,23 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.telemetry import TelemetryConfig
 from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 
 from memex.errors import MemexError
-from memex.http import admin, files, health, metrics, operations, problems, prompt_block, tools, transfer
+from memex.http import (
+    admin,
+    files,
+    health,
+    metrics,
+    operations,
+    problems,
+    prompt_block,
+    queue,
+    tools,
+    transfer,
+)
 from memex.http.door import Door
 from memex.service.service import Service
 
@@ -22,6 +34,15 @@ DESCRIPTION = """Memory for AI agents, kept as Markdown files with full revision
 
 Send a key as `Authorization: Bearer …`. A path is virtual: `user/…`, `shared/…`, `projects/<slug>/…`; whose files
 those are is said by the key and the context, never by a path. Errors are problem bodies with a stable `code`."""
+
+# FastAPI's own spans and logs have URLs in them, and what it could not parse: memory, whatever our settings say.
+NO_TELEMETRY: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
 
 PROBLEM_STATUSES = (400, 401, 403, 404, 405, 409, 412, 413, 422, 503)
 
@@ -42,6 +63,7 @@ def create_app(open_service: OpenService) -> FastAPI:
         version=version("memex"),
         description=DESCRIPTION,
         lifespan=lifespan,
+        telemetry=NO_TELEMETRY,
         redirect_slashes=False,  # a redirect is no problem body, and repeats the Host that the client sent
         responses={
             status: {
@@ -55,10 +77,11 @@ def create_app(open_service: OpenService) -> FastAPI:
     app.add_exception_handler(MemexError, problems.on_memex_error)
     app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
     app.add_exception_handler(HTTPException, problems.on_http_error)
-    for part in (tools, files, operations, transfer, prompt_block, health, metrics):
+    for part in (tools, files, operations, queue, transfer, prompt_block, health, metrics):
         app.include_router(part.router)
-    for router in (admin.router, tools.admin_router, operations.admin_router, prompt_block.admin_router):
-        app.include_router(router)
+    app.include_router(admin.router)
+    for part in (tools, operations, queue, prompt_block):
+        app.include_router(part.admin_router)
     app.openapi = partial(_document, app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     return app
 

@@ -57,7 +57,7 @@ TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*memory.TOOLS, *files.
 ACTIONS = (
     *("memory_revert", "memory_import", "memory_export", "prompt_block", "demo_load", "demo_remove"),
     *("project_list", "project_open", "project_close", "project_member_add", "project_member_remove"),
-    "user_list",
+    *("user_list", "queue_retry"),
 )
 
 ROLE_HINTS: dict[Role, str] = {
