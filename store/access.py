@@ -85,6 +85,13 @@ class Access:
         return sorted({self.log_scope_id, *([user.scope_id] if user else [])})
 
     @cached_property
+    def told_logs(self) -> list[int]:
+        """Those of which the caller is told: an admin who names no user of the shared scope's and projects' too."""
+        if self.role == "admin" and self.user_id is None:
+            return sorted({*self.logs, *self.by_id})
+        return self.logs
+
+    @cached_property
     def readable_ids(self) -> list[int]:
         """What row-level security lets this caller read, the log included."""
         return sorted({self.log_scope_id, *self.by_id})

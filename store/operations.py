@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ MAX_ATTEMPTS = 100
 MAX_INNER = 1_000
 RETRY_AFTER_S = 2  # what a caller waits who asks again for a call that is not done yet
 NEWEST = 2**62  # above every operation id
+EMBED = "embed"  # the kind of an operation that sends texts to an embedder
 MODEL_REQUEST = "model_request"  # the kind of an inner operation that is a request to a chat model
 
 
@@ -178,6 +180,54 @@ async def add(
     call.endings.append(Ended(status, error_code, answer.result.get("degraded") if answer else None))
 
 
+async def add_embedding(
+    connection: Connection,
+    scope_id: int,
+    user_id: str | None,
+    model: str,
+    revisions: Sequence[str],
+    *,
+    texts: int,
+    started_at: datetime,
+    duration_ms: float,
+    error_code: str | None = None,
+) -> None:
+    """Log in a scope's own log which of its revisions an embedder saw parts of. For maintenance.
+
+    Args:
+        connection: of the transaction that stores the vectors; or of its own.
+        scope_id: whose revisions they are.
+        user_id: whose scope it is, if it is a user's.
+        model: the name of the embedder.
+        revisions: as `path@version`.
+        texts: how many texts were sent.
+        started_at: when they were.
+        duration_ms: how long the embedder took.
+        error_code: of a request that failed: what was sent may have been seen all the same.
+    """
+    request = {"revisions": list(revisions), "texts": texts}
+    await connection.execute(
+        sql("operation_embed"),
+        {
+            "scope_id": scope_id,
+            "tool_call_id": f"embed_{secrets.token_hex(12)}",
+            "user_id": user_id or "",
+            "kind": EMBED,
+            "status": "failed" if error_code else "answered",
+            "principal": _json({"role": "system"}),
+            "request": _json(request),
+            "request_sha256": digest([EMBED, request]),
+            "response": None if error_code else _json({"result": {"vectors": texts}, "writes": []}),
+            "engine": ENGINE,
+            "model": model,
+            "config": _json({"embedder": model}),
+            "started_at": started_at,
+            "duration_ms": duration_ms,
+            "error_code": error_code,
+        },
+    )
+
+
 def _inner_columns(inner: Sequence[Inner]) -> dict[str, Any]:
     return {
         "kinds": [one.kind for one in inner],
@@ -316,7 +366,7 @@ async def list_calls(
     found = await rows(
         connection,
         "operation_list",
-        scope_ids=access.logs,
+        scope_ids=access.told_logs,
         user_id=access.user_id or "",
         before=NEWEST if before is None else before,
         limit=limit,
@@ -329,14 +379,14 @@ async def read_call(connection: Connection, access: Access, tool_call_id: str) -
     found = await rows(
         connection,
         "operation_read",
-        scope_ids=access.logs,
+        scope_ids=access.told_logs,
         user_id=access.user_id or "",
         tool_call_id=tool_call_id,
         limit=MAX_ATTEMPTS,
     )
     parents = [record["operation_id"] for record in found]
     inner: dict[int, list[Operation]] = {parent: [] for parent in parents}
-    for record in await rows(connection, "operation_inner", scope_ids=access.logs, parent_ids=parents):
+    for record in await rows(connection, "operation_inner", scope_ids=access.told_logs, parent_ids=parents):
         inner[record.pop("parent_id")].append(Operation(**record))
     return [Operation(**record, inner=tuple(inner[record["operation_id"]])) for record in found]
 

@@ -66,6 +66,16 @@ class Unembedded:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """A scope that is embedded: how many changes it had seen, its mount, and its user, if it is one's."""
+
+    scope_id: int
+    rev: int
+    mount: str
+    user_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelStatus:
     """How far a model has embedded all that there is.
 
@@ -237,10 +247,14 @@ async def trim(connection: Connection, scope_id: int) -> bool:
     return cursor.rowcount == TRIMMED_AT_ONCE
 
 
-async def begin(connection: Connection, scope_id: int) -> int | None:
-    """Return how many changes a scope has seen; None when there is no such scope."""
+async def begin(connection: Connection, scope_id: int) -> Begun | None:
+    """Return what a scope is as it begins to be embedded; None when there is no such scope."""
     found = await row(connection, "embedding_begin", scope_id=scope_id)
-    return found["rev"] if found else None
+    if found is None:
+        return None
+    is_user = found["kind"] == "user"
+    mount = f"projects/{found['key']}" if found["kind"] == "project" else found["kind"]
+    return Begun(scope_id, found["rev"], mount, found["key"] if is_user else None)
 
 
 async def finish(connection: Connection, scope_id: int, model: str, rev: int) -> None:

@@ -1,4 +1,4 @@
--- How many changes a scope has seen. No row when it is gone.
-select rev
+-- How many changes a scope has seen, and whose it is. No row when it is gone.
+select rev, kind, key
   from scope
  where scope_id = %(scope_id)s;

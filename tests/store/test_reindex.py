@@ -399,9 +399,9 @@ async def test_new_texts_are_embedded(
     await reindex.rebuild(database, scope_id)
     async with database.maintenance() as connection:
         none = await vectors.job_status(connection, "embed_scope")
-        rev = await vectors.begin(connection, scope_id)
-        assert rev is not None
-        await vectors.finish(connection, scope_id, "m", rev)
+        begun = await vectors.begin(connection, scope_id)
+        assert begun is not None
+        await vectors.finish(connection, scope_id, "m", begun.rev)
         up_to_date = await vectors.behind(connection, "m", failed_before_s=0)
 
     await reindex.rebuild(database, scope_id)

@@ -1,16 +1,18 @@
 """What was written is embedded: chunks compared with vectors, new texts sent to the embedder, vectors stored."""
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import structlog
 
 from memex.errors import MemexError, ModelUnavailable
-from memex.store import offload, vectors
-from memex.store.database import Database
-from memex.store.vectors import Unembedded
+from memex.store import offload, operations, vectors
+from memex.store.database import Connection, Database
+from memex.store.vectors import Begun, Unembedded
 from memex.subagent.embedders.embedder import Embedder
 
 BATCH_CHUNKS = 64
@@ -50,11 +52,11 @@ async def embed_scope(
         StoreUnavailable: the database went away.
     """
     async with database.maintenance() as connection:
-        rev = await vectors.begin(connection, scope_id)
-    if rev is None:
+        scope = await vectors.begin(connection, scope_id)
+    if scope is None:
         return Embedded(0, is_complete=True)
     try:
-        done = await _embed_missing(database, embedder, scope_id, max_texts, on_texts)
+        done = await _embed_missing(database, embedder, scope, max_texts, on_texts)
     except Exception as error:
         with suppress(MemexError):
             async with database.maintenance() as connection:
@@ -63,7 +65,7 @@ async def embed_scope(
     if done.is_complete:
         await _trim(database, scope_id)
         async with database.maintenance() as connection:
-            await vectors.finish(connection, scope_id, embedder.name, rev)
+            await vectors.finish(connection, scope_id, embedder.name, scope.rev)
     return done
 
 
@@ -106,7 +108,7 @@ async def backfill(
 async def _embed_missing(
     database: Database,
     embedder: Embedder,
-    scope_id: int,
+    scope: Begun,
     max_texts: int | None,
     on_texts: Callable[[int], None],
 ) -> Embedded:
@@ -115,19 +117,23 @@ async def _embed_missing(
     while max_texts is None or sent < max_texts:
         async with database.maintenance() as connection:
             files, last = await vectors.missing(
-                connection, scope_id, embedder.name, after=after, limit=BATCH_CHUNKS
+                connection, scope.scope_id, embedder.name, after=after, limit=BATCH_CHUNKS
             )
         if last is None:
             return Embedded(sent, is_complete=True)
         after = last
         texts = await _texts(files, texts)  # a long file is in several batches after each other
-        wanted = {
-            sha256: texts[file.file_id, file.version][sha256]
+        sent_of = {
+            f"{scope.mount}/{file.path}@{file.version}": {
+                sha256: texts[file.file_id, file.version][sha256]
+                for sha256 in sorted(file.sha256s & texts[file.file_id, file.version].keys())
+            }
             for file in files
-            for sha256 in sorted(file.sha256s & texts[file.file_id, file.version].keys())
         }
+        wanted = {sha256: text for of_file in sent_of.values() for sha256, text in of_file.items()}
         if wanted:
-            await _embed(database, embedder, scope_id, wanted)
+            revisions = [revision for revision, of_file in sent_of.items() if of_file]
+            await _embed(database, embedder, scope, wanted, revisions)
             sent += len(wanted)
             on_texts(len(wanted))
     return Embedded(sent, is_complete=False)
@@ -146,17 +152,42 @@ async def _texts(
     return found
 
 
-async def _embed(database: Database, embedder: Embedder, scope_id: int, texts: dict[bytes, str]) -> None:
+async def _embed(
+    database: Database, embedder: Embedder, scope: Begun, texts: dict[bytes, str], revisions: Sequence[str]
+) -> None:
+    """Store the vectors of texts, and in the same transaction which revisions the embedder saw parts of."""
     _log.info(
         "texts_sent_to_embedder",
         model=embedder.name,
         texts=len(texts),
         chars=sum(map(len, texts.values())),
-        scope_id=scope_id,
+        scope_id=scope.scope_id,
     )
-    made = await embedder.embed(list(texts.values()), "document")
+    started_at, started_s = datetime.now(UTC), time.perf_counter()
+
+    async def log(connection: Connection, error_code: str | None = None) -> None:
+        await operations.add_embedding(
+            connection,
+            scope.scope_id,
+            scope.user_id,
+            embedder.name,
+            revisions,
+            texts=len(texts),
+            started_at=started_at,
+            duration_ms=(time.perf_counter() - started_s) * 1000,
+            error_code=error_code,
+        )
+
+    try:
+        made = await embedder.embed(list(texts.values()), "document")
+    except BaseException as error:  # also of one that was called off: the texts may have been seen
+        with suppress(MemexError):
+            async with database.maintenance() as connection:
+                await log(connection, error.code if isinstance(error, MemexError) else MemexError.code)
+        raise
     async with database.maintenance() as connection:
-        await vectors.add(connection, scope_id, embedder.name, list(zip(texts, made, strict=True)))
+        await log(connection)
+        await vectors.add(connection, scope.scope_id, embedder.name, list(zip(texts, made, strict=True)))
 
 
 async def _trim(database: Database, scope_id: int) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from memex.errors import ModelUnavailable, ValidationFailed
 from memex.settings import SearchMode
+from memex.store.operations import Call
 from memex.store.records import QueryVector
 from memex.store.search import MAX_QUERY_CHARS
 from memex.subagent.embedders.embedder import Embedder
@@ -33,8 +34,13 @@ class Meaning:
     embedder: Embedder | None = None
     mode: SearchMode = "auto"
 
-    async def of(self, query: str, mode: SearchMode | None) -> Vectors:
+    async def of(self, query: str, mode: SearchMode | None, call: Call) -> Vectors:
         """Return the vector of a query, or none where it is searched by words alone.
+
+        Args:
+            query: what is searched.
+            mode: that the call names.
+            call: whose log shall say which embedder the query was sent to, however that ends.
 
         Raises:
             ValidationFailed: the call or the setting asks for hybrid, and there are no vectors here.
@@ -51,6 +57,7 @@ class Meaning:
                     hint=f"{remedy}; `memex doctor` says what hybrid search needs.",
                 )
             return Vectors()
+        call.config["embedder"] = self.embedder.name
         try:
             values = await self._asked(self.embedder, query)
         except ModelUnavailable as error:

@@ -190,7 +190,9 @@ async def context(work: Work, arguments: ContextArguments) -> dict[str, Any]:
         )
     request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops)
     access = work.access.narrowed(arguments.project)
-    vectors = await work.meaning.of(arguments.query, None) if arguments.as_of is None else Vectors()
+    vectors = Vectors()
+    if arguments.as_of is None:
+        vectors = await work.meaning.of(arguments.query, None, work.call)
     if work.planner.is_slow:  # no connection is held while it thinks
         pinned = Pinned(work.database, access, whole=work.access, now=work.call.now)
         tools = MemoryTools(
@@ -211,7 +213,7 @@ async def context(work: Work, arguments: ContextArguments) -> dict[str, Any]:
 async def _prepare(work: Work, vectors: Vectors, query: str) -> None:
     """Have the vector of a query that a model asks."""
     if query not in vectors.by_query and vectors.degraded is None:
-        vectors.by_query.update((await work.meaning.of(query, None)).by_query)
+        vectors.by_query.update((await work.meaning.of(query, None, work.call)).by_query)
 
 
 async def _answered(

@@ -320,7 +320,7 @@ class Service:
         as_of = parsed.as_of if isinstance(parsed, AtMoment) else None
         vectors = Vectors()
         if isinstance(parsed, FindArguments) and as_of is None:
-            vectors = await self._meaning.of(parsed.query, parsed.mode)
+            vectors = await self._meaning.of(parsed.query, parsed.mode, call)
         async with self.database.transaction(caller.access, snapshot=True) as connection:
             reader = await memory_at(connection, caller.access, as_of, now=call.now, vectors=vectors.by_query)
             answer = await tool.answer(reader, parsed)
