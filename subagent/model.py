@@ -16,6 +16,7 @@ from memex.subagent.context_agent import CATALOGUE_CHARS, plan_context
 from memex.subagent.limits import Limits, Meter
 from memex.subagent.models import ChatModel
 from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
+from memex.subagent.remember_agent import plan_remember
 from memex.subagent.tools import MemoryTools
 
 P = TypeVar("P")
@@ -84,7 +85,16 @@ class ModelPlanner:
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
         """Return where the statements of a text belong; without the model what the rules say."""
-        return await self._builtin.plan_remember(request, tools)
+        prompt = prompts.load("remember", self._prompts_dir)
+
+        async def plan(desk: Desk, with_tools: bool) -> RememberPlan:
+            return await plan_remember(request, self._builtin, prompt, desk, with_tools=with_tools)
+
+        try:
+            return await self._planned(plan, tools)
+        except ModelUnavailable as error:
+            chosen = await self._builtin.plan_remember(request, tools)
+            return replace(chosen, failure=self._failed(error))
 
     async def _planned(self, plan: Callable[[Desk, bool], Awaitable[P]], tools: MemoryTools) -> P:
         """Return a plan made with tools, or at once where the model is known not to manage them."""

@@ -19,6 +19,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import takewhile
 from typing import Literal
 
 from memex.store.analyzer import Analyzer
@@ -33,7 +34,9 @@ __all__ = [
     "SkipReason",
     "Skipped",
     "Statement",
+    "attacks",
     "claim",
+    "is_attack",
     "is_bare",
     "is_personal",
     "key",
@@ -42,8 +45,24 @@ __all__ = [
 ]
 
 # small_talk: manners alone; question: asks; instruction: an order to whoever reads; assistant: a turn of the
-# assistant; heading: names what follows and states nothing; empty: no letter and no digit.
-SkipReason = Literal["small_talk", "question", "instruction", "assistant", "heading", "empty"]
+# assistant; heading: names what follows and states nothing; empty: no letter and no digit. Where a model read the
+# text also: duplicate and superseded within it; unsure; secret; other; limit: one edit too many; invalid: an edit
+# that cannot be carried out.
+SkipReason = Literal[
+    "small_talk",
+    "question",
+    "instruction",
+    "assistant",
+    "heading",
+    "empty",
+    "duplicate",
+    "superseded",
+    "unsure",
+    "secret",
+    "other",
+    "limit",
+    "invalid",
+]
 
 _WORK_KINDS = frozenset(
     {"decision", "constraint", "objective", "pending", "done", "blocker", "definition_of_done"}
@@ -124,6 +143,31 @@ def read(text: str) -> Reading:
         tuple(item for item in found if isinstance(item, Statement)),
         tuple(item for item in found if isinstance(item, Skipped)),
     )
+
+
+def attacks(text: str) -> tuple[tuple[int, int], ...]:
+    """Return where a text orders its reader to leave its rules, or speaks as a system, also inside code."""
+    tables = language.load("en")
+    found = []
+    for piece in segments.pieces(text, tables):
+        places = piece.places()
+        if piece.role == "system":
+            found.append((piece.start, places.end_of(len(piece.text))))
+            continue
+        spoken = segments.spoken(piece.text) if piece.role == "turn" else 0
+        for start, end in segments.sentences(piece.text[spoken:], tables):
+            head = piece.text[spoken + start : spoken + end][:_JUDGED_CHARS].translate(_APOSTROPHES)
+            if is_attack(head):
+                found.append((places.of(spoken + start), places.end_of(spoken + end)))
+    return tuple(found)
+
+
+def is_attack(sentence: str) -> bool:
+    """Whether a sentence orders its reader to leave its rules, such as `Ignore all previous instructions`."""
+    tables = language.load("en")
+    plain = _without(tables.lead_in, _plain(sentence[:_JUDGED_CHARS].translate(_APOSTROPHES)))
+    leading = takewhile(lambda rule: rule.verdict == "instruction", tables.rules)
+    return any(rule.match.match(plain) for rule in leading)
 
 
 def _takes_code(before: Statement | Skipped, text: str, piece: Piece) -> bool:

@@ -133,11 +133,13 @@ class MemoryTools:
             logged["files"] = [f"{file.path}@{file.version}" for file in listed]
         return listed
 
-    async def catalogue(self, *, max_chars: int) -> Catalogue:
-        """Return what files there are, in one block of text; see `catalogue.render`."""
+    async def catalogue(self, *, max_chars: int, below: tuple[str, ...] = ("",)) -> Catalogue:
+        """Return what files there are, those below these mounts in one block of text; see `catalogue.render`."""
         async with self._operation("memory_catalogue", {"max_chars": max_chars}) as (memory, logged):
             files = await memory.list_files(limit=catalogue.MAX_FILES)
-            text, listed = catalogue.choose(files, max_chars=max_chars)
+            text, listed = catalogue.choose(
+                [file for file in files if file.path.startswith(below)], max_chars=max_chars
+            )
             logged["files"] = [f"{file.path}@{file.version}" for file in listed]
             logged["count"] = len(files)
         return Catalogue(text, len(files), {file.path: file.updated_at for file in files})

@@ -97,8 +97,8 @@ def prose(text: str, document: Document) -> Iterator[str]:
                 yield line
 
 
-def sentences(text: str, document: Document) -> Iterator[Span]:
-    """Yield where the sentences of the paragraphs stand, and the lines that hold more than one."""
+def sentences(text: str, document: Document, *, with_lines: bool = False) -> Iterator[Span]:
+    """Yield where the sentences of the paragraphs stand; with them the lines that hold more than one."""
     tables = language.load("en")
     for block in document.blocks:
         start = block.start
@@ -107,7 +107,7 @@ def sentences(text: str, document: Document) -> Iterator[Span]:
             line = text[start:end].rstrip()
             spans = [(start + first, start + last) for first, last in segments.sentences(line, tables)]
             yield from spans
-            if len(spans) > 1:
+            if with_lines and len(spans) > 1:
                 yield start + len(line) - len(line.lstrip()), start + len(line)
             start = end
 

@@ -290,8 +290,9 @@ class _Page:
         wanted = text.strip()
         if not wanted or self.text.count(wanted) != 1:
             return None
-        spans = (span for span in sentences(self.text, self.document) if self.text[slice(*span)] == wanted)
-        return next((span for span in spans if not self._is_rewritten(span)), None)
+        spans = sentences(self.text, self.document, with_lines=True)
+        found = (span for span in spans if self.text[slice(*span)] == wanted)
+        return next((span for span in found if not self._is_rewritten(span)), None)
 
     def _is_rewritten(self, span: tuple[int, int]) -> bool:
         return any(start < span[1] and span[0] < end for start, end, _ in self.rewritten)

@@ -1,0 +1,325 @@
+"""The remember agent: a model proposes typed edits of the memory, code judges them and makes them a plan.
+
+The model has no tool that writes. It is asked once for each part of a text; what it stages for one part it sees
+with the next. A failure with any part is a failure with all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from memex.store import offload
+from memex.store.records import Span
+from memex.subagent.agent import Desk, Job, ModelTool, ask
+from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.edits import Edits, Judge, Made, Refusal, Skip
+from memex.subagent.filing.bullets import bullet
+from memex.subagent.filing.entries import SAME_TASK
+from memex.subagent.filing.places import destination
+from memex.subagent.grounding import Ground
+from memex.subagent.language import KINDS
+from memex.subagent.limits import unavailable
+from memex.subagent.near import alike, form
+from memex.subagent.nearest import Nearest, Notes, Stored
+from memex.subagent.planner import Add, Known, RememberPlan, RememberRequest, Removal
+from memex.subagent.prompts import Prompt
+from memex.subagent.quotes import Quotes
+from memex.subagent.related import mount_of, related
+from memex.subagent.remember import replacing
+from memex.subagent.series import Series
+from memex.subagent.sheet import quoted
+from memex.subagent.statements import Skipped, SkipReason, Statement, attacks, is_bare, key, read
+from memex.subagent.tools import Catalogue
+from memex.subagent.windows import windows
+
+PROMPT_CHARS = 12_000  # of a prompt with its instructions, without the text itself
+CATALOGUE_CHARS = 1_500
+WINDOW_CHARS = 12_000  # of a text that is read at once
+MAX_WINDOW_CHARS = 60_000  # where the limit of requests asks for fewer and longer parts
+QUERIES = 12  # by which the memory is searched for a part of the text
+ALL_QUERIES = 100  # for the whole text
+RESULT_CHARS = 4_000  # of what a search gives back
+
+
+async def plan_remember(
+    request: RememberRequest, builtin: BuiltinPlanner, prompt: Prompt, desk: Desk, *, with_tools: bool
+) -> RememberPlan:
+    """Return what a model would store of a text, as far as code can carry it out.
+
+    Args:
+        request: the text.
+        builtin: whose analyzer compares texts.
+        prompt: with the instructions.
+        desk: where the model works.
+        with_tools: it may search for more, where the text is read at once.
+
+    Raises:
+        ModelUnavailable: it gave no answer for a part of the text, or nothing of its answers can be carried out.
+    """
+    spans = _parts(request.text, desk)
+    below = ("user/", *([f"projects/{request.project}/"] if request.project is not None else []))
+    files = await desk.tools.catalogue(max_chars=CATALOGUE_CHARS, below=below)
+    queries = min(QUERIES, max(1, ALL_QUERIES // len(spans)))
+    reader = _Reader(
+        request=request,
+        builtin=builtin,
+        prompt=prompt,
+        desk=desk,
+        files=files,
+        nearest=Nearest(request.project, files.dates, desk.tools, builtin.analyzer, queries),
+        quotes=Quotes(request.text),
+        barred=await offload.run(len(request.text), _barred, request.text),
+    )
+    for part, span in enumerate(spans, start=1):
+        await reader.read(span, part, len(spans), with_tools=with_tools and len(spans) == 1)
+    return await reader.plan()
+
+
+@dataclass(slots=True)
+class _Reader:
+    """A call while its text is read part by part.
+
+    Attributes:
+        request, builtin, prompt, desk: as of `plan_remember`.
+        files: that there are.
+        nearest: finds stored statements.
+        quotes: the text.
+        barred: what of it is no evidence.
+        made: the edits so far, in their order.
+        known: what was said to be known.
+        skipped: what is not stored.
+        found: the stored statements that were near to any part.
+    """
+
+    request: RememberRequest
+    builtin: BuiltinPlanner
+    prompt: Prompt
+    desk: Desk
+    files: Catalogue
+    nearest: Nearest
+    quotes: Quotes
+    barred: Sequence[Skipped]
+    made: list[Made] = field(default_factory=list)
+    known: list[Known] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    found: dict[Stored, None] = field(default_factory=dict)
+
+    async def read(self, span: Span, part: int, parts: int, *, with_tools: bool) -> None:
+        """Ask the model what of a part of the text is stored, and keep what can be carried out."""
+        text = self.quotes.text[slice(*span)]
+        if not any(map(str.isalnum, text)):
+            self.skipped.append(Skipped(*span, "empty"))
+            return
+        found = await self.nearest.to(text)
+        self.found |= dict.fromkeys(found)
+        judge = await self._judge(span, found)
+        job = Job(
+            name="memory_remember",
+            prompt=self.prompt,
+            text=self._told(text, found, judge.notes, f"Part {part} of {parts}. " if parts > 1 else ""),
+            output=Edits,
+            check=lambda answer: judge.problems(answer) if self._may_tell(parts - part) else [],
+            tools=[self._search(judge.notes)] if with_tools else (),
+            shown=judge.notes.shown,
+        )
+        self._accept(await ask(job, self.desk), judge)
+
+    async def plan(self) -> RememberPlan:
+        """Return the plan that all parts of the text make."""
+        is_unfit = any(skip.reason == "invalid" for skip in self.skipped)
+        if is_unfit and not self.made and not self.known:
+            raise unavailable("nothing of its plan can be carried out")
+        writes = self.desk.limits.writes
+        parts = [made.part for made in self.made]
+        over = [_skipped(part.statement, "limit") for part in parts[writes:]]
+        adds, known = await self._settled([part for part in parts[:writes] if isinstance(part, Add)])
+        return RememberPlan(
+            adds=tuple(adds),
+            known=(*self.known, *known),
+            skipped=tuple(dict.fromkeys([*self.skipped, *over])),
+            removals=tuple(part for part in parts[:writes] if isinstance(part, Removal)),
+            planner=self.desk.chat.name,
+        )
+
+    async def _judge(self, span: Span, found: Sequence[Stored]) -> Judge:
+        text = self.quotes.text[slice(*span)]
+        names = [one.text for one in found if (one.topic or "").startswith("name: ")]
+        sources = [text, *names, self.request.project or ""]
+        return Judge(
+            quotes=self.quotes,
+            window=span,
+            ground=await offload.run(len(text), Ground.of, sources, self.builtin.analyzer),
+            barred=self.barred,
+            project=self.request.project,
+            today=self.request.now.date(),
+            notes=Notes(),
+            paths=self.files.dates,
+            analyzer=self.builtin.analyzer,
+        )
+
+    def _told(self, text: str, found: Sequence[Stored], notes: Notes, part: str) -> str:
+        """Return what a model is told of a part of the text, what changes least first."""
+        request = self.request
+        day = request.now.date()
+        about = f"It is about the project {request.project}. " if request.project is not None else ""
+        left = max(0, self.desk.limits.writes - len(self.made))
+        call = f"Said on {day.isoformat()}, a {day:%A}. {about}{part}At most {left} edits."
+        files = quoted("files", self.files.text.rstrip("\n") or "none")
+        before = f"# The files that there are\n\n{files}\n\n# What is known already\n\n"
+        after = f"\n\n# The call\n\n{call}\n\n# The text\n\n"
+        room = (
+            PROMPT_CHARS - len(self.prompt.instructions) - len(before) - len(after) - len(quoted("text", ""))
+        )
+        known = notes.show([*self._staged, *found], room - len(quoted("known", "")))
+        return f"{before}{quoted('known', known or 'nothing')}{after}{quoted('text', text)}"
+
+    @property
+    def _staged(self) -> dict[Stored, Made]:
+        """What earlier parts of the text gave, the last first."""
+        return {
+            Stored(
+                made.part.path, made.part.heading, made.part.statement.text, made.part.statement.kind
+            ): made
+            for made in reversed(self.made)
+            if isinstance(made.part, Add)
+        }
+
+    def _may_tell(self, parts_left: int) -> bool:
+        """Whether a request is to spare for an answer that has to be mended."""
+        meter = self.desk.meter
+        return meter.limits.requests - meter.reserved - meter.requests > parts_left
+
+    def _search(self, notes: Notes) -> ModelTool:
+        async def find(query: str) -> str:
+            """Search what is known with other words. Gives statements, numbered on.
+
+            Args:
+                query: a few words, such as the notes would use.
+            """
+            found = await self.nearest.search(query)
+            self.found.update(dict.fromkeys(found))
+            return quoted("known", notes.show(found, RESULT_CHARS) or "nothing more")
+
+        return find
+
+    def _accept(self, answer: Edits, judge: Judge) -> None:
+        """Keep of an answer what can be carried out, and why the rest is not."""
+        for edit in answer.edits:
+            judged = judge.judge(edit)
+            if isinstance(judged, Refusal):
+                self.skipped.append(judged.skipped)
+            else:
+                self._stage(judged)
+        located = [(skip, span) for skip in answer.skipped if (span := judge.span_of(skip))]
+        for skip, span in located:
+            self._skip(skip, span, judge)
+        if not answer.edits and not located:
+            self.skipped.append(Skipped(*judge.window, "other"))
+
+    def _stage(self, made: Made) -> None:
+        """Take an edit in; one of what an earlier part gave takes the place of that."""
+        older = self._staged.get(made.target) if made.target is not None else None
+        if older is None or not isinstance(older.part, Add):
+            self.made.append(made)
+            return
+        self.made.remove(older)
+        self.skipped.append(_skipped(older.part.statement, "superseded"))
+        stored = older.part.replaces
+        if isinstance(made.part, Add):
+            self.made.append(replace(made, part=replace(made.part, replaces=stored), target=older.target))
+        elif stored is not None:
+            self.made.append(replace(made, part=replace(made.part, removes=stored), target=older.target))
+
+    def _skip(self, skip: Skip, span: Span, judge: Judge) -> None:
+        stored = judge.notes.named(skip.known) if skip.known and skip.reason == "duplicate" else None
+        if stored is not None and stored.reference is not None:
+            statement = Statement("note", self.quotes.text[slice(*span)], *span)
+            self.known.append(Known(statement, stored.reference))
+        else:
+            self.skipped.append(Skipped(*span, skip.reason))
+
+    async def _settled(self, adds: Sequence[Add]) -> tuple[list[Add], list[Known]]:
+        """Return statements where they go by the rules of code, and those that memory holds already.
+
+        The newer of two about the same thing takes the older one's place, wherever that stands; what another file
+        says is known; what a statement names is linked; a file that is full has a successor.
+        """
+        project, day = self.request.project, self.request.now.date()
+        own_paths = frozenset(destination(kind, one).path for kind in KINDS for one in (project, None))
+        rooms: dict[str, Series] = {}
+        settled: list[Add] = []
+        known: dict[Add, Known] = {}
+        for add in adds:
+            if in_place := add if add.replaces is not None else self._older(add):
+                settled.append(in_place)
+                continue
+            if add.path not in rooms:
+                rooms[add.path] = await Series.of(add.path, self.desk.tools)
+            placed = replace(add, path=rooms[add.path].path_for(len(bullet(add.statement.text, day))))
+            about = await related(placed, own_paths, self.desk.tools, self.builtin.analyzer)
+            links = tuple(dict.fromkeys([*add.links, *about.links]))
+            settled.append(replace(placed, path=about.home or placed.path, links=links))
+            if said := about.known or self._nearly_known(settled[-1]):
+                known[settled[-1]] = said
+        for add in await replacing(settled, known, day, self.desk.tools):
+            known.pop(add, None)
+        return [add for add in settled if add not in known], list(known.values())
+
+    def _older(self, add: Add) -> Add | None:
+        """Return a statement in the place of one in another file that it supersedes by its key; None for none."""
+        topic = key(add.statement.kind, add.statement.text)
+        for one in self._bullets(add):
+            if topic is None or one.topic != topic:
+                continue
+            if add.statement.kind == "done" and one.kind == "pending":
+                return replace(add, path=one.path, replaces=one.text)
+            if not {add.statement.kind, one.kind} & SAME_TASK.keys() and is_bare(one.text):
+                return replace(add, path=one.path, heading=one.heading or add.heading, replaces=one.text)
+        return None
+
+    def _nearly_known(self, add: Add) -> Known | None:
+        """Return where another file says a statement in nearly the same words; None where none does."""
+        if add.statement.kind in SAME_TASK:
+            return None
+        words = form(add.statement.text)
+        for one in self._bullets(add):
+            if one.kind not in SAME_TASK and one.reference and alike(words, form(one.text)):
+                return Known(add.statement, one.reference)
+        return None
+
+    def _bullets(self, add: Add) -> list[Stored]:
+        """Return the dated bullets near to the text in other files of the mount that a statement goes to."""
+        mount = mount_of(add.path)
+        return [
+            one for one in self.found if one.date and one.path != add.path and mount_of(one.path) == mount
+        ]
+
+
+def _parts(text: str, desk: Desk) -> list[Span]:
+    """Return the parts of a text that are read one after the other, not more than there are requests for.
+
+    Raises:
+        ModelUnavailable: they would be too long.
+    """
+    left = desk.limits.requests - desk.meter.reserved - desk.meter.requests
+    most = max(1, left - 1 if left > 2 else left)  # one may be needed to mend an answer
+    size = max(WINDOW_CHARS, -(-len(text) // most))
+    while len(spans := windows(text, size)) > most:
+        size += size // 10
+    if size > MAX_WINDOW_CHARS:
+        raise unavailable("the text is too long for the call's limit of requests")
+    return spans
+
+
+def _barred(text: str) -> list[Skipped]:
+    """Return what of a text is no evidence: what the assistant says, attacks, and orders in quotes and code."""
+    quotes = Quotes(text)
+    found = [Skipped(start, end, "instruction") for start, end in attacks(text)]
+    for skip in read(text).skipped:
+        is_order = skip.reason == "instruction" and quotes.is_quoted((skip.start, skip.end))
+        if skip.reason == "assistant" or is_order:
+            found.append(skip)
+    return found
+
+
+def _skipped(statement: Statement, reason: SkipReason) -> Skipped:
+    return Skipped(statement.start, statement.end, reason)
