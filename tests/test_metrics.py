@@ -1,14 +1,21 @@
 """What is counted, and that no caller can make it grow."""
 
+import uuid
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from tests.conftest import Server
 
 from memex.metrics import BUCKETS_S, COUNTERS, GAUGES, HISTOGRAMS, MAX_MODELS, Metrics
+from memex.service import measures
+from memex.settings import Settings
+from memex.store import tenants
+from memex.store.identity import Context, Principal
 from memex.store.operations import Ended, Inner
 from memex.subagent.embedders.hashed import HashEmbedder
+from memex.wiring import running_service
 
 ANSWERED = Ended("answered")
 
@@ -157,3 +164,21 @@ def test_open_metrics_are_given_to_who_asks() -> None:
     _, media_type = Metrics().exposition({}, "application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
 
     assert media_type.startswith("application/openmetrics-text; version=1.0.0")
+
+
+async def test_a_running_service_counts_its_embedder(embedded_server: Server) -> None:
+    """The embedder that the settings name, on its way into the service."""
+    name = f"memex_counted_{uuid.uuid4().hex[:12]}"
+    settings = Settings(database_url=embedded_server.create(name), embedder="hash")
+    try:
+        async with running_service(settings) as service:
+            caller = await service.caller(
+                Principal(await tenants.ensure_tenant(service.database, "default"), "agent"), Context("alice")
+            )
+            await service.execute(caller, "memory_find", {"query": "tea"})
+            text, _ = await measures.exposition(service)
+    finally:
+        embedded_server.drop(name)
+
+    labels = f'kind="query",model="{HashEmbedder().name}",outcome="answered"'
+    assert f"memex_embedder_requests_total{{{labels}}} 1.0" in text.decode()
