@@ -6,18 +6,36 @@ from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.usage import RequestUsage
 from tests.conftest import Server
 
+from memex.errors import ModelUnavailable
 from memex.metrics import BUCKETS_S, COUNTERS, GAUGES, HISTOGRAMS, MAX_MODELS, Metrics
 from memex.service import measures
+from memex.service.planning import Planning
+from memex.service.service import Caller, Service
 from memex.settings import Settings
 from memex.store import tenants
+from memex.store.analyzer import Analyzer
+from memex.store.database import Database
 from memex.store.identity import Context, Principal
 from memex.store.operations import Ended, Inner
+from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.embedders.hashed import HashEmbedder
+from memex.subagent.model import ModelPlanner
+from memex.subagent.models import ChatModel
 from memex.wiring import running_service
 
 ANSWERED = Ended("answered")
+
+
+@pytest.fixture
+def server(embedded_server: Server) -> Server:
+    """One server is enough: what is counted knows nothing of it."""
+    return embedded_server
 
 
 def samples(metrics: Metrics, **gauges: Any) -> dict[tuple[str, ...], float]:
@@ -182,3 +200,38 @@ async def test_a_running_service_counts_its_embedder(embedded_server: Server) ->
 
     labels = f'kind="query",model="{HashEmbedder().name}",outcome="answered"'
     assert f"memex_embedder_requests_total{{{labels}}} 1.0" in text.decode()
+
+
+class Away(HashEmbedder):
+    """An embedder whose provider is away."""
+
+    async def embed(self, texts: Any, kind: Any = "document") -> Any:
+        """Fail."""
+        raise ModelUnavailable("The embedder did not answer.", reason="timeout")
+
+
+async def test_a_service_counts_what_its_model_did(database: Database, alice: Caller) -> None:
+    """From the log of each call: the model's requests and tokens, and answers that lacked a part."""
+
+    async def play(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        if len(asked) == 1:
+            raise ModelHTTPError(500, "m")
+        asked.append(info)
+        spans = [{"span": "S1", "reason": "It says it."}]
+        usage = RequestUsage(input_tokens=900, output_tokens=20)
+        return ModelResponse(parts=[ToolCallPart("answer", {"spans": spans})], usage=usage)
+
+    asked: list[AgentInfo] = []
+    chat = ChatModel("function:test", lambda: (FunctionModel(play), None))
+    planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()))
+    service = Service(database, max_files=9, planning=Planning(planner, planner), embedder=Away())
+    await service.execute(alice, "memory_write", {"path": "user/tea.md", "content": "# Tea\n\nOolong.\n"})
+    for _ in range(2):
+        await service.execute(alice, "memory_context", {"query": "Which tea?"})
+    found = samples(service.metrics)
+
+    assert found["memex_model_requests_total", "function:test", "answered"] == 1
+    assert found["memex_model_requests_total", "function:test", "failed"] == 1
+    assert found["memex_model_tokens_total", "input", "function:test"] == 900
+    assert found["memex_operations_total", "answered", "memory_context"] == 2
+    assert found["memex_degraded_total", "memory_context"] == 2
