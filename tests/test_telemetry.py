@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
@@ -351,6 +352,26 @@ class TestExporting:
         assert b"execute_tool memory_find" in body
         assert b"service.name" in body
         assert b"unknown_service" not in body
+
+    def test_a_collector_that_takes_nothing_does_not_hold_the_end_up(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The last spans are given up soon."""
+        released = threading.Event()
+
+        class Stuck(SpanExporter):
+            def export(self, spans: Any) -> SpanExportResult:
+                assert released.wait(20), "nobody gave up"
+                return SpanExportResult.FAILURE
+
+            def shutdown(self) -> None:
+                released.set()
+
+        monkeypatch.setattr(telemetry, "PATIENCE_S", 0.01)
+        with telemetry.sending(Stuck()) as tracing, tracing.call("memory_find", "call-1", {}):
+            pass
+
+        assert released.is_set()
 
     def test_without_the_packages_it_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Rather than leaving the spans out without a word."""

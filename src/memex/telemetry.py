@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from memex.errors import ValidationFailed
@@ -31,6 +32,7 @@ ENDPOINTS = "OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 # The conventions' names for operations on memory, where they have one; others go by our own.
 # Source: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-spans.md, "Memory".
 OPERATION_NAMES = {"memory_find": "search_memory"}
+PATIENCE_S = 2.0  # with a collector that does not take the last spans
 MESSAGES = frozenset({"exception.message", "exception.stacktrace"})
 
 
@@ -205,7 +207,11 @@ def sending(exporter: "SpanExporter", *, with_content: bool = False) -> Iterator
     try:
         yield Tracing(provider, with_content)
     finally:
+        giving_up = Timer(PATIENCE_S, exporter.shutdown)
+        giving_up.daemon = True
+        giving_up.start()
         provider.shutdown()
+        giving_up.cancel()
 
 
 @lru_cache(maxsize=8)
