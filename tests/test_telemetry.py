@@ -125,6 +125,17 @@ async def test_a_call_is_a_span_with_one_for_each_operation_below(
     assert "user/" not in collected.text()
 
 
+async def test_what_a_text_changed_is_a_span(traced: Service, alice: Caller, collected: Collected) -> None:
+    """The one commit of memory_remember, with the number of files."""
+    await run(traced, alice, "memory_remember", "r", text=f"I like {SECRET}. We decided to use Postgres.")
+    [commit] = collected.named("upsert_memory")
+    [call] = collected.named("execute_tool memory_remember")
+
+    assert commit.parent == call.context
+    assert attributes(commit)["gen_ai.memory.record.count"] == 2
+    assert SECRET not in collected.text()
+
+
 async def test_an_error_is_named_by_its_code_alone(
     traced: Service, alice: Caller, collected: Collected
 ) -> None:

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
-from memex.errors import ValidationFailed
+from memex.errors import MemexError, ValidationFailed
 from memex.settings import Settings
 from memex.store.operations import Ended
 
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 NAME = "memex"
 ENDPOINTS = "OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+COMMIT = "memory_commit"  # all that a memory_remember writes, at once
 # The conventions' names for operations on memory, where they have one; others go by our own.
 # Source: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-spans.md, "Memory".
-OPERATION_NAMES = {"memory_find": "search_memory"}
+OPERATION_NAMES = {"memory_find": "search_memory", COMMIT: "upsert_memory"}
 PATIENCE_S = 2.0  # with a collector that does not take the last spans
 MESSAGES = frozenset({"exception.message", "exception.stacktrace"})
 
@@ -152,7 +153,11 @@ def operation(kind: str, request: Mapping[str, Any]) -> Iterator[Recorded]:
     if tracing.with_content and isinstance(query, str):
         attributes["gen_ai.memory.query.text"] = _text(query)
     with tracing.span(attributes["gen_ai.operation.name"], attributes) as recorded:
-        yield recorded
+        try:
+            yield recorded
+        except MemexError as error:
+            recorded.operation_ended({}, error.code)
+            raise
 
 
 @contextmanager

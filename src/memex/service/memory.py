@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
+from memex import telemetry
 from memex.errors import BudgetTooSmall, ModelUnavailable, ValidationFailed
 from memex.service import references
 from memex.service.meaning import Meaning, Vectors
@@ -368,7 +369,10 @@ async def remembered(work: Work, arguments: RememberArguments) -> dict[str, Any]
         async with work.database.transaction(work.access) as connection:
             await log.add(connection, work.access, work.call, status="dry_run", answer=made, state=state)
         return made.result
-    commit = await work.draft.commit(work.call, answer)
+    with telemetry.operation(telemetry.COMMIT, {}) as recorded:
+        commit = await work.draft.commit(work.call, answer)
+        written = [change.path for change in commit.changes if change.changed]
+        recorded.operation_ended({"writes": written}, None)
     return await _repeated(work, commit.result) if commit.is_repeat else commit.result
 
 
