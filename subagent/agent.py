@@ -42,6 +42,7 @@ ModelTool = Callable[..., Awaitable[str]]
 OUTPUT_TRIES = 2  # after an answer that has not the wanted form
 TOOL_TRIES = 100  # after arguments that a tool refuses: the limits of the call end it earlier
 UNMANAGED = frozenset({400, 404, 422, 501})  # what servers without tools or schemas answer
+MAX_TOKENS = 10**9  # that a server is believed to have used for one request
 NO_CALLS_LEFT = "No tool calls are left. Answer now, with what you have."
 # What of a message is no part of the request that it is sent in, or differs each time.
 _UNSENT = frozenset({"timestamp", "run_id", "conversation_id", "metadata", "usage", "provider_details"})
@@ -159,7 +160,7 @@ class _Logged(WrapperModel):
         except (AgentRunError, UserError) as error:
             reason = _reason(error)
             raise
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             reason = "an answer of no known form"  # which clients do not look at before they use it
             raise UnexpectedModelBehavior(reason) from error
         finally:
@@ -234,7 +235,10 @@ def _dumped(response: ModelResponse) -> dict[str, Any]:
 def _usage(response: ModelResponse | None, price: Price | None) -> Usage:
     if response is None:
         return Usage(requests=1)
-    read, written = response.usage.input_tokens, response.usage.output_tokens
+    read, written = (
+        max(0, min(tokens, MAX_TOKENS))
+        for tokens in (response.usage.input_tokens, response.usage.output_tokens)
+    )
     usd: Decimal | None = None
     if price is not None:
         usd = price.of(read, written)
