@@ -10,6 +10,8 @@ from memex.errors import ModelUnavailable
 from memex.store.spend import Usage
 
 REQUESTS = "requests"
+OUTPUT_TOKENS = "output tokens"
+KEPT_SHARE = 4  # one part of so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class Free:
 class Meter:
     """What one call has used of its limits; a request is refused as soon as any of them is used up.
 
-    `reserved` requests are kept for another way to ask.
+    `reserved` requests are kept for another way to ask, and with them a quarter of the tokens to be written.
     """
 
     limits: Limits
@@ -99,7 +101,8 @@ class Meter:
     @property
     def output_tokens_left(self) -> int:
         """How many tokens the model may still write."""
-        return max(0, self.limits.output_tokens - self.output_tokens)
+        kept = self.limits.output_tokens // KEPT_SHARE if self.reserved else 0
+        return max(0, self.limits.output_tokens - kept - self.output_tokens)
 
     def take_request(self) -> None:
         """Count a request that is about to be sent.
@@ -110,13 +113,14 @@ class Meter:
         used_up = {
             REQUESTS: self.requests >= self.limits.requests - self.reserved,
             "input tokens": self.input_tokens >= self.limits.input_tokens,
-            "output tokens": self.output_tokens_left == 0,
+            OUTPUT_TOKENS: self.output_tokens_left == 0,
             "seconds": self.seconds_left == 0,
             "US dollars": self.limits.usd is not None and self.usd >= self.limits.usd,
         }
         for name, is_used_up in used_up.items():
             if is_used_up:
-                raise unavailable(f"the call's limit of {name} is used up", is_misuse=name == REQUESTS)
+                is_misuse = name in {REQUESTS, OUTPUT_TOKENS}
+                raise unavailable(f"the call's limit of {name} is used up", is_misuse=is_misuse)
         self.requests += 1
 
     def take_tool_call(self) -> bool:

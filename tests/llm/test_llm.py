@@ -103,7 +103,7 @@ def service_of(conninfo: str, model_url: str) -> ServiceOf:
             model=MODEL,
             model_mode=mode,
             model_seconds=600,
-            model_output_tokens=2_000,
+            model_output_tokens=800,
             openai_base_url=model_url,
             openai_api_key=None,
             embedder=None,

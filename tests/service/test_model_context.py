@@ -15,6 +15,7 @@ from tests.model_server import (
     ModelServer,
     Request,
     Step,
+    Turn,
     Usage,
     calls,
     choiceless,
@@ -521,11 +522,23 @@ async def test_the_limits_of_a_call_hold(
     assert operation.config["failure"] == f"the call's limit of {named} is used up"
 
 
+async def test_a_model_that_writes_without_end_is_asked_for_one_answer_at_once(
+    ask: Ask, model_server: ModelServer
+) -> None:
+    """A quarter of the tokens that it may write is kept for that."""
+    endless = Step(Turn("\n" * 75, finish_reason="length", usage=Usage(100, 75)))
+
+    answer, _ = await ask(unless_single(endless), endless=True, model_output_tokens=100)
+
+    assert [request.body["max_tokens"] for request in model_server.requests] == [75, 25]
+    assert answer["degraded"] is None
+
+
 async def test_what_is_left_of_the_output_tokens_goes_with_each_request(
     ask: Ask, model_server: ModelServer
 ) -> None:
     """So that the provider ends an answer which would go beyond."""
-    await ask(calls(*EVERY_TOOL), answers("S1"), model_output_tokens=50)
+    await ask(calls(*EVERY_TOOL), answers("S1"), model_output_tokens=50, model_mode="tools")
 
     assert [request.body["max_tokens"] for request in model_server.requests] == [50, 40]
 
