@@ -94,7 +94,7 @@ def test_the_readme_runs(server_folder: Path) -> None:
         served.terminate()
         served.wait(DEADLINE_S)
 
-    remembered, recalled, resources, python, commands, model, vault, admin = answers
+    remembered, recalled, resources, python, commands, model, watched, vault, admin = answers
     assert [write["path"] for write in json.loads(remembered)["writes"]] == [
         "user/preferences.md",
         "user/profile.md",
@@ -112,6 +112,9 @@ def test_the_readme_runs(server_folder: Path) -> None:
     assert "I take the train rather than the plane." in context[0]
     assert "openai:gpt-5-mini" in model
     assert '"degraded": "MODEL_UNAVAILABLE"' in model
+    assert "You have a long-term memory." in watched
+    assert "- user/notes/tea.md — Tea" in watched
+    assert 'memex_operations_total{status="committed",tool="memory_remember"} 1.0' in watched
     assert "Repairs boats." in vault
     assert "apollo" in admin
     assert served.returncode in (0, -15, 2)

@@ -139,7 +139,7 @@ class Settings(BaseSettings):
     trace_content: bool = Field(
         False,
         validation_alias="MEMEX_TRACE_CONTENT",
-        description="Put prompts and answers of models into OpenTelemetry spans.",
+        description="Put queries, texts and answers, also of models, into OpenTelemetry spans.",
     )
     otel_endpoint: str | None = Field(
         None,
