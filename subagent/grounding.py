@@ -94,7 +94,8 @@ class Ground:
         named = [*numbers, *names]
         if named:
             return list(dict.fromkeys(named))[:MAX_NAMED]
-        lexemes = {token.lexeme: statement[token.start : token.end] for token in analyzer.tokens(statement)}
+        words = ((token.lexeme, statement[token.start : token.end]) for token in analyzer.tokens(statement))
+        lexemes = {lexeme: word for lexeme, word in words if not _NUMBER.search(word)}
         strange = [
             word
             for lexeme, word in lexemes.items()

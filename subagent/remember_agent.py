@@ -109,6 +109,9 @@ class _Reader:
         if not any(map(str.isalnum, text)):
             self.skipped.append(Skipped(*span, "empty"))
             return
+        if len(self.made) >= self.desk.limits.writes:
+            self.skipped.append(Skipped(*span, "limit"))
+            return
         found = await self.nearest.to(text)
         self.found |= dict.fromkeys(found)
         judge = await self._judge(span, found)
@@ -161,7 +164,7 @@ class _Reader:
         request = self.request
         day = request.now.date()
         about = f"It is about the project {request.project}. " if request.project is not None else ""
-        left = max(0, self.desk.limits.writes - len(self.made))
+        left = self.desk.limits.writes - len(self.made)
         call = f"Said on {day.isoformat()}, a {day:%A}. {about}{part}At most {left} edits."
         files = quoted("files", self.files.text.rstrip("\n") or "none")
         before = f"# The files that there are\n\n{files}\n\n# What is known already\n\n"

@@ -18,6 +18,7 @@ from memex.service.service import Caller, Service
 from memex.store import tenants
 from memex.store.analyzer import Analyzer
 from memex.store.database import Database
+from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.limits import Limits
 from memex.subagent.model import ModelPlanner
@@ -694,6 +695,33 @@ async def test_a_long_talk_has_fewer_parts_where_few_requests_may_be(
 
     assert (done["planner"], len(few.told) <= 5) == ("function:test", True)
     assert (degraded["degraded"], one.told) == ("MODEL_UNAVAILABLE", [])
+
+
+async def test_no_part_is_read_when_no_more_may_be_written(database: Database, alice: Caller) -> None:
+    """It is told of as left out for the limit, and costs nothing."""
+    model = Model(of_part)
+    result = await remember(model.service(database, requests=20, writes=2), alice, TALK)
+
+    assert len(model.told) == 2
+    assert told(result) == [("user/notes.md", 1, "2 added")]
+    assert "limit" in {reason for _, reason in skipped(TALK, result)}
+
+
+async def test_a_prompt_is_bounded(database: Database, alice: Caller) -> None:
+    """Over many files and statements, it has 12,000 characters with its instructions, beside the text."""
+    model = playing(answer())
+    service = model.service(database)
+    lines = [
+        f"- I love the oolong tea number {n} more than any other tea. (2025-01-02)\n" for n in range(400)
+    ]
+    await write(service, alice, "user/preferences.md", f"# P\n\n{''.join(lines)}")
+    for number in range(60):
+        text = f"# Oolong tea {number}\n\n" + "I love oolong tea. " * 50
+        await write(service, alice, f"user/{'a-folder-with-a-long-name/' * 4}{number}.md", text)
+    text = "I love oolong tea number 7. " * 400
+    await remember(service, alice, text)
+
+    assert 8_000 < len(model.told[0]) - len(text) + len(prompts.load("remember").instructions) <= 12_000
 
 
 async def test_a_part_may_take_back_what_an_earlier_one_gave(database: Database, alice: Caller) -> None:
