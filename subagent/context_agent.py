@@ -29,6 +29,7 @@ FOUND_FILES = 8
 FOUND_PASSAGES = 2
 MAX_LISTED = 1_000
 MAX_PINNED = 10  # files that are named
+MAX_SIZES = 60  # spans whose sizes are told
 SPAN_CHARS = 100  # of the name of a span, in a problem
 
 
@@ -136,12 +137,11 @@ def problems(answer: Selection, sheet: Sheet, room: int) -> list[str]:
     told = [f"There is no span {named[:SPAN_CHARS]!r}." for named, span in found if span is None]
     if told:
         return [*told[:10], f"The spans are: {sheet.choices}."]
-    chars = {span.reference: _chars(span) for _, span in found if span is not None}
-    if chars and sum(chars.values()) > room and len(chars) > 1:
-        sizes = ", ".join(
-            f"{named[:SPAN_CHARS]} {_chars(span):,}" for named, span in found if span is not None
-        )
-        return [f"It has {sum(chars.values()):,} characters, the budget is {room:,}. They are: {sizes}."]
+    chosen = {span.reference: (named[:SPAN_CHARS], _chars(span)) for named, span in found if span is not None}
+    total = sum(chars for _, chars in chosen.values())
+    if total > room and len(chosen) > 1:
+        sizes = ", ".join(f"{named} {chars:,}" for named, chars in list(chosen.values())[:MAX_SIZES])
+        return [f"It has {total:,} characters, the budget is {room:,}. They are: {sizes}."]
     return []
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, cast
 
+ERROR_TEXT = "a text of the request"  # that an error's message quotes
 CREATED = 1_700_000_000
 POLL_S = 0.01  # how soon the server notices that it shall end
 DRIP_S = 0.02  # between two bytes of a body that drips
@@ -140,7 +141,7 @@ def choiceless() -> Step:
 def fails(status: int, *, code: str = "no", retry_after: str | int | None = None) -> Step:
     """Return a step with an error's status, and when to come again: seconds, or a date."""
     headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
-    error = {"message": "a text of the request", "type": "error", "param": None, "code": code}
+    error = {"message": ERROR_TEXT, "type": "error", "param": None, "code": code}
     return Step(body={"error": error}, status=status, headers=headers)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.conftest import Server
 from tests.model_server import (
+    ERROR_TEXT,
     Act,
     ModelServer,
     Request,
@@ -45,6 +46,7 @@ QUERY = "Which tea do I like?"
 PATIENCE_S = 30  # no call may take so long, whatever its deadline
 DEGRADED = "MODEL_UNAVAILABLE"
 MODEL = "openai:small"
+KEY = "sk-of-these-tests"
 TEA = "# Tea\n\nI like oolong tea.\n\n## Brewing\n\nAt 90 degrees. See [[kettle]].\n"
 FILES = {
     "user/tea.md": TEA,
@@ -114,7 +116,7 @@ async def service_of(module_conninfo: str, model_server: ModelServer) -> AsyncIt
                 "max_connections": 3,
                 "context_model": MODEL,
                 "openai_base_url": model_server.url,
-                "openai_api_key": "secret",
+                "openai_api_key": KEY,
             }
             return await held.enter_async_context(running_service(Settings(**(wanted | settings))))
 
@@ -172,6 +174,8 @@ def check(answer: Found, ruled: Found, operation: OperationResult) -> None:
     assert operation.status == "answered"
     assert operation.writes == []
     assert {inner.tool for inner in operation.inner} <= READING | {"model_request"}
+    assert KEY not in operation.model_dump_json()
+    assert ERROR_TEXT not in operation.model_dump_json()
     for request in requests:
         assert request.model == MODEL
         assert request.usage is not None
@@ -221,6 +225,20 @@ MENDED: dict[str, list[Act]] = {
     "names another version": [answers("user/tea.md@7:0-10"), answers("S1")],
     "names a number beyond all": [answers("S" + "9" * 40), answers("S1")],
     "names the text itself": [answers("I like oolong tea."), answers("S1")],
+    "names parts that overlap": [
+        answers("user/tea.md@1:0-20", "user/tea.md@1:10-30", "S1", "user/tea.md@1:8-12", "S2")
+    ],
+    "asks for what no tool takes": [
+        calls(
+            ("find", {"query": ""}),
+            ("find", {"query": "tea " * 20_000}),
+            ("read", {"path": ""}),
+            ("read", {"path": "user/tea.md", "heading": ""}),
+            ("list_files", {"prefix": "../"}),
+            ("links", {"path": "user/"}),
+        ),
+        answers("S1"),
+    ],
     "says nothing of its tokens": [answers("S1", usage=None)],
     "read much of it before": [answers("S1", usage=Usage(5_000, 20, cached_tokens=4_900))],
     "says that it used endless tokens": [answers("S1", usage=Usage(10**30, 10**30, cached_tokens=10**30))],
@@ -484,6 +502,15 @@ async def test_a_plan_over_the_budget_is_mended_or_cut(ask: Ask, model_server: M
     assert 0 < answer["budget"]["used"] <= 300
 
 
+async def test_a_long_plan_over_the_budget_is_told_in_few_words(ask: Ask, model_server: ModelServer) -> None:
+    """The model hears of each span once, however often it names it."""
+    answer, _ = await ask(answers(*["S1", "S2", "S3"] * 1_000), answers("S1"), budget=300)
+
+    told = model_server.requests[1].tool_results[-1]
+    assert answer["degraded"] is None
+    assert len(told) < 300
+
+
 async def test_a_plan_that_names_one_span_over_and_over_holds_it_once(
     ask: Ask, model_server: ModelServer
 ) -> None:
@@ -600,3 +627,22 @@ async def test_memory_goes_to_no_other_server(ask: Ask) -> None:
 
     assert answer["degraded"] == DEGRADED
     assert other.requests == []
+
+
+async def test_the_past_is_planned_by_the_model_too(service_of: ServiceOf, model_server: ModelServer) -> None:
+    """With `as_of` it sees, and its plan recalls, what stood then; a context that is known is not sent again."""
+    service = await service_of()
+    caller = await someone(service)
+    model_server.play(calls(("read", {"path": "user/tea.md"})), answers("S1"), answers("S1"), answers("S1"))
+    first = await service.execute(caller, "memory_context", {"query": QUERY})
+    patch = {"path": "user/tea.md", "operation": "replace", "match": "oolong", "text": "matcha"}
+    await service.execute(caller, "memory_patch", patch)
+
+    arguments = {"query": QUERY, "as_of": first["state"]}
+    past = await service.execute(caller, "memory_context", arguments)
+    known = await service.execute(caller, "memory_context", arguments | {"known_hash": first["hash"]})
+
+    assert all(answer["planner"] == MODEL for answer in (first, past, known))
+    assert (past["context"], past["hash"]) == (first["context"], first["hash"])
+    assert "matcha" not in model_server.requests[2].text
+    assert (known["not_modified"], known["context"]) == (True, "")
