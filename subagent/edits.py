@@ -1,4 +1,4 @@
-"""A model's edits of the memory: their form, and what of them can be carried out. Pure.
+"""A model's edits of the memory: their form, and what of them can be carried out.
 
 A model proposes; each edit is judged by itself against the text, the statements that were shown and the files that
 there are. What cannot be carried out is told to the model once, in a sentence.
