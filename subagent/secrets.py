@@ -12,7 +12,7 @@ _TOKENS = re.compile(
     r"|\bgh[oprsu]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
     r"|\bxox[abeoprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\b(?:npm|hf)_[A-Za-z0-9]{30,}"
     r"|\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{10,}|\bSG\.[\w-]{16,}\.[\w-]{16,}"
-    r"|\bsk-(?=[\w-]*\d)[\w-]{16,}"
+    r"|\bsk-(?=[\w-]{0,60}\d)[\w-]{16}"
     r"|\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:[^\s/@]{3,200}@"
 )
 _NAME = (
@@ -20,10 +20,10 @@ _NAME = (
     r"|(?:api|access|secret|private|account)[ _-]?key|(?:access|auth|api|bearer|refresh)[ _-]?token"
     r"|client[ _-]?secret)"
 )
-# A value has letters and digits: `password is required` names none.
+# Letters and digits: `password is required` names none.
+_VALUE = r"(?=[^\s\"'`]{0,60}\d)(?=[^\s\"'`]{0,60}[^\W\d_])[^\s\"'`]{6}"
 _VALUED = re.compile(
-    rf"(?<![^\W_]){_NAME}\b[\"'`*]*(?:\s+(?:is|ist|est|es|é|lautet)\b|\s*[:=])\s*[\"'`*]*(?=[^\s\"'`]*\d)(?=[^\s\"'`]*[^\W\d_])"
-    r"[^\s\"'`]{6,}",
+    rf"(?<![^\W_]){_NAME}\b[\"'`*]*(?:\s+(?:is|ist|est|es|é|lautet)\b|\s*[:=])\s*[\"'`*]*{_VALUE}",
     re.IGNORECASE,
 )
 _PIN = re.compile(
