@@ -11,12 +11,16 @@ from memex.store.sql import sql
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What requests to a model used; `usd` is None where no price is known, or an answer did not say its tokens."""
+    """What requests to a model used; `usd` is None where no price is known.
+
+    `is_estimated` where the answer did not say its tokens, and they were guessed.
+    """
 
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     usd: Decimal | None = None
+    is_estimated: bool = False
 
 
 async def add(connection: Connection, access: Access, day: date, model: str, usage: Usage) -> None:

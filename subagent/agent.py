@@ -9,7 +9,6 @@ from asyncio import timeout
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
@@ -31,7 +30,7 @@ from memex.errors import ModelUnavailable, Refused
 from memex.store.operations import MODEL_REQUEST, Inner
 from memex.store.spend import Usage
 from memex.subagent import models
-from memex.subagent.limits import Limits, Meter, Price, unavailable
+from memex.subagent.limits import Limits, Meter, unavailable
 from memex.subagent.models import ChatModel
 from memex.subagent.prompts import Prompt
 from memex.subagent.tools import MemoryTools
@@ -43,6 +42,7 @@ OUTPUT_TRIES = 2  # after an answer that has not the wanted form
 TOOL_TRIES = 100  # after arguments that a tool refuses: the limits of the call end it earlier
 UNMANAGED = frozenset({400, 404, 422, 501})  # what servers without tools or schemas answer
 MAX_TOKENS = 10**9  # that a server is believed to have used for one request
+TOKEN_CHARS = 4  # of a token, roughly
 NO_CALLS_LEFT = "No tool calls are left. Answer now, with what you have."
 # What of a message is no part of the request that it is sent in, or differs each time.
 _UNSENT = frozenset({"timestamp", "run_id", "conversation_id", "metadata", "usage", "provider_details"})
@@ -164,7 +164,7 @@ class _Logged(WrapperModel):
             reason = "an answer of no known form"  # which clients do not look at before they use it
             raise UnexpectedModelBehavior(reason) from error
         finally:
-            usage = _usage(response, desk.chat.price)
+            usage = _usage(response, desk.chat, logged["chars"])
             desk.meter.add(usage)
             desk.tools.log(
                 Inner(
@@ -232,30 +232,28 @@ def _dumped(response: ModelResponse) -> dict[str, Any]:
     return dict(dumped)
 
 
-def _usage(response: ModelResponse | None, price: Price | None) -> Usage:
+def _usage(response: ModelResponse | None, chat: ChatModel, sent_chars: int) -> Usage:
+    """Return what a request used; where the answer does not say, its tokens are guessed by the characters."""
     if response is None:
         return Usage(requests=1)
-    read, written = (
-        max(0, min(tokens, MAX_TOKENS))
-        for tokens in (response.usage.input_tokens, response.usage.output_tokens)
+    said = response.usage
+    is_known = bool(said.input_tokens or said.output_tokens)
+    tokens = (
+        (said.input_tokens, said.output_tokens)
+        if is_known
+        else (sent_chars // TOKEN_CHARS, len(json.dumps(_dumped(response)["parts"])) // TOKEN_CHARS)
     )
-    usd: Decimal | None = None
-    if price is not None:
-        usd = price.of(read, written)
-    else:
-        try:
-            usd = response.cost().total_price
-        except (LookupError, ValueError, AssertionError):  # no list price is known for it
-            usd = None
-    return Usage(1, read, written, usd)
+    read, written = (max(0, min(number, MAX_TOKENS)) for number in tokens)
+    return Usage(1, read, written, chat.cost(response, read, written), is_estimated=not is_known)
 
 
 def _logged_usage(usage: Usage) -> dict[str, Any]:
-    return {
+    logged: dict[str, Any] = {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "usd": None if usage.usd is None else float(usage.usd),
     }
+    return logged | {"estimated": True} if usage.is_estimated else logged
 
 
 def _tool(function: ModelTool, desk: Desk) -> Tool[None]:

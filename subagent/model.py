@@ -93,6 +93,7 @@ class ModelPlanner:
         try:
             return await self._planned(plan, tools)
         except ModelUnavailable as error:
+            tools.begin_anew()
             chosen = await self._builtin.plan_remember(request, tools)
             return replace(chosen, failure=self._failed(error))
 

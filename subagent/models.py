@@ -15,6 +15,7 @@ from memex.subagent.retrying import is_transient, retry_after_s
 
 if TYPE_CHECKING:
     import httpx2
+    from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
     from pydantic_ai.providers import Provider
     from tenacity import RetryCallState
@@ -69,6 +70,19 @@ class ChatModel:
                 self._made = await asyncio.to_thread(self._make)
         return self._made[0]
 
+    def cost(self, response: "ModelResponse", input_tokens: int, output_tokens: int) -> Decimal | None:
+        """Return what a response cost, in US dollars; None where no price is known."""
+        if self.price is not None:
+            return self.price.of(input_tokens, output_tokens)
+        try:
+            return response.cost().total_price
+        except (
+            LookupError,
+            ValueError,
+            AssertionError,
+        ):  # the server's name for the model is not in the list
+            return list_price(self.name, input_tokens, output_tokens)
+
     async def close(self) -> None:
         """Close the connections, if any were opened."""
         if self._made is not None and (client := self._made[1]) is not None:
@@ -107,17 +121,20 @@ def chat_model(name: str, access: Access | None = None, *, price: str | None = N
     return ChatModel(name, lambda: _other(name, factory), price=_price(price))
 
 
-def has_list_price(name: str) -> bool:
-    """Tell whether the price of a model, `provider:model`, is in the price list that comes with pydantic-ai."""
+def list_price(name: str, input_tokens: int, output_tokens: int) -> Decimal | None:
+    """Return what tokens of a model, `provider:model`, cost by the list that comes with pydantic-ai, in US dollars.
+
+    None where the list does not have it.
+    """
     from genai_prices import calc_price  # noqa: PLC0415
     from genai_prices.types import Usage as Tokens  # noqa: PLC0415
 
     provider, _, model = name.partition(":")
+    tokens = Tokens(input_tokens=input_tokens, output_tokens=output_tokens)
     try:
-        calc_price(Tokens(input_tokens=1, output_tokens=1), model, provider_id=provider.partition("-")[0])
-    except LookupError:
-        return False
-    return True
+        return calc_price(tokens, model, provider_id=provider.partition("-")[0]).total_price
+    except (LookupError, ValueError):
+        return None
 
 
 def _price(text: str | None) -> Price | None:

@@ -66,13 +66,17 @@ class MemoryTools:
         self._prepare = prepare
         self._open_moment = open_moment
         self._call = call
-        self._left = max_operations
+        self._max_operations = self._left = max_operations
         self._texts: dict[Reference, str] = {}
 
     @property
     def now(self) -> datetime:
         """The call's clock."""
         return self._call.now
+
+    def begin_anew(self) -> None:
+        """Give whoever plans next the whole number of operations."""
+        self._left = self._max_operations
 
     def log(self, inner: Inner, prompt: Prompt) -> None:
         """Log a request to a model among the operations of the call, with the prompt that it was made with."""

@@ -21,7 +21,7 @@ from memex.subagent.embedders.choose import choose
 from memex.subagent.embedders.embedder import Embedder
 from memex.subagent.limits import Limits
 from memex.subagent.models import Access as ModelAccess
-from memex.subagent.models import ChatModel, chat_model, has_list_price
+from memex.subagent.models import ChatModel, chat_model, list_price
 from memex.subagent.planner import BUILTIN, Planner
 
 _log = structlog.get_logger("memex")
@@ -137,7 +137,7 @@ def _chat_model(name: str, settings: Settings) -> ChatModel:
     except ValidationFailed as error:
         raise ValidationFailed(f"MEMEX_MODEL: {error.message}", hint=error.hint) from None
     is_limited = settings.model_usd is not None or settings.daily_usd is not None
-    if is_limited and chat.price is None and not has_list_price(name):
+    if is_limited and chat.price is None and list_price(name, 1, 1) is None:
         raise ValidationFailed(
             f"MEMEX_MODEL_USD and MEMEX_DAILY_USD limit money, and no price of {name} is known.",
             hint="Set MEMEX_MODEL_PRICE to the dollars for a million tokens read/written, such as 0.15/0.60.",

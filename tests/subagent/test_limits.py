@@ -7,6 +7,7 @@ import pytest
 from memex.errors import ModelUnavailable
 from memex.store.spend import Usage
 from memex.subagent.limits import Limits, Meter, Price
+from memex.subagent.models import list_price
 
 
 @pytest.mark.parametrize(
@@ -68,3 +69,13 @@ def test_tool_calls_end() -> None:
 def test_a_price_is_for_a_million_tokens() -> None:
     """Read and written tokens have prices of their own."""
     assert Price(Decimal("0.15"), Decimal("0.60")).of(2_000_000, 500_000) == Decimal("0.60")
+
+
+def test_list_prices_are_by_the_name_that_was_set() -> None:
+    """A model of the list has its price, whatever provider's API speaks to it; an unknown one has none."""
+    price = list_price("openai:gpt-5-mini", 1_000_000, 0)
+
+    assert price is not None
+    assert 0 < price < 10
+    assert list_price("openai:my-own-model", 1_000_000, 0) is None
+    assert list_price("nobody:gpt-5-mini", 1_000_000, 0) is None
