@@ -27,6 +27,7 @@ QUERY_CHARS = 1_000  # a longer query is shown by its beginning
 RESULT_CHARS = 6_000  # of what a tool gives back
 FOUND_FILES = 8
 FOUND_PASSAGES = 2
+MAX_CHOSEN = 400  # spans of a plan
 MAX_LISTED = 1_000
 MAX_PINNED = 10  # files that are named
 MAX_SIZES = 60  # spans whose sizes are told
@@ -85,7 +86,7 @@ async def plan_context(
         shown=sheet.shown,
     )
     answer = await ask(job, desk)
-    found = [sheet.span(chosen.span) for chosen in answer.spans]
+    found = [sheet.span(chosen.span) for chosen in answer.spans[:MAX_CHOSEN]]
     chosen = [span for span in found if span is not None]
     if len(chosen) < len(found):
         raise unavailable("its plan names spans that there are not")
@@ -133,6 +134,8 @@ def _spread(ranked: Sequence[Candidate]) -> list[Candidate]:
 
 def problems(answer: Selection, sheet: Sheet, room: int) -> list[str]:
     """Return what is wrong with an answer, in words for the model."""
+    if len(answer.spans) > MAX_CHOSEN:
+        return [f"It names {len(answer.spans):,} spans; {MAX_CHOSEN} are the most."]
     found = [(chosen.span, sheet.span(chosen.span)) for chosen in answer.spans]
     told = [f"There is no span {named[:SPAN_CHARS]!r}." for named, span in found if span is None]
     if told:
