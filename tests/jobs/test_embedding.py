@@ -61,7 +61,7 @@ def work_off(database: Database, conninfo: str) -> Callable[[Scripted], Awaitabl
         app = worker.open_app(conninfo, queue)
         app.periodic_registry.periodic_tasks.clear()
         async with app.open_async():
-            await worker.run(app, queue, wait=False)
+            await worker.worker_of(app, queue, wait=False).run()
 
     return work_off
 

@@ -106,7 +106,7 @@ def work_off(conninfo: str) -> WorkOff:
         app.periodic_registry.periodic_tasks.clear()
         async with app.open_async():
             await queue.begin(app)
-            await worker.run(app, queue, wait=False)
+            await worker.worker_of(app, queue, wait=False).run()
 
     return work_off
 
@@ -124,6 +124,18 @@ async def test_a_worker_takes_texts_and_ends(service: Service, alice: Caller, co
     assert await ask(service.database, "select count(*) from revision") == [(2,)]
     assert await ask(service.database, "select count(*) from procrastinate_workers") == [(0,)]
     assert {task.get_name() for task in asyncio.all_tasks()} == tasks
+
+
+@one_server
+async def test_a_worker_may_end_while_it_begins(service: Service, conninfo: str) -> None:
+    """At any step: nothing of it goes on, which would keep the process from ending."""
+    tasks = {task.get_name() for task in asyncio.all_tasks()}
+    for steps in range(40):
+        async with working(conninfo, remember_queue(service)):
+            for _ in range(steps):
+                await asyncio.sleep(0)
+
+        assert {task.get_name() for task in asyncio.all_tasks()} == tasks
 
 
 @one_server

@@ -10,6 +10,7 @@ import procrastinate
 import structlog
 from procrastinate import PsycopgConnector
 from procrastinate.exceptions import ProcrastinateException
+from procrastinate.worker import Worker
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memex.store.sql import sql
@@ -48,26 +49,49 @@ async def working(conninfo: str, *queues: Queue) -> AsyncIterator[None]:
         conninfo: of the database; each queue has two connections of its own.
         queues: each has a worker.
     """
-    tasks = [asyncio.create_task(_work(conninfo, queue), name=f"worker of {queue.name}") for queue in queues]
+    workers = [_Work(conninfo, queue) for queue in queues]
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*(worker.end() for worker in workers))
 
 
-async def _work(conninfo: str, queue: Queue) -> None:
-    """Run a worker for good: one that ends, because the database went away, is followed by another."""
-    app = open_app(conninfo, queue)
-    while True:
-        try:
-            async with app.open_async():
-                await queue.begin(app)
-                await run(app, queue, wait=True)
-        except Exception:  # noqa: BLE001  # whatever ends it: nobody else would start it again
-            _log.warning("worker_failed", queue=queue.name, exc_info=True)
-        await asyncio.sleep(RESTART_S)
+class _Work:
+    """A worker for good: one that ends, because the database went away, is followed by another.
+
+    The end is asked for by a flag too: the `asyncio.wait_for` of Python 3.11, which the pools of connections use,
+    loses a cancellation that comes at the moment when what it waits for is there.
+    """
+
+    def __init__(self, conninfo: str, queue: Queue) -> None:
+        self._app = open_app(conninfo, queue)
+        self._queue = queue
+        self._worker: Worker | None = None
+        self._is_ending = False
+        self._task = asyncio.create_task(self._run(), name=f"worker of {queue.name}")
+
+    async def end(self) -> None:
+        """Give jobs that run a moment to end, and then give them back."""
+        self._is_ending = True
+        if self._worker is not None:
+            self._worker.stop()  # type: ignore[no-untyped-call]  # the library's
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while not self._is_ending:
+            try:
+                await self._app.open_async()
+                await self._queue.begin(self._app)
+                if not self._is_ending:
+                    self._worker = worker_of(self._app, self._queue, wait=True)
+                    await self._worker.run()  # type: ignore[no-untyped-call]
+            except Exception:  # noqa: BLE001  # whatever ends it: nobody else would start it again
+                _log.warning("worker_failed", queue=self._queue.name, exc_info=True)
+            finally:  # also where the end comes while it connects: what connects would never end by itself
+                await self._app.close_async()
+            if not self._is_ending:
+                await asyncio.sleep(RESTART_S)
 
 
 def open_app(conninfo: str, queue: Queue) -> procrastinate.App:
@@ -84,9 +108,10 @@ def open_app(conninfo: str, queue: Queue) -> procrastinate.App:
     return app
 
 
-async def run(app: procrastinate.App, queue: Queue, *, wait: bool) -> None:
-    """Do the jobs of a queue: those that can be begun now, or with `wait` all that ever come."""
-    await app.run_worker_async(
+def worker_of(app: procrastinate.App, queue: Queue, *, wait: bool) -> Worker:
+    """Return what does the jobs of a queue: those that can be begun now, or with `wait` all that ever come."""
+    return Worker(
+        app=app,
         queues=[queue.name],
         concurrency=queue.at_once,
         wait=wait,

@@ -29,6 +29,7 @@ from memex.store.queue import Taken, Waiting
 
 LEASE_S = 60.0  # for so long a worker has a call without saying anything
 BEAT_S = 20.0
+CANCEL_S = 1.0  # how long a task that is cancelled may take to end before it is cancelled again
 MAX_TRIES = 5
 FIRST_PAUSE_S = 5.0  # then 10, 20, 40
 # What may be otherwise the next time, though it is the call that was refused.
@@ -165,9 +166,17 @@ async def _while_held(database: Database, taken: Taken, work: Coroutine[Any, Any
             raise _LeaseLost
         working.result()
     finally:
-        for task in (working, keeping):
+        await _end(working, keeping)
+
+
+async def _end(*tasks: asyncio.Task[None]) -> None:
+    """Cancel tasks until they are done: `asyncio.wait_for` of Python 3.11 can lose a cancellation."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
             task.cancel()
-        await asyncio.gather(working, keeping, return_exceptions=True)
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_S)
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _keep(database: Database, taken: Taken) -> None:
