@@ -134,11 +134,22 @@ class UserMemory:
         *,
         project: str | None = None,
         dry_run: bool = False,
+        wait: bool = True,
         tool_call_id: str | None = None,
     ) -> RememberResult:
-        """File the statements of a text, up to 200,000 characters, in one commit; `dry_run` only shows it."""
+        """File the statements of a text, up to 200,000 characters, in one commit; `dry_run` only shows it.
+
+        Without `wait` the answer is `queued` at once, and the text is written in the background, by this Memex or
+        another one on the same database. The same call again, under its `tool_call_id`, says what became of it.
+        """
         return await self._call(
-            "memory_remember", RememberResult, tool_call_id, text=text, project=project, dry_run=dry_run
+            "memory_remember",
+            RememberResult,
+            tool_call_id,
+            text=text,
+            project=project,
+            dry_run=dry_run,
+            wait=wait,
         )
 
     async def context(

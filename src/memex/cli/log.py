@@ -10,7 +10,13 @@ from memex.cli.session import Session, for_user
 
 MAX_ASKED_CHARS = 80
 MODEL_REQUEST = "model_request"
-STATUS_STYLES = {"failed": "red", "denied": "red", "committed": "green"}
+STATUS_STYLES = {
+    "failed": "red",
+    "denied": "red",
+    "quarantined": "red",
+    "queued": "yellow",
+    "committed": "green",
+}
 
 
 @for_user

@@ -17,6 +17,7 @@ from memex.cli import (
     migrate,
     projects,
     prompt,
+    queue,
     revisions,
     serve,
     transfer,
@@ -47,6 +48,7 @@ app.command(rich_help_panel=VERSIONS)(revisions.diff)
 app.command(rich_help_panel=VERSIONS)(revisions.restore)
 app.command(rich_help_panel=LOG)(log.log)
 app.command(rich_help_panel=LOG)(log.revert)
+app.add_typer(queue.app, name="queue", rich_help_panel=LOG)
 app.command(rich_help_panel=SERVICE)(serve.serve)
 app.add_typer(keys.app, name="keys", rich_help_panel=SERVICE)
 app.add_typer(projects.app, name="projects", rich_help_panel=SERVICE)

@@ -8,7 +8,7 @@ import typer
 
 from memex.cli.files import STDIN, text_of
 from memex.cli.options import AsOf
-from memex.cli.output import Column, Part, Screen, Shown, counted, shortened
+from memex.cli.output import Column, Part, Screen, Shown, counted, program, shortened
 from memex.cli.session import Session, for_user
 from memex.errors import ValidationFailed
 
@@ -32,10 +32,14 @@ async def remember(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")
     ] = False,
+    no_wait: Annotated[
+        bool,
+        typer.Option("--no-wait", help="Leave it to a running `memex serve`, or to `memex queue work`."),
+    ] = False,
 ) -> Shown:
     """File what a text states. The text comes from TEXT, --file or stdin."""
     said = _said(text, file)
-    done = await session.execute("memory_remember", text=said, dry_run=dry_run)
+    done = await session.execute("memory_remember", text=said, dry_run=dry_run, wait=not no_wait)
     return Shown(done, lambda screen: _show_remembered(screen, session, said, done))
 
 
@@ -126,6 +130,12 @@ def _said(text: list[str] | None, file: str | None) -> str:
 
 def _show_remembered(screen: Screen, session: Session, said: str, done: dict[str, Any]) -> None:
     screen.line((_outcome(done), "bold"))
+    if done["status"] == "queued":
+        screen.line("A running `memex serve` writes it, or now: ", (f"{program()} queue work", "bold"))
+        screen.line()
+        _fact(screen, "call", done["tool_call_id"])
+        _fact(screen, "later", session.command("log", done["tool_call_id"]))
+        return
     for write in done["writes"]:
         screen.line()
         screen.line((write["path"], "bold"), f"  version {write['version']}", (f"  {write['reason']}", "dim"))
@@ -145,6 +155,8 @@ def _show_remembered(screen: Screen, session: Session, said: str, done: dict[str
 
 def _outcome(done: dict[str, Any]) -> str:
     files = counted(len(done["writes"]), "file")
+    if done["status"] == "queued":
+        return "In the queue: nothing is written yet."
     if not done["writes"]:
         return "Nothing to remember: the text states nothing that is new and lasts."
     if done["status"] == "dry_run":

@@ -1,0 +1,178 @@
+"""`memex queue`: texts that were not waited for: which are still to be remembered, and doing it now."""
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memex.cli.options import Cursor, Json
+from memex.cli.output import Column, Screen, Shown, counted, moment, present, program, reporting
+from memex.cli.session import Session, for_tenant
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.service.service import Service
+
+app = typer.Typer(no_args_is_help=True, help="See the queue of `remember --no-wait`, and work it off.")
+
+POLL_S = 0.1
+ENDING = (signal.SIGINT, signal.SIGTERM)
+INTERRUPTED = 130
+STATUS_STYLES = {"queued": "yellow", "quarantined": "red"}
+
+User = Annotated[str | None, typer.Option(help="Of this user alone; of the whole tenant by default.")]
+
+
+@app.command("list")
+@for_tenant
+async def list_calls(
+    session: Session,
+    user: User = None,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="How many at most.")] = 100,
+    cursor: Cursor = None,
+) -> Shown:
+    """List the calls that are in the queue or were given up there, the oldest first."""
+    from memex.service import queue
+
+    caller = await replace(session, user=user).caller()
+    page = await queue.calls(session.service, caller, limit=limit, cursor=cursor)
+    listed = page.model_dump(mode="json")
+    return Shown(listed, lambda screen: _show_calls(screen, session, listed))
+
+
+@app.command()
+@for_tenant
+async def retry(
+    session: Session,
+    call: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="A call that was given up.")],
+    user: User = None,
+) -> Shown:
+    """Put a call that was given up back into the queue, for five more attempts."""
+    from memex.service import queue
+
+    caller = await replace(session, user=user).caller()
+    retried = (await queue.retry(session.service, caller, call)).model_dump(mode="json")
+    return Shown(retried, lambda screen: _show_retried(screen, retried["calls"]))
+
+
+@app.command()
+def work(as_json: Json = False) -> None:
+    """Do all calls that are in the queue, of every tenant, and end. A running `memex serve` does so by itself."""
+    import asyncio
+    import os
+
+    for number in ENDING:  # at once, until something is begun that must be given back
+        signal.signal(number, lambda *_: os._exit(INTERRUPTED))
+    with reporting(as_json=as_json):
+        shown = asyncio.run(_work())
+    if shown is None:
+        raise typer.Exit(INTERRUPTED)
+    present(shown, as_json=as_json)
+
+
+async def _work() -> Shown | None:
+    """Return what was done; None when a signal ended it, and what was begun is in the queue again."""
+    import asyncio
+    import gc
+
+    from memex import logging, postgres
+    from memex.settings import read_settings
+
+    settings = read_settings()
+    logging.configure(settings.log_level)
+    started = postgres.start_in_background(settings)
+    from memex.wiring import running_service  # loads while the database starts
+
+    gc.enable()
+    async with running_service(settings, started=started, with_worker=True) as service:
+        if not service.database.has_jobs:
+            raise ValidationFailed(
+                "This database has no queue.", hint="`memex doctor` says what it needs for one."
+            )
+        ending = asyncio.Event()
+        for number in ENDING:
+            asyncio.get_running_loop().add_signal_handler(number, ending.set)
+        found = (await _count(service))["queued"]
+        with _left() as say:
+            while (count := await _count(service))["queued"] and not ending.is_set():
+                say(count["queued"])
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(ending.wait(), POLL_S)
+    if count["queued"]:
+        return None
+    document = {"done": found, "quarantined": count["quarantined"]}
+    return Shown(document, lambda screen: _show_worked(screen, document))
+
+
+async def _count(service: "Service") -> dict[str, int]:
+    from memex.store import queue
+
+    async with service.database.maintenance() as connection:
+        return await queue.count(connection)
+
+
+@contextmanager
+def _left() -> Iterator[Any]:
+    """What says on stderr how many calls are left, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(file=sys.stderr).status("") as status:
+        yield lambda number: status.update(f"{counted(number, 'call')} left")
+
+
+def _show_calls(screen: Screen, session: Session, listed: dict[str, Any]) -> None:
+    if not listed["calls"]:
+        screen.line(("The queue is empty.", "dim"))
+        return
+    columns = [
+        Column("since", "dim"),
+        Column("tool call", "bold"),
+        Column("user"),
+        Column("status", whole=True),
+        Column("tries", align="right", whole=True),
+        Column("error"),
+    ]
+    rows = [
+        (
+            moment(one["accepted_at"]),
+            one["tool_call_id"],
+            one["user"],
+            (_status(one), STATUS_STYLES[one["status"]]),
+            one["attempts"],
+            one["error_code"] or "",
+        )
+        for one in listed["calls"]
+    ]
+    screen.table(columns, rows)
+    screen.more(listed["next_cursor"])
+    if any(one["status"] == "quarantined" for one in listed["calls"]):
+        screen.line()
+        screen.line(("Try one again: ", "dim"), session.command("queue", "retry", "TOOL_CALL_ID"))
+
+
+def _status(call: dict[str, Any]) -> str:
+    """Return what a call does: `running` while a worker has it."""
+    return "running" if call["lease_until"] else str(call["status"])
+
+
+def _show_retried(screen: Screen, calls: list[dict[str, Any]]) -> None:
+    users = ", ".join(call["user"] for call in calls)
+    screen.line(f"In the queue again: {counted(len(calls), 'call')} of {users}.")
+    screen.line(("A running `memex serve` does it, or now: ", "dim"), f"{program()} queue work")
+
+
+def _show_worked(screen: Screen, document: dict[str, Any]) -> None:
+    done, quarantined = document["done"], document["quarantined"]
+    screen.line(f"{counted(done, 'call')} done." if done else "Nothing to do: the queue is empty.")
+    if quarantined:
+        were = "was" if quarantined == 1 else "were"
+        screen.line(
+            (f"{counted(quarantined, 'call')} {were} given up: `memex queue list` says why.", "yellow")
+        )
