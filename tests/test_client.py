@@ -228,6 +228,21 @@ async def test_a_write_with_an_id_is_done_once(memex: Memex) -> None:
     assert [call.status for call in await memory.operation("call-1")] == ["failed", "repeated", "committed"]
 
 
+async def test_a_text_that_is_not_waited_for_is_remembered(memex: Memex) -> None:
+    """Once, by this Memex in the background; the same call again says what became of it."""
+    alice = memex.for_user("alice")
+    first = await alice.remember("I prefer oolong tea.", wait=False, tool_call_id="call-1")
+    async with asyncio.timeout(20):
+        while (
+            done := await alice.remember("I prefer oolong tea.", wait=False, tool_call_id="call-1")
+        ) == first:
+            await asyncio.sleep(0.05)
+
+    assert first.status == "queued"
+    assert (done.status, [write.path for write in done.writes]) == ("committed", ["user/preferences.md"])
+    assert await alice.remember("I prefer oolong tea.", tool_call_id="call-1") == done
+
+
 async def test_users_share_nothing(memex: Memex, url: str) -> None:
     """Each has files of its own, and so has a user of the same name in another tenant."""
     alice, bob = memex.for_user("alice"), memex.for_user("bob")
