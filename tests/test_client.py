@@ -231,11 +231,10 @@ async def test_a_write_with_an_id_is_done_once(memex: Memex) -> None:
 async def test_a_text_that_is_not_waited_for_is_remembered(memex: Memex) -> None:
     """Once, by this Memex in the background; the same call again says what became of it."""
     alice = memex.for_user("alice")
-    first = await alice.remember("I prefer oolong tea.", wait=False, tool_call_id="call-1")
+    ask_again = partial(alice.remember, "I prefer oolong tea.", wait=False, tool_call_id="call-1")
+    first = await ask_again()
     async with asyncio.timeout(20):
-        while (
-            done := await alice.remember("I prefer oolong tea.", wait=False, tool_call_id="call-1")
-        ) == first:
+        while (done := await ask_again()) == first:  # noqa: ASYNC110  # it tells nobody
             await asyncio.sleep(0.05)
 
     assert first.status == "queued"
