@@ -12,11 +12,15 @@ from typing import Any, Literal
 
 import psycopg
 
+from memex.errors import RateLimited
 from memex.store import operations
 from memex.store.access import Access
 from memex.store.database import Connection, Database, batch, row, rows
 from memex.store.operations import Answer, Call
 from memex.store.sql import sql
+
+MAX_QUEUED = 1_000  # calls of one caller
+RETRY_AFTER_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ async def accept(database: Database, access: Access, call: Call, answer: Answer)
     Raises:
         ToolCallConflict: the tool call id is another request's.
         ToolCallInProgress: it runs outside of the queue.
+        RateLimited: a thousand calls of this caller's wait already.
     """
     try:
         return await _accept(database, access, call, answer)
@@ -88,10 +93,28 @@ async def _accept(database: Database, access: Access, call: Call, answer: Answer
         if result is not None:
             await operations.add(connection, access, call, status="repeated")
             return result
+        await _check_room(connection, access)
         await operations.settle(connection, found, "failed")
         await operations.add(connection, access, call, status="queued", answer=answer)
         await _defer(connection, access.log_scope_id, access.user_id or "", call.tool_call_id)
     return answer.result
+
+
+async def _check_room(connection: Connection, access: Access) -> None:
+    """Refuse another call of one whose queue is full; calls at the same moment may exceed it by their number."""
+    found = await row(
+        connection,
+        "queue_length",
+        tenant_id=access.tenant_id,
+        scope_id=access.log_scope_id,
+        bound=MAX_QUEUED,
+    )
+    if found is not None and found["queued"] >= MAX_QUEUED:
+        raise RateLimited(
+            f"{MAX_QUEUED:,} calls wait in the queue already.",
+            hint="Wait until some are done, or send the text with wait.",
+            retry_after_s=RETRY_AFTER_S,
+        )
 
 
 async def retry(

@@ -24,6 +24,7 @@ from memex.service import queue
 from memex.service.planning import Planning, builtin_planning
 from memex.service.service import Caller, Service
 from memex.store import identity, tenants
+from memex.store import queue as stored_queue
 from memex.store.database import Database
 from memex.store.identity import Context
 from memex.store.migrate import migrate
@@ -286,6 +287,25 @@ async def test_twenty_equal_calls_are_queued_once(service: Service, alice: Calle
     found = await statuses(service, alice)
     assert sorted(found) == [("queued", None), *[("repeated", None)] * 19]
     assert await ask(service.database, "select count(*) from procrastinate.procrastinate_jobs") == [(1,)]
+
+
+async def test_a_queue_has_an_end(
+    service: Service, alice: Caller, caller_of: CallerOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A caller whose calls fill the queue is told to wait; one that waits already, and others, are taken."""
+    monkeypatch.setattr(stored_queue, "MAX_QUEUED", 2)
+    for number in range(2):
+        await service.execute(
+            alice, "memory_remember", {"text": TEA, "wait": False}, tool_call_id=f"call-{number}"
+        )
+
+    with pytest.raises(RateLimited):
+        await service.execute(alice, "memory_remember", {"text": TEA, "wait": False})
+
+    arguments = {"text": TEA, "wait": False}
+    again = await service.execute(alice, "memory_remember", arguments, tool_call_id="call-1")
+    of_bob = await service.execute(await caller_of("bob"), "memory_remember", arguments)
+    assert (again["status"], of_bob["status"]) == ("queued", "queued")
 
 
 async def test_a_dry_run_is_not_queued(service: Service, alice: Caller) -> None:

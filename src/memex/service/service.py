@@ -313,7 +313,7 @@ class Service:
                 self._meaning,
                 self.draft(caller),
                 call,
-                TenantSpending(self.database, caller.access, call.now.date(), planning.daily_usd),
+                TenantSpending(self.database, caller.access, datetime.now(UTC).date(), planning.daily_usd),
                 self.prompts_dir,
             )
             return await tool.answer(work, parsed) | {"tool_call_id": call.tool_call_id}
