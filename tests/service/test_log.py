@@ -27,7 +27,6 @@ from memex.store.draft import Draft
 from memex.store.identity import Context
 from memex.store.operations import Answer, Call, digest, expanded
 from memex.store.records import Change
-from memex.subagent import prompts
 from memex.subagent.engine import ENGINE
 
 CallerOf = Callable[..., Awaitable[Caller]]
