@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import Any, ClassVar
 
 from memex.store import offload
 from memex.store.analyzer import Analyzer
@@ -58,6 +59,7 @@ class BuiltinPlanner:
 
     name = BUILTIN
     is_slow = False
+    config: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer

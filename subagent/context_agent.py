@@ -86,7 +86,7 @@ async def plan_context(
         shown=sheet.shown,
     )
     answer = await ask(job, desk)
-    found = [sheet.span(chosen.span) for chosen in answer.spans[:MAX_CHOSEN]]
+    found = [sheet.span(name) for name in _named(answer)[:MAX_CHOSEN]]
     chosen = [span for span in found if span is not None]
     if len(chosen) < len(found):
         raise unavailable("its plan names spans that there are not")
@@ -134,9 +134,10 @@ def _spread(ranked: Sequence[Candidate]) -> list[Candidate]:
 
 def problems(answer: Selection, sheet: Sheet, room: int) -> list[str]:
     """Return what is wrong with an answer, in words for the model."""
-    if len(answer.spans) > MAX_CHOSEN:
-        return [f"It names {len(answer.spans):,} spans; {MAX_CHOSEN} are the most."]
-    found = [(chosen.span, sheet.span(chosen.span)) for chosen in answer.spans]
+    names = _named(answer)
+    if len(names) > MAX_CHOSEN:
+        return [f"It names {len(names):,} spans; {MAX_CHOSEN} are the most."]
+    found = [(name, sheet.span(name)) for name in names]
     told = [f"There is no span {named[:SPAN_CHARS]!r}." for named, span in found if span is None]
     if told:
         return [*told[:10], f"The spans are: {sheet.choices}."]
@@ -146,6 +147,11 @@ def problems(answer: Selection, sheet: Sheet, room: int) -> list[str]:
         sizes = ", ".join(f"{named} {chars:,}" for named, chars in list(chosen.values())[:MAX_SIZES])
         return [f"It has {total:,} characters, the budget is {room:,}. They are: {sizes}."]
     return []
+
+
+def _named(answer: Selection) -> list[str]:
+    """Return the names of the spans that an answer chooses, each once."""
+    return list(dict.fromkeys(chosen.span for chosen in answer.spans))
 
 
 def _room(request: ContextRequest, survey: Survey) -> int:

@@ -1,13 +1,13 @@
 """The model planner: a chat model plans, and where it does not, the built-in planner does."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
 
-from memex.errors import ModelUnavailable
+from memex.errors import LimitExceeded, MemexError, ModelUnavailable
 from memex.settings import ModelMode
 from memex.subagent import prompts
 from memex.subagent.agent import Desk
@@ -64,6 +64,14 @@ class ModelPlanner:
         """The model's name."""
         return self._chat.name
 
+    @property
+    def config(self) -> dict[str, Any]:
+        """The model, how it is asked, and what it may use."""
+        limits = asdict(self._limits)
+        if self._limits.usd is not None:
+            limits["usd"] = float(self._limits.usd)
+        return {"model": self.name, "mode": self._mode, "limits": limits}
+
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
         """Return which spans answer a query within its budget; without the model what the rules choose."""
         survey = await self._builtin.survey(request, tools)
@@ -80,8 +88,10 @@ class ModelPlanner:
 
         try:
             return await self._planned(plan, tools)
-        except ModelUnavailable as error:
+        except (ModelUnavailable, LimitExceeded) as error:
             return replace(chosen, failure=self._failed(error))
+        finally:
+            tools.begin_anew()  # what is chosen is still to be read, however much the model has read
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
         """Return where the statements of a text belong; without the model what the rules say."""
@@ -92,7 +102,7 @@ class ModelPlanner:
 
         try:
             return await self._planned(plan, tools)
-        except ModelUnavailable as error:
+        except (ModelUnavailable, LimitExceeded) as error:
             tools.begin_anew()
             chosen = await self._builtin.plan_remember(request, tools)
             return replace(chosen, failure=self._failed(error))
@@ -114,9 +124,10 @@ class ModelPlanner:
             self._bad_calls = 0
             return planned
         meter.reserved = 0
+        tools.begin_anew()
         return await plan(desk, False)
 
-    def _failed(self, error: ModelUnavailable) -> str:
+    def _failed(self, error: MemexError) -> str:
         reason = str(error.details.get("reason", error.code))
         _log.warning("model_gave_no_plan", model=self.name, reason=reason)
         return reason

@@ -6,7 +6,7 @@ hands back text: a context is spans of stored versions, a memory is statements o
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from memex.store.records import Reference
 from memex.subagent.statements import Skipped, Statement
@@ -135,6 +135,10 @@ class Planner(Protocol):
     @property
     def is_slow(self) -> bool:
         """Whether it takes so long that no connection may be held meanwhile."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What its plans depend on beside the request and the memory, as the log keeps it."""
 
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
         """Return which spans answer a query within its budget."""

@@ -3,7 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import procrastinate
 import pytest
@@ -38,6 +38,7 @@ class Scripted:
 
     name = "scripted"
     is_slow = True
+    config: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, before: Callable[[str], Awaitable[None]]) -> None:
         self.texts: list[str] = []

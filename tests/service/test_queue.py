@@ -4,7 +4,7 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg
 import pytest
@@ -46,6 +46,7 @@ class Scripted:
 
     name = "scripted"
     is_slow = True
+    config: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, before: Callable[[], Awaitable[None]]) -> None:
         self.requests: list[RememberRequest] = []

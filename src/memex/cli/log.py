@@ -91,7 +91,7 @@ def _show_attempts(screen: Screen, attempts: list[dict[str, Any]]) -> None:
             "saw": _inline(attempt["state"]),
             "wrote": ", ".join(attempt["writes"]),
             "error": attempt["error_code"] or "",
-            "config": _inline(attempt["config"]),
+            "config": _inline(_without_limits(attempt["config"])),
             "engine": attempt["engine"],
         }
         for name, value in facts.items():
@@ -183,6 +183,10 @@ def _show_reverted(screen: Screen, reverted: dict[str, Any]) -> None:
 
 def _status(operation: dict[str, Any]) -> str:
     return " ".join(filter(None, (operation["status"], operation["error_code"])))
+
+
+def _without_limits(config: dict[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (config or {}).items() if name != "limits"}
 
 
 def _inline(values: dict[str, Any] | None) -> str:

@@ -456,11 +456,10 @@ def _degraded(failure: str | None) -> str | None:
 def _config(work: Work, planner: str, failure: str | None, prompt: str) -> dict[str, Any]:
     """Return what is logged beside the arguments: who planned, and the version of the words in the schema.
 
-    Where a model was asked, also which and how, and why it did not plan.
+    Where a model should have planned, also which, how it was asked, what it might use, and why it did not.
     """
-    config = {"planner": planner, "prompt": f"{prompt}-{prompts.load(prompt, work.prompts_dir).version}"}
-    if work.planner.is_slow:
-        config |= {"model": work.planner.name}
+    version = prompts.load(prompt, work.prompts_dir).version
+    config = {"planner": planner, "prompt": f"{prompt}-{version}"} | work.planner.config
     return config if failure is None else config | {"failure": failure}
 
 
