@@ -220,7 +220,8 @@ class _Reader:
 
     def _stage(self, made: Made) -> None:
         """Take an edit in; one of what an earlier part gave takes the place of that."""
-        older = self._staged.get(made.target) if made.target is not None else None
+        target = made.target
+        older = self._staged.get(target) if target is not None and target.reference is None else None
         if older is None or not isinstance(older.part, Add):
             self.made.append(made)
             return
