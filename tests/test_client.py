@@ -190,6 +190,19 @@ async def test_every_tool_gives_a_typed_result(memex: Memex) -> None:
     assert "user/a.md" in await memory.catalogue()
 
 
+async def test_a_prompt_block_tells_of_the_memory(memex: Memex) -> None:
+    """Inside its budget, and logged as a call."""
+    memory = memex.for_user("alice")
+    await memory.write("user/tea.md", "# Tea")
+    block = await memory.prompt_block(budget=1_500, tool_call_id="block-1")
+    [call] = await memory.operation("block-1")
+
+    assert len(block.text) == block.budget.used <= block.budget.limit == 1_500
+    assert "memory_context" in block.text
+    assert "user/tea.md — Tea" in block.text
+    assert (call.tool, call.status) == ("prompt_block", "answered")
+
+
 async def test_errors_have_codes_and_hints(memex: Memex) -> None:
     """Those of the service, as they rise there."""
     memory = memex.for_user("alice")

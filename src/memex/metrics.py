@@ -28,6 +28,7 @@ BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0
 
 COUNTERS: dict[str, tuple[str, Labels]] = {
     "memex_operations_total": ("Calls, by how they ended.", ("tool", "status")),
+    "memex_unauthenticated_total": ("Requests without a valid key, which no log has.", ()),
     "memex_degraded_total": ("Answers that a model or an embedder should have had a part in.", ("tool",)),
     "memex_model_requests_total": ("Requests to chat models.", ("model", "outcome")),
     "memex_model_tokens_total": ("Tokens that chat models read and wrote.", ("model", "direction")),
@@ -100,6 +101,10 @@ class Metrics:
         for one in inner:
             if one.kind == MODEL_REQUEST:
                 self._add_request(one)
+
+    def add_unauthenticated(self) -> None:
+        """Count a request that had no valid key."""
+        self._counts["memex_unauthenticated_total"][()] += 1
 
     def counting(self, embedder: Embedder) -> Embedder:
         """Return an embedder whose requests are counted here."""

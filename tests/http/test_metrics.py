@@ -104,6 +104,17 @@ def test_every_call_is_counted_once(scraped: Scraped) -> None:
     }
 
 
+def test_requests_without_a_valid_key_are_counted(scraped: Scraped) -> None:
+    """They are in no log: with no key, and with one that nobody has."""
+    with httpx2.Client(base_url=scraped.served.url) as stranger:
+        stranger.get("/v1/files")
+        stranger.get("/v1/files", headers={"Authorization": f"Bearer mx_{SECRET}"})
+        stranger.get("/health/live")
+
+    assert scraped.samples()["memex_unauthenticated_total",] == 2
+    assert scraped.calls() == {}
+
+
 def test_the_state_of_the_process_is_measured(scraped: Scraped) -> None:
     """Connections, the queue, the version; a scrape is no call."""
     found = scraped.samples()

@@ -34,9 +34,11 @@ class KeyedRoute(APIRoute):
 
         async def keyed(request: Request) -> Response:
             credentials = await BEARER(request)
+            service = service_of(request)
             if credentials is None or not credentials.credentials:
+                service.metrics.add_unauthenticated()
                 raise Unauthenticated("The request has no key.")
-            request.state.principal = await service_of(request).authenticate(credentials.credentials)
+            request.state.principal = await service.authenticate(credentials.credentials)
             return await handle(request)
 
         return keyed

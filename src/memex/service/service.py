@@ -124,7 +124,11 @@ class Service:
 
     async def authenticate(self, secret: str) -> Principal:
         """Return who holds a key; raises Unauthenticated."""
-        return await identity.authenticate(self.database, secret)
+        try:
+            return await identity.authenticate(self.database, secret)
+        except Unauthenticated:
+            self.metrics.add_unauthenticated()
+            raise
 
     async def caller(
         self,
