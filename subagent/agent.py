@@ -7,7 +7,7 @@ import json
 import time
 from asyncio import timeout
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
@@ -155,7 +155,7 @@ class _Logged(WrapperModel):
         response: ModelResponse | None = None
         reason: str | None = "it took too long"  # unless it answers, or fails in another way
         try:
-            response = await self.wrapped.request(messages, settings, model_request_parameters)
+            response = _writable(await self.wrapped.request(messages, settings, model_request_parameters))
             reason = None
         except (AgentRunError, UserError) as error:
             reason = _reason(error)
@@ -224,6 +224,22 @@ def _sent(value: Any) -> Any:
         return [_sent(item) for item in value]
     if isinstance(value, dict):
         return {name: _sent(item) for name, item in value.items() if name not in _UNSENT}
+    return value
+
+
+def _writable(value: Any) -> Any:
+    """Return an answer without lone surrogates, which are no text: they can be neither logged nor sent back."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_writable(item) for item in value]
+    if isinstance(value, dict):
+        return {_writable(name): _writable(item) for name, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        for attribute in fields(value):
+            old = getattr(value, attribute.name)
+            if (new := _writable(old)) != old:
+                setattr(value, attribute.name, new)
     return value
 
 

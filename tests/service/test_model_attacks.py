@@ -1,0 +1,99 @@
+"""A chat model that means harm: what it can use up, and what it can say, harms neither the call nor others."""
+
+from typing import Any
+
+import pytest
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from tests.conftest import Server
+
+from memex.service.planning import Planning
+from memex.service.service import Caller, Service
+from memex.store.analyzer import Analyzer
+from memex.store.database import Database
+from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.limits import Limits
+from memex.subagent.model import ModelPlanner
+from memex.subagent.models import ChatModel
+
+OPERATIONS = 400  # on memory, of one call
+DEGRADED = "MODEL_UNAVAILABLE"
+
+
+@pytest.fixture
+def server(embedded_server: Server) -> Server:
+    """One server is enough: what a planner does is the same on each."""
+    return embedded_server
+
+
+def played(database: Database, *script: ModelResponse, **limits: Any) -> Service:
+    """Return a service whose model gives these answers, the last one again and again."""
+    left = list(script)
+
+    async def play(_: list[ModelMessage], __: AgentInfo) -> ModelResponse:
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    chat = ChatModel("function:test", lambda: (FunctionModel(play), None))
+    planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()), limits=Limits(**limits))
+    return Service(database, max_files=100, planning=Planning(planner, planner))
+
+
+def calling(*calls: tuple[str, dict[str, Any]]) -> ModelResponse:
+    """Return an answer that calls tools."""
+    return ModelResponse(parts=[ToolCallPart(name, arguments) for name, arguments in calls])
+
+
+async def filled(service: Service, caller: Caller) -> None:
+    """Write the files of these tests."""
+    for name, content in {"tea": "I like oolong tea.", "kettle": "It is blue."}.items():
+        arguments = {"path": f"user/{name}.md", "content": f"# {name.title()}\n\n{content}\n"}
+        await service.execute(caller, "memory_write", arguments)
+
+
+@pytest.mark.parametrize("chosen", ["S2", "S99"])
+async def test_a_model_cannot_use_up_what_the_answer_needs(
+    database: Database, alice: Caller, chosen: str
+) -> None:
+    """After as many operations on memory as a call has, what it chose is read, or what the rules chose."""
+    lookups = [("links", {"path": f"user/{number}.md"}) for number in range(OPERATIONS)]
+    answer = calling(("answer", {"spans": [{"span": chosen, "reason": "It says so."}]}))
+    service = played(
+        database, calling(("find", {"query": "kettle"}), *lookups), answer, tool_calls=OPERATIONS
+    )
+    await filled(service, alice)
+    found = await service.execute(alice, "memory_context", {"query": "Which tea do I like?"})
+
+    [source] = found["sources"]
+    by_model = ("user/kettle.md", "function:test", None)
+    by_rules = ("user/tea.md", "builtin", DEGRADED)
+    assert (source["path"], found["planner"], found["degraded"]) == (by_model if chosen == "S2" else by_rules)
+
+
+async def test_edits_that_cannot_be_settled_are_left_to_the_rules(database: Database, alice: Caller) -> None:
+    """When the model has used up the call's operations, its text is remembered all the same, once."""
+    text = "I like oolong tea."
+    edit = {"action": "add", "kind": "preference", "statement": text, "evidence": text}
+    searches = [("find", {"query": f"tea {number}"}) for number in range(OPERATIONS)]
+    script = calling(*searches), calling(("answer", {"edits": [edit], "skipped": []}))
+    service = played(database, *script, tool_calls=OPERATIONS)
+    stored = await service.execute(alice, "memory_remember", {"text": text})
+
+    assert [write["path"] for write in stored["writes"]] == ["user/preferences.md"]
+    assert (stored["planner"], stored["degraded"]) == ("builtin", DEGRADED)
+
+
+@pytest.mark.parametrize("text", ["\ud800", "I choose \ud800\0 S1."])
+async def test_an_answer_that_is_no_text_is_logged_and_answered(
+    database: Database, alice: Caller, text: str
+) -> None:
+    """Lone surrogates in what a model says break neither the log nor the call; the tokens are counted."""
+    service = played(database, ModelResponse(parts=[TextPart(text)]))
+    await filled(service, alice)
+    found = await service.execute(alice, "memory_context", {"query": "Which tea do I like?"})
+
+    [operation] = await service.operation(alice, found["tool_call_id"])
+    requests = [one for one in operation.inner if one.tool == "model_request"]
+    assert found["degraded"] == DEGRADED
+    assert "oolong" in found["context"]
+    assert all("?" in request.response["parts"][0]["content"] for request in requests)
+    assert all(request.usage["input_tokens"] > 0 for request in requests)
