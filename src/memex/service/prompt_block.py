@@ -125,7 +125,7 @@ async def _pinned(shared: Memory, budget: int) -> list[Pinned]:
 
 def _note(reference: Reference, text: str, *, is_whole: bool) -> Pinned:
     """Return a file without its front matter and the empty lines around the rest."""
-    body = text[markdown.parse(text).body_start :]
+    body = text[markdown.body_start(text) :]
     start = len(text) - len(body.lstrip("\r\n"))
     kept = text[start:].rstrip()
     return Pinned(
