@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
+import pydantic_ai
 from pydantic import BaseModel
 from pydantic_ai import Agent, ModelRetry, NativeOutput, Tool, ToolOutput
 from pydantic_ai.exceptions import (
@@ -34,6 +35,8 @@ from memex.subagent.limits import Limits, Meter, unavailable
 from memex.subagent.models import ChatModel
 from memex.subagent.prompts import Prompt
 from memex.subagent.tools import MemoryTools
+
+pydantic_ai.BANNER_ENABLED = False  # else the first question prints an advertisement on a terminal
 
 Output = TypeVar("Output", bound=BaseModel)
 ModelTool = Callable[..., Awaitable[str]]

@@ -30,6 +30,12 @@ from memex.subagent import models
 from memex.subagent.models import Access, Api, ChatModel, chat_model
 
 # Runs in a process of its own, which may open no socket, and says what it had to load.
+QUIET = """
+import memex.subagent.agent
+from pydantic_ai import Agent
+from pydantic_ai.models.test import TestModel
+Agent(TestModel()).run_sync("What does Anna drink?")
+"""
 UNASKED = """
 import socket, sys
 from memex.errors import ValidationFailed
@@ -266,6 +272,18 @@ def test_nothing_is_asked_or_loaded_before_the_first_question() -> None:
     )
 
     assert done.stdout.strip() == "[]"
+
+
+def test_a_question_prints_nothing() -> None:
+    """Where somebody looks on, the library would praise its own services before the first answer."""
+    hidden = {"CI", "PYTEST_VERSION", "PYTEST_CURRENT_TEST", "PYDANTIC_AI_NO_BANNER"}
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    watched = environment | {"CLAUDECODE": "1"}  # to that it is shown in a pipe as on a terminal
+    done = subprocess.run(
+        [sys.executable, "-c", QUIET], check=True, capture_output=True, text=True, env=watched
+    )
+
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 @pytest.mark.parametrize("name", ["", "gpt-5", "openai:", ":small", "nobody:small", "Open AI:small"])
