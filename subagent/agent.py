@@ -116,7 +116,7 @@ async def ask(job: Job[Output], desk: Desk) -> Output:
         tools=[_tool(function, desk) for function in job.tools],
         retries={"tools": TOOL_TRIES, "output": OUTPUT_TRIES},
         end_strategy="early",
-        model_settings=ModelSettings(temperature=0.0),
+        model_settings=_settings(model),
         capabilities=list(desk.capabilities),
     )
     agent.output_validator(validate)
@@ -215,6 +215,12 @@ def _form(job: Job[Output], model: Model) -> ToolOutput[Output] | NativeOutput[O
     if not job.tools and model.profile.get("supports_json_schema_output", False):
         return NativeOutput(job.output)
     return ToolOutput(job.output, name="answer")
+
+
+def _settings(model: Model) -> ModelSettings:
+    """Return how a model answers: in the likeliest words, but where it thinks first, which takes no temperature."""
+    thinks = model.profile.get("thinking_enabled_by_default", False)
+    return ModelSettings() if thinks else ModelSettings(temperature=0.0)
 
 
 def _offered(parameters: ModelRequestParameters) -> list[Any]:

@@ -147,6 +147,7 @@ def _price(text: str | None) -> Price | None:
 # The imports below take up to a second each.
 def _openai(name: str, access: Access) -> "tuple[Model, httpx2.AsyncClient]":
     from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel  # noqa: PLC0415
+    from pydantic_ai.profiles.openai import openai_model_profile  # noqa: PLC0415
     from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
 
     client = _client()
@@ -154,12 +155,14 @@ def _openai(name: str, access: Access) -> "tuple[Model, httpx2.AsyncClient]":
     provider.client.max_retries = 0  # the transport below repeats
     if access.api == "responses":
         return OpenAIResponsesModel(name, provider=provider), client
-    # A server of one's own may take neither strict schemas nor the newer name of the limit; OpenAI's takes all.
+    # A server of one's own may take neither strict schemas nor the newer name of the limit; OpenAI's takes all, and
+    # its models that think take no other name, also behind a gateway.
     is_own = access.base_url is not None
+    thinks = (openai_model_profile(name) or {}).get("openai_supports_reasoning", False)
     profile: Any = (
         {
             "openai_supports_strict_tool_definition": False,
-            "openai_chat_supports_max_completion_tokens": False,
+            "openai_chat_supports_max_completion_tokens": thinks,
             "supports_json_schema_output": True,
         }
         if is_own

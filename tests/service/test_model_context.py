@@ -570,6 +570,19 @@ async def test_what_is_left_of_the_output_tokens_goes_with_each_request(
     assert [request.body["max_tokens"] for request in model_server.requests] == [50, 40]
 
 
+@pytest.mark.parametrize(("model", "temperature"), [("openai:gpt-5-mini", None), ("openai:small", 0.0)])
+async def test_a_model_that_thinks_is_given_no_temperature(
+    service_of: ServiceOf, model_server: ModelServer, model: str, temperature: float | None
+) -> None:
+    """It would be ignored, with a warning on stderr."""
+    service = await service_of(context_model=model)
+    model_server.play(answers("S1"))
+    answer = await service.execute(await someone(service), "memory_context", {"query": QUERY})
+
+    assert (answer["planner"], answer["degraded"]) == (model, None)
+    assert model_server.requests[0].body.get("temperature") == temperature
+
+
 async def test_a_file_of_many_sections_uses_up_no_other_limit(
     service_of: ServiceOf, model_server: ModelServer
 ) -> None:

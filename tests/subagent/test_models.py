@@ -156,6 +156,21 @@ async def test_a_server_of_ones_own_gets_the_plain_form_of_a_request(
     assert "strict" not in request.body["tools"][0]["function"]
 
 
+async def test_a_model_that_thinks_gets_the_newer_limit_behind_a_gateway_too(
+    model_server: ModelServer,
+) -> None:
+    """OpenAI's models of that sort refuse the older name, wherever they are reached."""
+    model_server.play(says("Oolong."))
+    chat = chat_model("openai:gpt-5-mini", Access("secret", model_server.url))
+
+    await Agent(await chat.model()).run("What does Anna drink?", model_settings={"max_tokens": 50})
+
+    [request] = model_server.requests
+    assert request.body["max_completion_tokens"] == 50
+    assert "max_tokens" not in request.body
+    await chat.close()
+
+
 @pytest.mark.parametrize(
     "failures",
     [
