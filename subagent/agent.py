@@ -46,6 +46,7 @@ TOOL_TRIES = 100  # after arguments that a tool refuses: the limits of the call 
 UNMANAGED = frozenset({400, 404, 422, 501})  # what servers without tools or schemas answer
 MAX_TOKENS = 10**9  # that a server is believed to have used for one request
 TOKEN_CHARS = 4  # of a token, roughly
+UNKNOWN_TOOL = "unknown"
 NO_CALLS_LEFT = "No tool calls are left. Answer now, with what you have."
 # What of a message is no part of the request that it is sent in, or differs each time.
 _UNSENT = frozenset({"timestamp", "run_id", "conversation_id", "metadata", "usage", "provider_details"})
@@ -185,6 +186,10 @@ class _Logged(WrapperModel):
                 self._job.prompt,
             )
         await desk.tools.spending.add(desk.chat.name, usage)
+        known = {tool.name for tool in _offered(model_request_parameters)}
+        for call in response.tool_calls:
+            if call.tool_name not in known:  # it may hold memory, and spans name the tools that are called
+                call.tool_name = UNKNOWN_TOOL
         return response
 
     def _request(

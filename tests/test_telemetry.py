@@ -193,11 +193,12 @@ class TestModel:
 
     @staticmethod
     def service(database: Database, collected: Collected) -> Service:
-        """A service whose model asks for what is not there, and chooses what it was not shown."""
+        """A service whose model asks for what is not there, by a tool too, and chooses what it was not shown."""
 
         async def play(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
             if len(messages) == 1:
-                return ModelResponse(parts=[ToolCallPart("links", {"path": f"user/{SECRET}.md"})])
+                asked = ToolCallPart("links", {"path": f"user/{SECRET}.md"})
+                return ModelResponse(parts=[asked, ToolCallPart(f"tell_{SECRET}", {})])
             spans = [{"span": f"S{9 if len(messages) == 3 else 1}", "reason": f"It says {SECRET}."}]
             return ModelResponse(parts=[ToolCallPart("answer", {"spans": spans})])
 
