@@ -18,5 +18,9 @@ def retry_after_s(headers: Mapping[str, str]) -> float:
     try:
         return max(0.0, float(given))
     except ValueError:
+        pass
+    try:
         date = email.utils.parsedate_tz(given)
         return max(0.0, email.utils.mktime_tz(date) - time.time()) if date else 0.0
+    except (OverflowError, ValueError):  # a date that there is not
+        return 0.0

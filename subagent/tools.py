@@ -15,7 +15,7 @@ from memex.store.graph import Direction
 from memex.store.memory import Memory
 from memex.store.operations import Call, Inner, shortened
 from memex.store.records import Link, Listed, NearLink, Passages, Reference, Revision
-from memex.store.search import Found
+from memex.store.search import MAX_QUERY_CHARS, Found
 from memex.subagent.limits import Free, Spending
 from memex.subagent.prompts import Prompt
 
@@ -85,7 +85,7 @@ class MemoryTools:
 
     async def find(self, query: str, *, limit: int = 10, passages: int = 0) -> Found:
         """Return the files that answer a query best, with so many passages of each; see `Memory.find`."""
-        if self._prepare is not None:
+        if self._prepare is not None and query.strip() and len(query) <= MAX_QUERY_CHARS:
             await self._prepare(query)
         request = {"query": shortened(query), "limit": limit}
         async with self._operation("memory_find", request) as (memory, logged):

@@ -1,6 +1,7 @@
 """A chat model that means harm: what it can use up, and what it can say, harms neither the call nor others."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
@@ -12,9 +13,16 @@ from memex.service.service import Caller, Service
 from memex.store.analyzer import Analyzer
 from memex.store.database import Database
 from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.embedders.embedder import Embedder, Kind
+from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.limits import Limits
 from memex.subagent.model import ModelPlanner
 from memex.subagent.models import ChatModel
+from memex.subagent.retrying import retry_after_s
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
 
 OPERATIONS = 400  # on memory, of one call
 DEGRADED = "MODEL_UNAVAILABLE"
@@ -26,7 +34,9 @@ def server(embedded_server: Server) -> Server:
     return embedded_server
 
 
-def played(database: Database, *script: ModelResponse, **limits: Any) -> Service:
+def played(
+    database: Database, *script: ModelResponse, embedder: Embedder | None = None, **limits: Any
+) -> Service:
     """Return a service whose model gives these answers, the last one again and again."""
     left = list(script)
 
@@ -35,7 +45,7 @@ def played(database: Database, *script: ModelResponse, **limits: Any) -> Service
 
     chat = ChatModel("function:test", lambda: (FunctionModel(play), None))
     planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()), limits=Limits(**limits))
-    return Service(database, max_files=100, planning=Planning(planner, planner))
+    return Service(database, max_files=100, embedder=embedder, planning=Planning(planner, planner))
 
 
 def calling(*calls: tuple[str, dict[str, Any]]) -> ModelResponse:
@@ -97,3 +107,35 @@ async def test_an_answer_that_is_no_text_is_logged_and_answered(
     assert "oolong" in found["context"]
     assert all("?" in request.response["parts"][0]["content"] for request in requests)
     assert all(request.usage["input_tokens"] > 0 for request in requests)
+
+
+class Listening(HashEmbedder):
+    """An embedder that keeps what it was sent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "NDArray[float32]":
+        """Return vectors, and keep the texts."""
+        self.texts += texts
+        return await super().embed(texts, kind)
+
+
+async def test_a_search_that_is_refused_is_not_embedded(database: Database, alice: Caller) -> None:
+    """A query without a word, or longer than a query may be, goes to no embedder."""
+    searches = [("find", {"query": query}) for query in (" ", "tea " * 2_501, "kettle")]
+    answer = calling(("answer", {"spans": [{"span": "S1", "reason": "It says so."}]}))
+    embedder = Listening()
+    service = played(database, calling(*searches), answer, embedder=embedder)
+    await filled(service, alice)
+    found = await service.execute(alice, "memory_context", {"query": "Which tea do I like?"})
+
+    assert found["degraded"] is None
+    assert embedder.texts == ["Which tea do I like?", "kettle"]
+
+
+@pytest.mark.parametrize("date", ["Wed, 21 Oct 99999 07:28:00 GMT", "21 Oct", "soon"])
+def test_a_date_that_there_is_not_asks_for_no_wait(date: str) -> None:
+    """A Retry-After that cannot be read is as good as none."""
+    assert retry_after_s({"retry-after": date}) == 0
