@@ -210,6 +210,17 @@ def test_doctor_finds_all_well(memex: Memex) -> None:
     assert len(plain.splitlines()) >= len(checks)
 
 
+def test_doctor_finds_prompts_that_cannot_be_used(memex: Memex, tmp_path: Path) -> None:
+    """Other commands end at once by them, so that it says which file is wrong."""
+    (tmp_path / "context.md").write_text("none")
+    done = memex.elsewhere(memex.data_dir, MEMEX_PROMPTS_DIR=str(tmp_path)).run("doctor", "--json")
+
+    [planner] = [check for check in json.loads(done.out)["checks"] if check["name"] == "planner"]
+    assert done.code == 1
+    assert planner["state"] == "problem"
+    assert "context.md cannot be used" in planner["detail"]
+
+
 def test_ctrl_c_is_quiet(memex: Memex, tmp_path: Path) -> None:
     """A command that waits for its text ends with 130 and says nothing."""
     pipe = tmp_path / "pipe"

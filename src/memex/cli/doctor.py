@@ -188,9 +188,12 @@ def _pgvector(report: "Report") -> Finding:
 
 async def _models(settings: "Settings") -> Finding:
     """Say what plans; a model is set up for that, but not asked."""
+    from memex.service.memory import check_prompts
     from memex.wiring import chat_models
 
     try:
+        if settings.prompts_dir is not None:
+            check_prompts(settings.prompts_dir)
         chats = chat_models(settings)
     except MemexError as error:
         return _problem("planner", error)
