@@ -88,7 +88,7 @@ def _show_attempts(screen: Screen, attempts: list[dict[str, Any]]) -> None:
             "call": attempt["tool_call_id"],
             "when": f"{moment(attempt['started_at'])}, {attempt['duration_ms']:.1f} ms",
             "by": _inline(attempt["principal"]),
-            "saw": _inline(attempt["state"]),
+            "saw": _inline(_seen(attempt)),
             "wrote": ", ".join(attempt["writes"]),
             "error": attempt["error_code"] or "",
             "config": _inline(_without_limits(attempt["config"])),
@@ -106,14 +106,20 @@ def _show_attempts(screen: Screen, attempts: list[dict[str, Any]]) -> None:
         screen.line()
 
 
+def _seen(attempt: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the state that an attempt saw; where its answer has none, that of its first operation."""
+    states = (operation["state"] for operation in attempt["inner"])
+    state: dict[str, Any] | None = attempt["state"] or next(filter(None, states), None)
+    return state
+
+
 def _show_inner(screen: Screen, inner: list[dict[str, Any]]) -> None:
-    """Print the operations inside a call as the branches of a tree, in their order."""
+    """Print the operations inside a call as the branches of a tree, in order, with what they saw if it differs."""
     columns = [
         Column("  inside"),
         Column("asked", cut=True),
         Column("came back", cut=True),
         Column("ms", align="right", whole=True),
-        Column("saw", "dim", cut=True),
     ]
     rows = [
         (
@@ -121,11 +127,15 @@ def _show_inner(screen: Screen, inner: list[dict[str, Any]]) -> None:
             shortened(_asked(operation), MAX_ASKED_CHARS),
             _came_back(operation),
             f"{operation['duration_ms']:.1f}",
-            _inline(operation["state"]),
         )
         for place, operation in enumerate(inner, start=1)
     ]
-    screen.table(columns, rows)
+    seen = [_inline(operation["state"]) for operation in inner]
+    if len(set(filter(None, seen))) > 1:
+        columns.append(Column("saw", "dim", cut=True))
+        screen.table(columns, [(*row, state) for row, state in zip(rows, seen, strict=True)])
+    else:
+        screen.table(columns, rows)
 
 
 def _asked(operation: dict[str, Any]) -> str:
