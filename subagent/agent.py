@@ -17,7 +17,9 @@ from pydantic_ai import Agent, ModelRetry, NativeOutput, Tool, ToolOutput
 from pydantic_ai.exceptions import (
     AgentRunError,
     ContentFilterError,
+    ModelConnectionError,
     ModelHTTPError,
+    ModelTimeoutError,
     UnexpectedModelBehavior,
     UserError,
 )
@@ -318,5 +320,15 @@ def _is_misuse(error: Exception) -> bool:
 
 def _reason(error: Exception) -> str:
     """Return what failed in words that hold nothing of a prompt or an answer."""
-    status = getattr(error, "status_code", None)
-    return " ".join(filter(None, [type(error).__name__, str(status) if status else ""]))
+    match error:
+        case ModelHTTPError():
+            return f"its server answered {error.status_code}"
+        case ModelTimeoutError():
+            return "it took too long"
+        case ModelConnectionError():
+            return "there is no connection to it"
+        case ContentFilterError():
+            return "a content filter kept its answer back"
+        case UnexpectedModelBehavior():
+            return "its answer has not the wanted form"
+    return type(error).__name__

@@ -570,6 +570,23 @@ async def test_what_is_left_of_the_output_tokens_goes_with_each_request(
     assert [request.body["max_tokens"] for request in model_server.requests] == [50, 40]
 
 
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (fails(401), "its server answered 401"),
+        (resets(), "there is no connection to it"),
+        (filtered(), "a content filter kept its answer back"),
+        (says("I would call find."), "its answer has not the wanted form"),
+    ],
+)
+async def test_the_log_says_in_plain_words_why_there_is_no_plan(ask: Ask, act: Act, said: str) -> None:
+    """No name of a class, which few know."""
+    _, operation = await ask(act, endless=True)
+
+    assert operation.config is not None
+    assert operation.config["failure"] == said
+
+
 @pytest.mark.parametrize(("model", "temperature"), [("openai:gpt-5-mini", None), ("openai:small", 0.0)])
 async def test_a_model_that_thinks_is_given_no_temperature(
     service_of: ServiceOf, model_server: ModelServer, model: str, temperature: float | None
