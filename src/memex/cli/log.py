@@ -142,7 +142,7 @@ def _asked(operation: dict[str, Any]) -> str:
     if operation["tool"] != MODEL_REQUEST:
         return _few_words(operation["request"])
     request = operation["request"]
-    return f"{operation['model']}, {request['mode']}, {counted(len(request['shown']), 'new span')}"
+    return f"{request['mode']}, {counted(len(request['shown']), 'new span')}"
 
 
 def _came_back(operation: dict[str, Any]) -> Part:
