@@ -26,7 +26,7 @@ serve: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2
 
-# Needs Linux or macOS with a wheel of xllamacpp, 3 GB of memory and 2 GB of disk; see docs/models.md.
+# Needs Linux or macOS with a wheel of xllamacpp, 2 GB of memory and 3 GB of disk; see docs/models.md.
 LLM := .venv-llm
 test-llm: $(STAMP) $(LLM)/model.gguf
 	$(BIN)/python -m pytest -s tests/llm

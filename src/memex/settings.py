@@ -95,23 +95,37 @@ class Settings(BaseSettings):
         description="tools: it may search for more; single: one answer over what was found; auto: by what it can.",
     )
     model_requests: int = Field(
-        6, validation_alias="MEMEX_MODEL_REQUESTS", ge=1, le=100, description="Requests to it in one call."
+        6,
+        validation_alias="MEMEX_MODEL_REQUESTS",
+        ge=1,
+        le=100,
+        description="Requests to the model in one call.",
     )
     model_tool_calls: int = Field(
-        24, validation_alias="MEMEX_MODEL_TOOL_CALLS", ge=0, le=400, description="Its tool calls in one call."
+        24,
+        validation_alias="MEMEX_MODEL_TOOL_CALLS",
+        ge=0,
+        le=400,
+        description="Tool calls of the model in one call.",
     )
     model_input_tokens: int = Field(
-        200_000, validation_alias="MEMEX_MODEL_INPUT_TOKENS", ge=1, description="That it reads in one call."
+        200_000,
+        validation_alias="MEMEX_MODEL_INPUT_TOKENS",
+        ge=1,
+        description="Tokens that the model reads in one call.",
     )
     model_output_tokens: int = Field(
-        16_000, validation_alias="MEMEX_MODEL_OUTPUT_TOKENS", ge=1, description="That it writes in one call."
+        16_000,
+        validation_alias="MEMEX_MODEL_OUTPUT_TOKENS",
+        ge=1,
+        description="Tokens that the model writes in one call.",
     )
     model_seconds: float = Field(
         60,
         validation_alias="MEMEX_MODEL_SECONDS",
         gt=0,
         le=3_600,
-        description="That it may take in one call.",
+        description="Seconds that the model may take in one call.",
     )
     model_writes: int = Field(
         50, validation_alias="MEMEX_MODEL_WRITES", ge=1, le=1_000, description="Edits of one memory_remember."
