@@ -25,6 +25,8 @@ Api = Literal["chat", "responses"]
 ATTEMPTS = 4
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 20.0
+MAX_ANSWER_BYTES = 1 << 23  # it is kept whole in the log
+BODY_HEADERS = frozenset({"content-encoding", "content-length", "transfer-encoding"})  # as it was sent
 SPENT = b"insufficient_quota"  # in a 429 that waiting does not mend
 UNTIL_FOREVER = float("inf")
 
@@ -214,12 +216,22 @@ def _client() -> "httpx2.AsyncClient":
     from tenacity.stop import stop_base  # noqa: PLC0415
 
     class Whole(httpx2.AsyncHTTPTransport):
-        """Reads an answer to its end, so that one that breaks off is repeated too."""
+        """Reads an answer to its end, so that one that breaks off is repeated too; but not one without an end."""
 
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             response = await super().handle_async_request(request)
-            await response.aread()
-            return response
+            content = bytearray()
+            async for part in response.aiter_bytes():
+                content += part
+                if len(content) > MAX_ANSWER_BYTES:
+                    await response.aclose()
+                    raise httpx2.DecodingError("The answer is too long.", request=request)
+            headers = [
+                (name, value) for name, value in response.headers.multi_items() if name not in BODY_HEADERS
+            ]
+            return httpx2.Response(
+                response.status_code, headers=headers, content=bytes(content), request=request
+            )
 
     pause = wait_random_exponential(multiplier=FIRST_PAUSE_S, max=LONGEST_PAUSE_S)
 

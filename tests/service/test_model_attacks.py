@@ -1,23 +1,29 @@
 """A chat model that means harm: what it can use up, and what it can say, harms neither the call nor others."""
 
+import gzip
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic_ai import Agent
+from pydantic_ai.exceptions import ModelConnectionError
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from tests.conftest import Server
+from tests.model_server import ModelServer, Step
 
 from memex.service.planning import Planning
 from memex.service.service import Caller, Service
 from memex.store.analyzer import Analyzer
 from memex.store.database import Database
+from memex.subagent import models
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.embedders.embedder import Embedder, Kind
 from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.limits import Limits
 from memex.subagent.model import ModelPlanner
-from memex.subagent.models import ChatModel
+from memex.subagent.models import Access, ChatModel, chat_model
 from memex.subagent.retrying import retry_after_s
 
 if TYPE_CHECKING:
@@ -133,6 +139,34 @@ async def test_a_search_that_is_refused_is_not_embedded(database: Database, alic
 
     assert found["degraded"] is None
     assert embedder.texts == ["Which tea do I like?", "kettle"]
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+async def test_an_answer_without_an_end_is_not_read(model_server: ModelServer, is_packed: bool) -> None:
+    """Of more than 8 MB, also when it comes packed, nothing is kept; it is not asked for again."""
+    body = b" " * (models.MAX_ANSWER_BYTES + 1)
+    headers = {"Content-Encoding": "gzip"} if is_packed else {}
+    model_server.play(Step(body=gzip.compress(body) if is_packed else body, headers=headers))
+    chat = chat_model("openai:small", Access(base_url=model_server.url))
+    with pytest.raises(ModelConnectionError):
+        await Agent(await chat.model()).run("Tea?")
+    await chat.close()
+
+    assert len(model_server.requests) == 1
+
+
+async def test_a_packed_answer_is_read(model_server: ModelServer) -> None:
+    """As servers behind a gateway send it."""
+    turn = {"role": "assistant", "content": "Oolong."}
+    document: dict[str, Any] = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
+    document["choices"] = [{"index": 0, "finish_reason": "stop", "message": turn}]
+    body = gzip.compress(json.dumps(document).encode())
+    model_server.play(Step(body=body, headers={"Content-Encoding": "gzip"}))
+    chat = chat_model("openai:small", Access(base_url=model_server.url))
+    answer = await Agent(await chat.model()).run("Tea?")
+    await chat.close()
+
+    assert answer.output == "Oolong."
 
 
 @pytest.mark.parametrize("date", ["Wed, 21 Oct 99999 07:28:00 GMT", "21 Oct", "soon"])
