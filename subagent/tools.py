@@ -14,7 +14,7 @@ from memex.store.bm25 import Query
 from memex.store.graph import Direction
 from memex.store.memory import Memory
 from memex.store.operations import Call, Inner, shortened
-from memex.store.records import Link, Listed, NearLink, Passages, Reference, Revision
+from memex.store.records import Hit, Link, Listed, NearLink, Passages, Reference, Revision
 from memex.store.search import MAX_QUERY_CHARS, Found
 from memex.subagent.limits import Free, Spending
 from memex.subagent.prompts import Prompt
@@ -90,10 +90,7 @@ class MemoryTools:
         request = {"query": shortened(query), "limit": limit}
         async with self._operation("memory_find", request) as (memory, logged):
             found = await memory.find(query, limit=limit, passages=passages)
-            logged["hits"] = [
-                {"path": hit.path, "version": hit.version, "span": hit.span, "score": hit.score}
-                for hit in found.hits
-            ]
+            logged["hits"] = [_logged(hit) for hit in found.hits]
         return found
 
     async def read_file(self, path: str, *, version: int | None = None) -> Revision:
@@ -218,3 +215,11 @@ class MemoryTools:
                         duration_ms=(time.perf_counter() - started_s) * 1000,
                     )
                 )
+
+
+def _logged(hit: Hit) -> Logged:
+    """Return a hit as the log keeps it, with what vectors had a part in: that cannot be worked out again."""
+    logged = {"path": hit.path, "version": hit.version, "span": hit.span, "score": hit.score}
+    if hit.match.mode == "hybrid" and hit.file is not None:
+        logged["passages"] = [[*passage.span, passage.score] for passage in hit.file.passages]
+    return logged
