@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,6 +50,17 @@ def test_every_error_code_stands_in_the_docs() -> None:
     raised = {kind.code: status_of(kind("x")) for kind in reversed(list(kinds(MemexError)))}
 
     assert documented == raised | {"UNKNOWN_ROUTE": 404, "METHOD_NOT_ALLOWED": 405}
+
+
+def test_every_provider_that_needs_an_extra_has_it() -> None:
+    """The table of providers is that of the extras which install packages of pydantic-ai."""
+    text = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    [row] = [line for line in text.splitlines() if "the extra of that name" in line]
+    named = set(re.findall(r"`(\w+):MODEL`", row))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+
+    assert named == {name for name in extras if extras[name] == [f"pydantic-ai-slim[{name}]"]}
 
 
 def test_every_link_in_the_documents_leads_somewhere() -> None:
