@@ -141,6 +141,19 @@ async def test_a_server_of_ones_own_needs_no_key(model_server: ModelServer, mode
     assert await answer(model_of(api_key=None)) == "Oolong."
 
 
+async def test_another_provider_is_asked_by_its_prefix_and_own_variables(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its requests are repeated as those of `openai` are."""
+    monkeypatch.setenv("OLLAMA_BASE_URL", model_server.url)
+    model_server.play(fails(503), says("Oolong."))
+    chat = chat_model("ollama:small", Access(api_key="secret", base_url="http://127.0.0.1:9/v1"))
+
+    assert await answer(chat) == "Oolong."
+    assert [request.body["model"] for request in model_server.requests] == ["small", "small"]
+    await chat.close()
+
+
 async def test_a_server_of_ones_own_gets_the_plain_form_of_a_request(
     model_server: ModelServer, model_of: ModelOf
 ) -> None:
