@@ -5,7 +5,7 @@ import hashlib
 import inspect
 import json
 import time
-from asyncio import timeout
+from asyncio import CancelledError, shield
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
@@ -49,6 +49,7 @@ UNMANAGED = frozenset({400, 404, 422, 501})  # what servers without tools or sch
 MAX_TOKENS = 10**9  # that a server is believed to have used for one request
 TOKEN_CHARS = 4  # of a token, roughly
 UNKNOWN_TOOL = "unknown"
+TOO_LONG = "it took too long"
 NO_CALLS_LEFT = "No tool calls are left. Answer now, with what you have."
 # What of a message is no part of the request that it is sent in, or differs each time.
 _UNSENT = frozenset({"timestamp", "run_id", "conversation_id", "metadata", "usage", "provider_details"})
@@ -125,11 +126,12 @@ async def ask(job: Job[Output], desk: Desk) -> Output:
     agent.output_validator(validate)
     token = models.deadline.set(time.monotonic() + desk.meter.seconds_left)
     try:
-        async with timeout(desk.meter.seconds_left):
+        async with desk.chat.waiting(desk.meter.seconds_left):
             run = await agent.run(job.text, usage_limits=UsageLimits(request_limit=None))
             return run.output
     except TimeoutError as error:
-        raise unavailable("it took too long") from error
+        desk.chat.check()
+        raise unavailable(TOO_LONG) from error
     except (AgentRunError, UserError) as error:
         raise unavailable(_reason(error), is_misuse=_is_misuse(error)) from error
     finally:
@@ -155,14 +157,18 @@ class _Logged(WrapperModel):
         desk = self._desk
         desk.meter.take_request()
         await desk.tools.spending.check()
+        desk.chat.check()  # the pool of connections can lose a cancellation
         settings = ModelSettings(**(model_settings or {}), max_tokens=desk.meter.output_tokens_left)
         logged = self._request(messages, settings, model_request_parameters)
         started_at, started_s = datetime.now(UTC), time.perf_counter()
         response: ModelResponse | None = None
-        reason: str | None = "it took too long"  # unless it answers, or fails in another way
+        reason: str | None = TOO_LONG  # unless it answers, or fails in another way
         try:
             response = _writable(await self.wrapped.request(messages, settings, model_request_parameters))
             reason = None
+        except CancelledError:
+            reason = models.ENDING if desk.chat.has_given_up else reason
+            raise
         except (AgentRunError, UserError) as error:
             reason = _reason(error)
             raise
@@ -170,7 +176,9 @@ class _Logged(WrapperModel):
             reason = "an answer of no known form"  # which clients do not look at before they use it
             raise UnexpectedModelBehavior(reason) from error
         finally:
-            usage = _usage(response, desk.chat, logged["chars"])
+            # A request that nobody waited for to its end may have been read, and then it is paid.
+            sent_chars = logged["chars"] if response is not None or reason in {TOO_LONG, models.ENDING} else 0
+            usage = _usage(response, desk.chat, sent_chars)
             desk.meter.add(usage)
             desk.tools.log(
                 Inner(
@@ -187,7 +195,8 @@ class _Logged(WrapperModel):
                 ),
                 self._job.prompt,
             )
-        await desk.tools.spending.add(desk.chat.name, usage)
+            if usage.input_tokens:
+                await shield(desk.tools.spending.add(desk.chat.name, usage))
         known = {tool.name for tool in _offered(model_request_parameters)}
         for call in response.tool_calls:
             if call.tool_name not in known:  # it may hold memory, and spans name the tools that are called
@@ -204,6 +213,7 @@ class _Logged(WrapperModel):
         sent = [
             _sent(ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")),
             [[tool.name, tool.description, tool.parameters_json_schema] for tool in _offered(parameters)],
+            [parameters.output_mode, parameters.output_object and parameters.output_object.json_schema],
             {name: value for name, value in settings.items() if name != "timeout"},
         ]
         text = json.dumps(sent, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
@@ -213,6 +223,7 @@ class _Logged(WrapperModel):
             "chars": len(text),
             "agent": self._job.name,
             "mode": "tools" if self._job.tools else "single",
+            "form": parameters.output_mode,
             "shown": new,
         }
 
@@ -265,9 +276,10 @@ def _dumped(response: ModelResponse) -> dict[str, Any]:
 
 
 def _usage(response: ModelResponse | None, chat: ChatModel, sent_chars: int) -> Usage:
-    """Return what a request used; where the answer does not say, its tokens are guessed by the characters."""
+    """Return what a request used; where no answer says it, the tokens are guessed by the characters."""
     if response is None:
-        return Usage(requests=1)
+        read = sent_chars // TOKEN_CHARS
+        return Usage(1, read, 0, chat.cost_of(read, 0), is_estimated=True)
     said = response.usage
     is_known = bool(said.input_tokens or said.output_tokens)
     tokens = (

@@ -34,6 +34,11 @@ NEAR_CHARS = 300  # around the evidence, where a word such as `tomorrow` is look
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 # What only the person whose memory it is can say of how he wants things.
+_ORDER = "its evidence is an order to an assistant; leave it out."
+_WHOLLY = {  # what is no evidence by itself, and is some with what stands around it
+    "assistant": "its evidence is the assistant's; quote what the user says, or leave it out.",
+    "question": "its evidence asks and states nothing; leave it out.",
+}
 _OWN: frozenset[Kind] = PERSONAL | {"constraint", "decision", "objective"}
 
 _NO_SUBJECT = frozenset({"user"})  # a lexeme that most statements share
@@ -127,6 +132,7 @@ class Judge:
         window: the part of it.
         ground: of what statements may be made.
         barred: what of the text is no evidence, and why.
+        orders: what of it only tells somebody to do something once.
         project: that the call is about.
         today: the day of the call.
         notes: the statements that were shown.
@@ -138,6 +144,7 @@ class Judge:
     window: Span
     ground: Ground
     barred: Sequence[Skipped]
+    orders: Sequence[Span]
     project: str | None
     today: date
     notes: Notes
@@ -188,14 +195,10 @@ class Judge:
         if attacks(written):
             return self._refused(evidence, "instruction", "it is an order to an assistant; leave it out.")
         for skip in self.barred:
-            if skip.start < evidence[1] and evidence[0] < skip.end:
-                is_inside = skip.start <= evidence[0] and evidence[1] <= skip.end
-                if skip.reason != "assistant":
-                    told = "its evidence is an order to an assistant; leave it out."
-                    return self._refused(evidence, skip.reason, told)
-                if is_inside:
-                    told = "its evidence is the assistant's; quote what the user says, or leave it out."
-                    return self._refused(evidence, skip.reason, told)
+            is_partly = skip.start < evidence[1] and evidence[0] < skip.end
+            told = _WHOLLY.get(skip.reason, _ORDER)
+            if is_partly and (skip.reason not in _WHOLLY or _is_inside(evidence, (skip.start, skip.end))):
+                return self._refused(evidence, skip.reason, told)
         return None
 
     def _removed(self, edit: Edit, target: Stored, evidence: Span) -> Made | Refusal:
@@ -215,7 +218,8 @@ class Judge:
         if missing := ground.missing(text, self.analyzer, today=self.today, said=said):
             told = f"the text does not say {', '.join(map(repr, missing))}; use its own words."
             return self._refused(evidence, "invalid", told)
-        kind: Kind = "note" if edit.kind in _OWN and self.quotes.is_quoted(evidence) else edit.kind
+        is_foreign = self.quotes.is_quoted(evidence) or any(_is_inside(evidence, one) for one in self.orders)
+        kind: Kind = "note" if edit.kind in _OWN and is_foreign else edit.kind
         statement = Statement(kind, text, *evidence)
         if target is None:
             return self._put(edit, statement)
@@ -299,3 +303,7 @@ def _line(text: str | None) -> str:
 def _titled(path: str) -> str:
     name = " ".join(file_name(path).replace("-", " ").replace("_", " ").split())
     return name[:1].upper() + name[1:]
+
+
+def _is_inside(span: Span, other: Span) -> bool:
+    return other[0] <= span[0] and span[1] <= other[1]

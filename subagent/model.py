@@ -2,6 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, replace
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +26,12 @@ P = TypeVar("P")
 BAD_CALLS = 2  # so often in a row a model could not work with tools: then it is asked for one answer at once
 
 _log = structlog.get_logger("memex.model")
+
+
+@cache
+def _client() -> str:
+    """Return what makes the bytes of a request out of messages."""
+    return f"pydantic-ai-{version('pydantic-ai-slim')}"
 
 
 class ModelPlanner:
@@ -70,7 +78,7 @@ class ModelPlanner:
         limits = asdict(self._limits)
         if self._limits.usd is not None:
             limits["usd"] = float(self._limits.usd)
-        return {"model": self.name, "mode": self._mode, "limits": limits}
+        return {"model": self.name, "mode": self._mode, "limits": limits, "client": _client()}
 
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
         """Return which spans answer a query within its budget; without the model what the rules choose."""

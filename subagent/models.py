@@ -3,14 +3,15 @@
 import asyncio
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from memex.errors import ValidationFailed
-from memex.subagent.limits import Price
+from memex.subagent.limits import Price, unavailable
 from memex.subagent.retrying import is_transient, retry_after_s
 
 if TYPE_CHECKING:
@@ -29,9 +30,12 @@ MAX_ANSWER_BYTES = 1 << 23  # it is kept whole in the log
 BODY_HEADERS = frozenset({"content-encoding", "content-length", "transfer-encoding"})  # as it was sent
 SPENT = b"insufficient_quota"  # in a 429 that waiting does not mend
 UNTIL_FOREVER = float("inf")
+ENDING = "Memex is ending"  # why no answer is waited for
 
 # By `time.monotonic`, until when a request may be repeated: a wait that would end later is not begun.
 deadline: ContextVar[float] = ContextVar("deadline", default=UNTIL_FOREVER)
+# Whether the end of this process ends the wait for an answer; who is given back to a queue waits for that instead.
+gives_up: ContextVar[bool] = ContextVar("gives_up", default=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,8 @@ class ChatModel:
         self._make = make
         self._made: tuple[Model, httpx2.AsyncClient | None] | None = None
         self._making = asyncio.Lock()
+        self._waiting: set[asyncio.Timeout] = set()
+        self.has_given_up = False
 
     async def model(self) -> "Model":
         """Return the model as pydantic-ai knows it."""
@@ -72,18 +78,52 @@ class ChatModel:
                 self._made = await asyncio.to_thread(self._make)
         return self._made[0]
 
+    @asynccontextmanager
+    async def waiting(self, seconds: float) -> AsyncIterator[None]:
+        """Wait for answers in this block, so long at most, and not when the process ends.
+
+        Raises:
+            TimeoutError: the time is over, or the process ends meanwhile, as `check` says.
+            ModelUnavailable: the process ends already.
+        """
+        self.check()
+        async with asyncio.timeout(seconds) as limit:
+            if gives_up.get():
+                self._waiting.add(limit)
+            try:
+                yield
+            finally:
+                self._waiting.discard(limit)
+
+    def check(self) -> None:
+        """Refuse to wait when the process ends.
+
+        Raises:
+            ModelUnavailable: it does.
+        """
+        if self.has_given_up and gives_up.get():
+            raise unavailable(ENDING)
+
+    def give_up(self) -> None:
+        """End every wait for an answer, and allow no more of them; calls from the queue wait on."""
+        self.has_given_up = True
+        for limit in self._waiting:
+            if not limit.expired():
+                limit.reschedule(0)
+
     def cost(self, response: "ModelResponse", input_tokens: int, output_tokens: int) -> Decimal | None:
         """Return what a response cost, in US dollars; None where no price is known."""
+        if self.price is None:
+            # The server's name for the model may not be in the list.
+            with suppress(LookupError, ValueError, AssertionError):
+                return response.cost().total_price
+        return self.cost_of(input_tokens, output_tokens)
+
+    def cost_of(self, input_tokens: int, output_tokens: int) -> Decimal | None:
+        """Return what tokens cost, in US dollars; None where no price is known."""
         if self.price is not None:
             return self.price.of(input_tokens, output_tokens)
-        try:
-            return response.cost().total_price
-        except (
-            LookupError,
-            ValueError,
-            AssertionError,
-        ):  # the server's name for the model is not in the list
-            return list_price(self.name, input_tokens, output_tokens)
+        return list_price(self.name, input_tokens, output_tokens)
 
     async def close(self) -> None:
         """Close the connections, if any were opened."""

@@ -67,7 +67,7 @@ async def plan_remember(
         files=files,
         nearest=Nearest(request.project, files.dates, desk.tools, builtin.analyzer, queries),
         quotes=Quotes(request.text),
-        barred=await offload.run(len(request.text), _barred, request.text),
+        heard=await offload.run(len(request.text), _Heard.of, request.text),
     )
     for part, span in enumerate(spans, start=1):
         await reader.read(span, part, len(spans), with_tools=with_tools and len(spans) == 1)
@@ -83,7 +83,7 @@ class _Reader:
         files: that there are.
         nearest: finds stored statements.
         quotes: the text.
-        barred: what of it is no evidence.
+        heard: what of it states nothing.
         made: the edits so far, in their order.
         known: what was said to be known.
         skipped: what is not stored.
@@ -97,7 +97,7 @@ class _Reader:
     files: Catalogue
     nearest: Nearest
     quotes: Quotes
-    barred: Sequence[Skipped]
+    heard: "_Heard"
     made: list[Made] = field(default_factory=list)
     known: list[Known] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
@@ -151,7 +151,8 @@ class _Reader:
             quotes=self.quotes,
             window=span,
             ground=await offload.run(len(text), Ground.of, sources, self.builtin.analyzer),
-            barred=self.barred,
+            barred=self.heard.barred,
+            orders=self.heard.orders,
             project=self.request.project,
             today=self.request.now.date(),
             notes=Notes(),
@@ -314,15 +315,26 @@ def _parts(text: str, desk: Desk) -> list[Span]:
     return spans
 
 
-def _barred(text: str) -> list[Skipped]:
-    """Return what of a text is no evidence: what the assistant says, attacks, and orders in quotes and code."""
-    quotes = Quotes(text)
-    found = [Skipped(start, end, "instruction") for start, end in attacks(text)]
-    for skip in read(text).skipped:
-        is_order = skip.reason == "instruction" and quotes.is_quoted((skip.start, skip.end))
-        if skip.reason == "assistant" or is_order:
-            found.append(skip)
-    return found
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """What of a text states nothing: `barred` is no evidence at all, `orders` are to be done once."""
+
+    barred: tuple[Skipped, ...]
+    orders: tuple[Span, ...]
+
+    @classmethod
+    def of(cls, text: str) -> "_Heard":
+        """Return what the rules hear: the assistant, attacks, questions, orders; those in quotes are barred."""
+        quotes = Quotes(text)
+        barred = [Skipped(start, end, "instruction") for start, end in attacks(text)]
+        orders = []
+        for skip in read(text).skipped:
+            span = skip.start, skip.end
+            if skip.reason == "instruction" and not quotes.is_quoted(span):
+                orders.append(span)
+            elif skip.reason in {"assistant", "question", "instruction"}:
+                barred.append(skip)
+        return cls(tuple(barred), tuple(orders))
 
 
 def _skipped(statement: Statement, reason: SkipReason) -> Skipped:

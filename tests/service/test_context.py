@@ -15,7 +15,7 @@ from functools import partial
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg
 import pytest
@@ -30,6 +30,7 @@ from memex.errors import (
     ValidationFailed,
     VersionNotFound,
 )
+from memex.service.planning import Planning
 from memex.service.service import Caller, Service
 from memex.store import tenants
 from memex.store.database import Database
@@ -685,6 +686,8 @@ class Scripted:
     """A planner that carries out a given script."""
 
     name = "scripted"
+    is_slow = False
+    config: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, script: Callable[[MemoryTools], Awaitable[ContextPlan]]) -> None:
         self._script = script
@@ -709,10 +712,12 @@ def planned(service: Service, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
             if first is not None:
                 await first(tools)
             return ContextPlan(
-                tuple(Choice(Reference(path, version, (a, b)), "match") for path, version, a, b in spans)
+                tuple(Choice(Reference(path, version, (a, b)), "match") for path, version, a, b in spans),
+                planner="scripted",
             )
 
-        monkeypatch.setattr(service, "_planner", Scripted(script))
+        planner = Scripted(script)
+        monkeypatch.setattr(service, "_planning", Planning(planner, planner))
 
     return plan
 

@@ -1,7 +1,9 @@
 """A chat model in the built-in planner's place: what it sees, what it may use, what becomes of its plan."""
 
+import asyncio
 import hashlib
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from tests.conftest import CallerOf, Server
 
 from memex.service.planning import Planning
 from memex.service.service import Caller, Service, new_call
+from memex.store import spend
 from memex.store.analyzer import Analyzer
 from memex.store.database import Database
 from memex.store.operations import Answer
@@ -271,3 +274,57 @@ async def test_tool_calls_beyond_the_limit_do_nothing(database: Database, alice:
     told = [str(part.content) for part in model.asked[1][0][-1].parts]  # type: ignore[union-attr]
     assert sum("No tool calls are left" in one for one in told) == 25
     assert answer["degraded"] is None
+
+
+async def test_equal_calls_ask_the_model_once(database: Database, alice: Caller) -> None:
+    """Of twenty equal texts at once the first is planned, and all get what became of it."""
+    edit = {
+        "action": "add",
+        "kind": "note",
+        "statement": "The kettle is blue.",
+        "evidence": "The kettle is blue.",
+    }
+    model = Model(
+        lambda messages, info: ModelResponse(parts=[ToolCallPart("answer", {"edits": [edit], "skipped": []})])
+    )
+    service = Service(database, max_files=100, planning=model.planning())
+    arguments = {"text": "The kettle is blue."}
+    results = await asyncio.gather(
+        *(service.execute(alice, "memory_remember", arguments, tool_call_id="call-1") for _ in range(20))
+    )
+
+    assert len(model.asked) == 1
+    assert results == [results[0]] * 20
+    assert results[0]["status"] == "committed"
+
+
+async def test_a_call_that_is_given_up_is_logged_with_what_the_model_saw(
+    database: Database, alice: Caller
+) -> None:
+    """Whose caller goes away while the model thinks leaves a failed row, with the request and what it may cost."""
+    begun = asyncio.Event()
+
+    async def play(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody waits")
+
+    chat = ChatModel(
+        "function:test", lambda: (FunctionModel(play), None), price=Price(Decimal(1), Decimal(1))
+    )
+    planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()))
+    service = Service(database, max_files=100, planning=Planning(planner, planner))
+    await filled(service, alice)
+    call = asyncio.create_task(asked(service, alice, "call-1"))
+    await begun.wait()
+    call.cancel()
+    await asyncio.gather(call, return_exceptions=True)
+
+    [operation] = await service.operation(alice, "call-1")
+    assert (operation.status, operation.error_code) == ("failed", "CANCELLED")
+    [request] = [one for one in operation.inner if one.tool == "model_request"]
+    assert request.request["shown"] == ["user/tea.md@1:0-53", "user/coffee.md@1:0-45"]
+    assert request.usage is not None
+    assert request.usage["usd"] > 0
+    async with database.transaction(alice.access) as connection:
+        assert await spend.spent(connection, alice.access, datetime.now(UTC).date()) > 0

@@ -489,6 +489,21 @@ async def test_what_a_quoted_mail_wishes_is_no_wish_of_the_user(database: Databa
     assert "## Likes and wishes" not in (await files(service, alice))["user/preferences.md"]
 
 
+async def test_a_question_is_no_memory_and_an_order_is_no_wish(database: Database, alice: Caller) -> None:
+    """A model that takes all it is told for a preference stores no question, and a one-off order as a note."""
+    text = "What is the capital of Brazil? Write a short story about a detective. I prefer oolong tea."
+    sentences = [f"{part.strip()}" for part in re.findall(r"[^.?]+[.?]", text)]
+    model = playing(answer(*(edit(one, kind="preference") for one in sentences)))
+    service = model.service(database)
+    result = await remember(service, alice, text)
+
+    assert ("What is the capital of Brazil?", "question") in skipped(text, result)
+    files = {write["path"]: write["diff"] for write in result["writes"]}
+    assert "oolong" in files["user/preferences.md"]
+    assert "detective" not in files["user/preferences.md"]
+    assert "detective" in files["user/notes.md"]
+
+
 async def test_personal_things_stay_with_the_person(database: Database, apollo: Caller) -> None:
     """A project's members read its files: what is personal is not put there, work is."""
     text = "I have asthma. The launch is in May."

@@ -58,6 +58,7 @@ def judge(project: str | None = "apollo") -> Judge:
         window=(0, len(TEXT)),
         ground=Ground.of([TEXT], ANALYZER),
         barred=barred,
+        orders=[],
         project=project,
         today=date(2026, 11, 22),
         notes=Notes(list(KNOWN)),

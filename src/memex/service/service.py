@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import structlog
 
@@ -28,7 +29,7 @@ from memex.metrics import Metrics
 from memex.service import files, memory, operations, revisions
 from memex.service.files import FindArguments
 from memex.service.meaning import Meaning, Vectors
-from memex.service.memory import PlannedTool, Work
+from memex.service.memory import PlannedTool, RememberArguments, Work
 from memex.service.moment import AtMoment, memory_at
 from memex.service.operations import OperationResult, OperationsResult
 from memex.service.planning import Planning, TenantSpending, builtin_planning
@@ -66,6 +67,7 @@ ROLE_HINTS: dict[Role, str] = {
 }
 READY_TIMEOUT_S = 2  # a request waits longer for a connection, but who probes must hear soon
 
+CANCELLED = "CANCELLED"  # the code of a call whose caller went away
 DENIED = (Forbidden, PhysicalPathForbidden, ProjectNotFound)
 
 
@@ -114,6 +116,7 @@ class Service:
         self._meaning = Meaning(embedder if database.has_vectors else None, search_mode)
         self._language = language
         self._planning = planning or builtin_planning()
+        self._turns: WeakValueDictionary[tuple[int, str | None, str], asyncio.Lock] = WeakValueDictionary()
         self._max_files = max_files
         self._log = structlog.get_logger("memex.service")
 
@@ -121,6 +124,14 @@ class Service:
     def embedder(self) -> Embedder | None:
         """What makes vectors of texts and queries here, if anything does."""
         return self._meaning.embedder
+
+    def give_up_models(self) -> None:
+        """Wait for no model any more, since the process ends: the rules answer what is asked, now and from here on.
+
+        A call of the queue waits on: a worker that ends gives it back, and another asks the model again.
+        """
+        for chat in self._planning.chats:
+            chat.give_up()
 
     async def authenticate(self, secret: str) -> Principal:
         """Return who holds a key; raises Unauthenticated."""
@@ -320,7 +331,8 @@ class Service:
                 TenantSpending(self.database, caller.access, datetime.now(UTC).date(), planning.daily_usd),
                 self.prompts_dir,
             )
-            return await tool.answer(work, parsed) | {"tool_call_id": call.tool_call_id}
+            async with self._turn(work, parsed):
+                return await tool.answer(work, parsed) | {"tool_call_id": call.tool_call_id}
         as_of = parsed.as_of if isinstance(parsed, AtMoment) else None
         vectors = Vectors()
         if isinstance(parsed, FindArguments) and as_of is None:
@@ -380,9 +392,28 @@ class Service:
                 ended = Ended(status, code)
                 await self._log_failure(caller, call, ended)
                 raise
+            except asyncio.CancelledError:
+                if any(one.kind == log.MODEL_REQUEST for one in call.inner):  # it has read memory
+                    await asyncio.shield(self._log_failure(caller, call, Ended("failed", CANCELLED)))
+                raise
             finally:
                 self.metrics.add_call(tool, ended, time.perf_counter() - call.started_s, call.inner)
                 recorded.call_ended(ended)
+
+    @asynccontextmanager
+    async def _turn(self, work: Work, parsed: Any) -> AsyncIterator[None]:
+        """Let equal texts of this process wait for the first: a model is asked once, and all get its answer."""
+        is_written = isinstance(parsed, RememberArguments) and parsed.wait and not parsed.dry_run
+        is_written = is_written and work.call.accepted_id is None  # a worker has its lease
+        if not is_written or not work.planner.is_slow:
+            yield
+            return
+        name = work.access.log_scope_id, work.access.user_id, work.call.tool_call_id
+        turn = self._turns.get(name)
+        if turn is None:
+            turn = self._turns[name] = asyncio.Lock()
+        async with turn:
+            yield
 
     async def _log_failure(self, caller: Caller, call: Call, ended: Ended) -> None:
         try:
