@@ -180,4 +180,4 @@ def planning_of(
         for chat in chats
     ]
     daily_usd = None if settings.daily_usd is None else Decimal(str(settings.daily_usd))
-    return Planning(planners[0], planners[1], daily_usd)
+    return Planning(planners[0], planners[1], daily_usd, tuple(chat for chat in chats if chat is not None))

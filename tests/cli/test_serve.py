@@ -6,13 +6,16 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import PATIENCE_S, PROGRAM, Memex, Serving
+from tests.model_server import ModelServer, Request, Step, hangs
 
 from memex.store import embedded
 
@@ -110,6 +113,41 @@ def test_a_request_under_way_may_end(memex: Memex) -> None:
 
     assert answer.startswith(b"HTTP/1.1 200")
     assert code == 0
+
+
+def test_no_model_is_waited_for_at_the_end(fresh: Memex, model_server: ModelServer) -> None:
+    """After SIGTERM the rules answer whoever waits for a model, and a call of the queue goes back there."""
+    asked = threading.Semaphore(0)
+
+    def hang(_: Request) -> Step:
+        asked.release()
+        return hangs()
+
+    model_server.play(hang, endless=True)
+    environment = {"MEMEX_MODEL": "openai:m", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model_server.url}
+    slow = fresh.elsewhere(fresh.data_dir, **environment, MEMEX_MODEL_SECONDS="600")
+    with slow.serve() as serving, ThreadPoolExecutor() as pool:
+        serving.call("memory_write", path="user/tea.md", content="# Tea\n\nI drink oolong tea.\n")
+        queued = serving.call("memory_remember", text="I prefer rye bread.", wait=False)
+        assert asked.acquire(timeout=PATIENCE_S), "the worker asks the model"
+        recalling = pool.submit(serving.call, "memory_context", query="oolong tea")
+        remembering = pool.submit(serving.call, "memory_remember", text="I prefer green tea.")
+        assert asked.acquire(timeout=PATIENCE_S)
+        assert asked.acquire(timeout=PATIENCE_S)
+        code, _, err = serving.end()
+        recalled, remembered = recalling.result(), remembering.result()
+
+    assert code == 0
+    for answer in (recalled, remembered):
+        assert (answer["planner"], answer["degraded"]) == ("builtin", "MODEL_UNAVAILABLE")
+        assert "Memex is ending" in fresh.plain("log", answer["tool_call_id"])
+    assert "I drink oolong tea." in recalled["context"]
+    assert [write["path"] for write in remembered["writes"]] == ["user/preferences.md"]
+    assert "rye" not in fresh.plain("read", "user/preferences.md")
+    [waiting] = fresh.json("queue", "list")["calls"]
+    assert (waiting["tool_call_id"], waiting["status"]) == (queued["tool_call_id"], "queued")
+    assert (waiting["attempts"], waiting["lease_until"]) == (0, None)
+    assert err.count("model_gave_no_plan") == 2
 
 
 def test_a_start_can_be_ended(memex: Memex) -> None:

@@ -5,6 +5,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from types import FrameType
 
 import uvicorn
 
@@ -15,16 +16,24 @@ PATIENCE_S = 30  # for requests that still run when the end is asked for
 
 
 class Server(uvicorn.Server):
-    """A uvicorn that says when it takes requests, and leaves the signals to others."""
+    """A uvicorn that says when it takes requests and when it shall end, and leaves the signals to others."""
 
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, on_ready: Callable[[], None], on_ending: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._on_ready = on_ready
+        self._on_ending = on_ending
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
         await super().startup(sockets)
         self._on_ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end; of the open requests none waits for a model."""
+        super().handle_exit(sig, frame)
+        self._on_ending()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -35,7 +44,7 @@ class Server(uvicorn.Server):
 async def serve(
     service: Service, listener: socket.socket, on_ready: Callable[[], None], ending: Iterable[signal.Signals]
 ) -> None:
-    """Answer requests over a service until one of the `ending` signals; requests that run then may end."""
+    """Answer requests over a service until one of the `ending` signals; those that run then end without a model."""
     config = uvicorn.Config(
         create_app(lambda: nullcontext(service)),
         log_config=None,
@@ -44,7 +53,7 @@ async def serve(
         server_header=False,
         timeout_graceful_shutdown=PATIENCE_S,
     )
-    server = Server(config, on_ready)
+    server = Server(config, on_ready, service.give_up_models)
     for number in ending:
         asyncio.get_running_loop().add_signal_handler(number, server.handle_exit, number, None)
     await server.serve(sockets=[listener])

@@ -11,16 +11,25 @@ from memex.store.database import Database
 from memex.store.spend import Usage
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.limits import unavailable
+from memex.subagent.models import ChatModel
 from memex.subagent.planner import Planner
 
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """The planners of the two tools, and the US dollars that each tenant may cost a day; None for no limit."""
+    """The planners of the two tools.
+
+    Attributes:
+        context: of memory_context.
+        remember: of memory_remember.
+        daily_usd: US dollars that each tenant may cost a day; None for no limit.
+        chats: the models that the planners ask.
+    """
 
     context: Planner
     remember: Planner
     daily_usd: Decimal | None = None
+    chats: tuple[ChatModel, ...] = ()
 
 
 def builtin_planning() -> Planning:

@@ -26,6 +26,7 @@ from memex.store.database import Connection, Database
 from memex.store.identity import Context, Principal
 from memex.store.paths import check_tool_call_id
 from memex.store.queue import Taken, Waiting
+from memex.subagent import models
 
 LEASE_S = 60.0  # for so long a worker has a call without saying anything
 BEAT_S = 20.0
@@ -143,7 +144,8 @@ class _Perished(Exception):
 
 
 async def _resume(service: Service, taken: Taken) -> None:
-    """Run a call for whom it was accepted for, as they are now."""
+    """Run a call for whom it was accepted for, as they are now; in a task of its own."""
+    models.gives_up.set(False)  # when the process ends the call is given back, and not answered by the rules
     said = taken.principal
     if not taken.user_is_known:
         raise Forbidden("The user of this call is not there any more.")
