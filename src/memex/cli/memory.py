@@ -110,9 +110,16 @@ def show_sources(screen: Screen, found: dict[str, Any]) -> None:
         _fact(screen, "", (f"{place}  {passage['reason']}", "dim"))
     _fact(screen, "hash", found["hash"])
     _fact(screen, "state", ", ".join(f"{mount} {rev}" for mount, rev in found["state"].items()))
-    degraded = f", degraded: {found['degraded']}" if found["degraded"] else ""
-    _fact(screen, "planner", found["planner"] + degraded)
+    _fact(screen, "planner", _planner(found))
     _fact(screen, "call", found["tool_call_id"])
+
+
+def _planner(answer: dict[str, Any]) -> str:
+    """Return who planned, and where to read why it was not the one who should have."""
+    if not answer["degraded"]:
+        return str(answer["planner"])
+    why = f"`{program()} log {answer['tool_call_id']}` says why"
+    return f"{answer['planner']}, degraded: {answer['degraded']}; {why}"
 
 
 def _said(text: list[str] | None, file: str | None) -> str:
@@ -145,9 +152,7 @@ def _show_remembered(screen: Screen, session: Session, said: str, done: dict[str
         columns = [Column("skipped", cut=True), Column("why", "dim")]
         screen.table(columns, [_skipped(skip, said) for skip in done["skipped"]])
     screen.line()
-    _fact(
-        screen, "planner", done["planner"] + (f", degraded: {done['degraded']}" if done["degraded"] else "")
-    )
+    _fact(screen, "planner", _planner(done))
     _fact(screen, "call", done["tool_call_id"])
     if done["status"] == "committed":
         _fact(screen, "undo", session.command("revert", done["tool_call_id"]))
