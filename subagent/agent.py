@@ -201,6 +201,7 @@ class _Logged(WrapperModel):
         for call in response.tool_calls:
             if call.tool_name not in known:  # it may hold memory, and spans name the tools that are called
                 call.tool_name = UNKNOWN_TOOL
+                desk.meter.take_tool_call()
         return response
 
     def _request(

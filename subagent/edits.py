@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import accumulate
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -30,6 +31,8 @@ from memex.subagent.statements import Kind, Skipped, SkipReason, Statement, atta
 MAX_STATEMENT_CHARS = 2_000
 MAX_TITLE_CHARS = 100
 MAX_TOLD = 12  # problems that a model is told of
+MAX_JUDGED = 1_000  # edits of one answer, and as many skips; the rest is not looked at
+MAX_JUDGED_CHARS = 100_000  # of the statements of one answer: they are looked through on the event loop
 NEAR_CHARS = 300  # around the evidence, where a word such as `tomorrow` is looked for
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
@@ -42,6 +45,7 @@ _WHOLLY = {  # what is no evidence by itself, and is some with what stands aroun
 _OWN: frozenset[Kind] = PERSONAL | {"constraint", "decision", "objective"}
 
 _NO_SUBJECT = frozenset({"user"})  # a lexeme that most statements share
+_FORM = f"its statement must be plain text of 1 to {MAX_STATEMENT_CHARS:,} characters."
 _ABOUT = "its target says nothing of that; check the number."
 
 Action = Literal["add", "update", "supersede", "remove", "create_file"]
@@ -138,6 +142,7 @@ class Judge:
         notes: the statements that were shown.
         paths: of all files that there are.
         analyzer: makes lexemes.
+        most: so many edits of an answer are looked at, and so many skips.
     """
 
     quotes: Quotes
@@ -150,18 +155,25 @@ class Judge:
     notes: Notes
     paths: Collection[str]
     analyzer: Analyzer
+    most: int = MAX_JUDGED
 
     def problems(self, answer: Edits) -> list[str]:
         """Return what is wrong with an answer, in sentences for the model."""
         told = []
-        for number, edit in enumerate(answer.edits, start=1):
+        for number, edit in enumerate(self.looked_at(answer), start=1):
             judged = self.judge(edit)
             if judged.told:
                 told.append(f"Edit {number}: {judged.told}")
-        for number, skip in enumerate(answer.skipped, start=1):
+        for number, skip in enumerate(answer.skipped[: self.most], start=1):
             if skip.known and self.notes.named(skip.known) is None:
                 told.append(f"Skip {number}: there is no such statement; there is {self.notes.choices}.")
         return told[:MAX_TOLD]
+
+    def looked_at(self, answer: Edits) -> list[Edit]:
+        """Return the edits of an answer up to where they are too many, or too long together."""
+        edits = answer.edits[: self.most]
+        chars = accumulate(min(len(edit.statement), MAX_STATEMENT_CHARS) for edit in edits)
+        return [edit for edit, total in zip(edits, chars, strict=True) if total <= MAX_JUDGED_CHARS]
 
     def judge(self, edit: Edit) -> Made | Refusal:
         """Return what an edit does, or why it is not carried out."""
@@ -170,7 +182,7 @@ class Judge:
             return self._refused(
                 None, "invalid", "its evidence does not stand in the text; copy a piece exactly."
             )
-        if refusal := self._forbidden(edit, evidence):
+        if refusal := self._too_long(edit, evidence) or self._forbidden(edit, evidence):
             return refusal
         target = None
         if edit.action in {"update", "supersede", "remove"}:
@@ -185,6 +197,14 @@ class Judge:
     def span_of(self, skip: Skip) -> Span | None:
         """Return where a part that is not stored stands in the text."""
         return self.quotes.find(skip.quote, self.window)
+
+    def _too_long(self, edit: Edit, evidence: Span) -> Refusal | None:
+        """Refuse what would take long to look through."""
+        if len(_plain(edit.statement)) > MAX_STATEMENT_CHARS:
+            return self._refused(evidence, "invalid", _FORM)
+        if any(len(one) > MAX_STATEMENT_CHARS for one in (edit.path, edit.heading, edit.title) if one):
+            return self._refused(evidence, "invalid", "its path, heading and title must be short.")
+        return None
 
     def _forbidden(self, edit: Edit, evidence: Span) -> Refusal | None:
         written = "\n".join(filter(None, [edit.statement, edit.path, edit.heading, edit.title]))
@@ -208,10 +228,9 @@ class Judge:
         return Made(Removal(target.path, Statement(edit.kind, said, *evidence), target.text), target)
 
     def _added(self, edit: Edit, target: Stored | None, evidence: Span) -> Made | Refusal:
-        text = edit.statement.replace("\r\n", "\n").replace("\r", "\n").strip()
-        if not any(map(str.isalnum, text)) or len(text) > MAX_STATEMENT_CHARS or _UNPRINTABLE.search(text):
-            told = f"its statement must be plain text of 1 to {MAX_STATEMENT_CHARS:,} characters."
-            return self._refused(evidence, "invalid", told)
+        text = _plain(edit.statement)
+        if not any(map(str.isalnum, text)) or _UNPRINTABLE.search(text):
+            return self._refused(evidence, "invalid", _FORM)
         first, last = max(0, evidence[0] - NEAR_CHARS), evidence[1] + NEAR_CHARS
         ground = self.ground | Ground.of([target.text], self.analyzer) if target else self.ground
         said = self.quotes.text[first:last]
@@ -293,6 +312,10 @@ class Judge:
 
     def _refused_at(self, statement: Statement, told: str) -> Refusal:
         return self._refused((statement.start, statement.end), "invalid", told)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 def _line(text: str | None) -> str:

@@ -11,7 +11,7 @@ from memex.store import offload
 from memex.store.records import Span
 from memex.subagent.agent import Desk, Job, ModelTool, ask
 from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.edits import Edits, Judge, Made, Refusal, Skip
+from memex.subagent.edits import MAX_JUDGED, Edits, Judge, Made, Refusal, Skip
 from memex.subagent.filing.bullets import bullet
 from memex.subagent.filing.entries import SAME_TASK
 from memex.subagent.filing.places import destination
@@ -38,6 +38,9 @@ MAX_WINDOW_CHARS = 60_000  # where the limit of requests asks for fewer and long
 QUERIES = 12  # by which the memory is searched for a part of the text
 ALL_QUERIES = 100  # for the whole text
 RESULT_CHARS = 4_000  # of what a search gives back
+# Edits of an answer that are looked at: some for each that may be written, since some are refused, and some more.
+JUDGED_PER_WRITE = 4
+JUDGED = 100
 
 
 async def plan_remember(
@@ -158,6 +161,7 @@ class _Reader:
             notes=Notes(),
             paths=self.files.dates,
             analyzer=self.builtin.analyzer,
+            most=min(MAX_JUDGED, JUDGED + JUDGED_PER_WRITE * self.desk.limits.writes),
         )
 
     def _told(self, text: str, found: Sequence[Stored], notes: Notes, part: str) -> str:
@@ -207,15 +211,18 @@ class _Reader:
 
     def _accept(self, answer: Edits, judge: Judge) -> None:
         """Keep of an answer what can be carried out, and why the rest is not."""
-        for edit in answer.edits:
+        looked_at = judge.looked_at(answer)
+        for edit in looked_at:
             judged = judge.judge(edit)
             if isinstance(judged, Refusal):
                 self.skipped.append(judged.skipped)
             else:
                 self._stage(judged)
-        located = [(skip, span) for skip in answer.skipped if (span := judge.span_of(skip))]
+        located = [(skip, span) for skip in answer.skipped[: judge.most] if (span := judge.span_of(skip))]
         for skip, span in located:
             self._skip(skip, span, judge)
+        if len(looked_at) < len(answer.edits) or len(answer.skipped) > judge.most:
+            self.skipped.append(Skipped(*judge.window, "limit"))
         if not answer.edits and not located:
             self.skipped.append(Skipped(*judge.window, "other"))
 

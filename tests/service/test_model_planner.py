@@ -276,6 +276,26 @@ async def test_tool_calls_beyond_the_limit_do_nothing(database: Database, alice:
     assert answer["degraded"] is None
 
 
+async def test_calls_of_invented_tools_count(database: Database, alice: Caller) -> None:
+    """They leave fewer for the tools that there are."""
+
+    def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        if len(messages) == 1:
+            invented = [ToolCallPart("memory_write", {"path": f"user/{number}.md"}) for number in range(3)]
+            searches = [ToolCallPart("find", {"query": f"tea {number}"}) for number in range(5)]
+            return ModelResponse(parts=[*searches, *invented])
+        return choosing("S1")
+
+    model = Model(reply)
+    service = Service(database, max_files=100, planning=model.planning(limits=Limits(tool_calls=5)))
+    await filled(service, alice)
+    await asked(service, alice, "call-1")
+
+    [operation] = await service.operation(alice, "call-1")
+    queries = [one.request.get("query") for one in operation.inner if one.tool == "memory_find"]
+    assert queries == ["Which tea do I like?", "tea 0", "tea 1"]
+
+
 async def test_equal_calls_ask_the_model_once(database: Database, alice: Caller) -> None:
     """Of twenty equal texts at once the first is planned, and all get what became of it."""
     edit = {

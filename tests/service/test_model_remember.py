@@ -403,6 +403,21 @@ async def test_no_more_edits_than_may_be(database: Database, alice: Caller) -> N
     assert "At most 2 edits" in model.told[0]
 
 
+async def test_of_a_huge_answer_the_rest_is_not_looked_at(database: Database, alice: Caller) -> None:
+    """Behind a hundred edits and some for each write nothing is judged, and nothing told to the model."""
+    text = "\n".join(f"The boat number {number} is blue." for number in range(200))
+    said = [*text.split("\n")[:104], *["This stands nowhere."] * 5_000]
+    model = playing(answer(*(edit(one) for one in said)))
+    service = model.service(database, writes=1)
+    result = await remember(service, alice, text)
+
+    assert told(result) == [("user/notes.md", 1, "1 added")]
+    assert sorted(skipped(text, result)) == sorted(
+        [*((one, "limit") for one in said[1:104]), (text, "limit")]
+    )
+    assert len(model.told) == 1
+
+
 GOOD = "I love oolong tea."
 BAD = {
     "evidence that is not there": edit(GOOD, "I said so before."),
