@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Api = Literal["chat", "responses"]
 
+EXTRAS = frozenset({"anthropic", "bedrock", "cohere", "google", "groq", "huggingface", "mistral", "xai"})
 ATTEMPTS = 4
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 20.0
@@ -143,7 +144,8 @@ def chat_model(name: str, access: Access | None = None, *, price: str | None = N
         price: US dollars for a million tokens read/written, such as `0.15/0.60`.
 
     Raises:
-        ValidationFailed: no such provider, it needs packages that are not installed, or a key that is not set.
+        ValidationFailed: no such provider, it needs packages that are not installed, or OpenAI's key is not set.
+            What another provider wants is known when it is first asked; `memex doctor` sets it up and says.
     """
     access = access or Access()
     provider, _, model = name.partition(":")
@@ -225,9 +227,11 @@ def _provider(name: str, model: str) -> "type[Provider[Any]]":
             hint="Name builtin, openai:MODEL, or a provider of pydantic-ai, such as anthropic:MODEL.",
         ) from None
     except ImportError:
+        extra = name.partition("-")[0]
+        package = "memex" if extra in EXTRAS else "pydantic-ai-slim"
         raise ValidationFailed(
             f"The provider {name} needs packages that are not installed.",
-            hint=f'Install them: pip install "memex[{name.partition("-")[0]}]".',
+            hint=f'Install them: pip install "{package}[{extra}]".',
         ) from None
 
 

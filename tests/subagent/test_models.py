@@ -5,8 +5,10 @@ import os
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import AsyncIterator, Callable
 from email.utils import formatdate
+from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
@@ -329,6 +331,16 @@ def test_a_provider_whose_packages_are_missing_is_refused_with_their_extra() -> 
         chat_model("anthropic:claude-haiku-4-5")
 
     assert refused.value.hint == 'Install them: pip install "memex[anthropic]".'
+
+
+def test_a_provider_without_an_extra_of_ours_is_refused_with_its_own() -> None:
+    """Memex names no extra that it does not have; those that it has are in the project's file."""
+    with pytest.raises(ValidationFailed) as refused:
+        chat_model("voyageai:voyage-4")
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+
+    assert refused.value.hint == 'Install them: pip install "pydantic-ai-slim[voyageai]".'
+    assert project["project"]["optional-dependencies"].keys() > models.EXTRAS
 
 
 def test_openai_without_a_key_is_refused() -> None:

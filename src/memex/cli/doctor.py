@@ -205,8 +205,9 @@ async def _models(settings: "Settings") -> Finding:
             await chat.model()
             await chat.close()
     except Exception as error:  # noqa: BLE001  # of a provider's own library
-        said = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        return Finding("planner", f"{', '.join(names)}: {said}", "problem", "Set what the provider needs.")
+        said = (str(error).splitlines() or [""])[0].partition(" or pass")[0][:200] or type(error).__name__
+        named = ", ".join(dict.fromkeys(names))
+        return Finding("planner", f"{named}: {said}", "problem", "Set what the provider needs.")
     where = f" at {settings.openai_base_url}" if settings.openai_base_url else ""
     return Finding("planner", f"context {names[0]}, remember {names[1]}{where}; mode {settings.model_mode}")
 
