@@ -5,7 +5,7 @@ from datetime import date
 from decimal import Decimal
 
 from memex.store.access import Access
-from memex.store.database import Connection, row
+from memex.store.database import Connection, row, rows
 from memex.store.sql import sql
 
 
@@ -21,6 +21,18 @@ class Usage:
     output_tokens: int = 0
     usd: Decimal | None = None
     is_estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one model used for a tenant on a day; `usd` counts what has a known price."""
+
+    day: date
+    model: str
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    usd: Decimal
 
 
 async def add(connection: Connection, access: Access, day: date, model: str, usage: Usage) -> None:
@@ -43,3 +55,9 @@ async def spent(connection: Connection, access: Access, day: date) -> Decimal:
     """Return what a tenant spent on a day, in US dollars."""
     found = await row(connection, "spend_day", tenant_id=access.tenant_id, day=day)
     return Decimal(0) if found is None else Decimal(found["usd"])
+
+
+async def days(connection: Connection, access: Access, since: date) -> list[Spent]:
+    """Return what a tenant used since a day, by day and model, the newest day first."""
+    found = await rows(connection, "spend_days", tenant_id=access.tenant_id, since=since)
+    return [Spent(**record) for record in found]

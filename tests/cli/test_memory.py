@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Memex
+from tests.model_server import ModelServer, calls
 
 pytestmark = pytest.mark.usefixtures("server_up")
 
@@ -179,3 +180,30 @@ def test_a_state_asks_the_memory_of_then(memex: Memex) -> None:
     assert memex.plain("read", "user/tea.md", *then) == "# Tea\n\nOolong.\n"
     assert memex.plain("find", "oolong", *evelyn).startswith("Nothing found")
     assert "exclude each other" in memex.run("list", "--catalogue", *then).err
+
+
+def test_a_model_that_plans_is_seen_in_the_log_and_paid(memex: Memex, model_server: ModelServer) -> None:
+    """`context` says who planned, `log` what was asked and answered, `spend` what the day has cost."""
+    bea = ("--user", "bea")
+    memex.plain("remember", "I prefer oolong tea.", *bea)
+    model_server.play(calls(("answer", {"spans": [{"span": "S1", "reason": "It names the tea."}]})))
+    asking = Memex(
+        {
+            **memex.environment,
+            "MEMEX_MODEL": "openai:scripted",
+            "OPENAI_BASE_URL": model_server.url,
+            "MEMEX_MODEL_PRICE": "100/1000",
+            "MEMEX_DAILY_USD": "2",
+        }
+    )
+
+    found = asking.json("context", "which tea?", *bea, "--tool-call-id", "tea-9")
+    logged = asking.plain("log", "tea-9", *bea)
+    said, spent = asking.both("spend")
+    assert (found["planner"], found["degraded"]) == ("openai:scripted", None)
+    assert "I prefer oolong tea." in found["context"]
+    assert "model_request" in logged
+    assert "100 + 10 tokens, 0.0200 USD" in logged
+    [day] = spent["spent"]
+    assert (day["model"], day["requests"], day["usd"]) == ("openai:scripted", 1, 0.02)
+    assert "A day may cost 2 US dollars" in said

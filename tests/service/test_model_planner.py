@@ -15,6 +15,7 @@ from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.usage import RequestUsage
 from tests.conftest import CallerOf, Server
 
+from memex.errors import Forbidden
 from memex.service.planning import Planning
 from memex.service.service import Caller, Service, new_call
 from memex.store import spend
@@ -209,6 +210,36 @@ async def test_a_day_has_its_money(database: Database, alice: Caller, caller_of:
     assert [answer["degraded"] for answer in answers] == [None, None, *["MODEL_UNAVAILABLE"] * 2]
     assert (await asked(one, bob))["degraded"] is None
     assert len(model.asked) == 3
+
+
+async def test_an_admin_sees_what_was_spent(database: Database, alice: Caller, caller_of: CallerOf) -> None:
+    """By day and model, of the own tenant alone; an agent does not."""
+    usage = RequestUsage(input_tokens=2_000, output_tokens=50)
+    model = Model(lambda messages, info: choosing("S1", usage=usage))
+    model.chat.price = Price(Decimal(10), Decimal(100))
+    service = Service(database, max_files=100, planning=model.planning(daily_usd=Decimal("0.5")))
+    await filled(service, alice)
+    for _ in range(2):
+        await asked(service, alice)
+
+    found = await service.spending(await caller_of(None, role="admin"), days=1)
+    others = await service.spending(await caller_of(None, role="admin", tenant="other"), days=7)
+    assert found.model_dump(mode="json") == {
+        "daily_usd": 0.5,
+        "spent": [
+            {
+                "day": datetime.now(UTC).date().isoformat(),
+                "model": "function:test",
+                "requests": 2,
+                "input_tokens": 4_000,
+                "output_tokens": 100,
+                "usd": 0.05,
+            }
+        ],
+    }
+    assert others.spent == []
+    with pytest.raises(Forbidden):
+        await service.spending(alice, days=1)
 
 
 async def test_a_first_prompt_is_bounded(database: Database, alice: Caller) -> None:

@@ -20,6 +20,7 @@ from memex.cli import (
     queue,
     revisions,
     serve,
+    spend,
     transfer,
 )
 from memex.cli import eval as evals
@@ -49,6 +50,7 @@ app.command(rich_help_panel=VERSIONS)(revisions.restore)
 app.command(rich_help_panel=LOG)(log.log)
 app.command(rich_help_panel=LOG)(log.revert)
 app.add_typer(queue.app, name="queue", rich_help_panel=LOG)
+app.command(rich_help_panel=LOG)(spend.spend)
 app.command(rich_help_panel=SERVICE)(serve.serve)
 app.add_typer(keys.app, name="keys", rich_help_panel=SERVICE)
 app.add_typer(projects.app, name="projects", rich_help_panel=SERVICE)

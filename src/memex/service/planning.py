@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
+from pydantic import BaseModel
+
 from memex.store import spend
 from memex.store.access import Access
 from memex.store.analyzer import Analyzer
@@ -63,3 +65,43 @@ class TenantSpending:
         """Count what a request used."""
         async with self.database.transaction(self.access) as connection:
             await spend.add(connection, self.access, self.day, model, usage)
+
+
+class DaySpent(BaseModel):
+    """What one model used on a day (UTC): requests, tokens, and US dollars as far as prices are known."""
+
+    day: str
+    model: str
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    usd: float
+
+
+class SpendingResult(BaseModel):
+    """What a tenant's calls used of models, the newest day first; `daily_usd` is what a day may cost at most."""
+
+    daily_usd: float | None
+    spent: list[DaySpent]
+
+
+async def spending(
+    database: Database, access: Access, since: date, *, daily_usd: Decimal | None
+) -> SpendingResult:
+    """Return what a tenant's calls used of models since a day."""
+    async with database.transaction(access) as connection:
+        found = await spend.days(connection, access, since)
+    return SpendingResult(
+        daily_usd=None if daily_usd is None else float(daily_usd),
+        spent=[
+            DaySpent(
+                day=one.day.isoformat(),
+                model=one.model,
+                requests=one.requests,
+                input_tokens=one.input_tokens,
+                output_tokens=one.output_tokens,
+                usd=float(one.usd),
+            )
+            for one in found
+        ],
+    )

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -32,7 +32,13 @@ from memex.service.meaning import Meaning, Vectors
 from memex.service.memory import PlannedTool, RememberArguments, Work
 from memex.service.moment import AtMoment, memory_at
 from memex.service.operations import OperationResult, OperationsResult
-from memex.service.planning import Planning, TenantSpending, builtin_planning
+from memex.service.planning import (
+    Planning,
+    SpendingResult,
+    TenantSpending,
+    builtin_planning,
+    spending,
+)
 from memex.service.tool import ReadTool, WriteTool, check_json, from_cursor, to_cursor
 from memex.settings import SearchMode
 from memex.store import catalogue, identity
@@ -294,6 +300,16 @@ class Service:
                 done = await work(connection, caller.access)
                 await log.add(connection, caller.access, call, status="committed")
         return done
+
+    async def spending(self, caller: Caller, *, days: int) -> SpendingResult:
+        """Return what the calls of an admin's tenant used of models in the last days (UTC), today included.
+
+        Raises:
+            Forbidden: the caller is no admin.
+        """
+        check_role(caller.principal, "admin")
+        since = datetime.now(UTC).date() - timedelta(days=days - 1)
+        return await spending(self.database, caller.access, since, daily_usd=self._planning.daily_usd)
 
     async def check_ready(self) -> None:
         """Touch the database; raises StoreUnavailable when it does not answer within 2 s."""

@@ -1,0 +1,47 @@
+"""`memex spend`: what models were used for, in tokens and money."""
+
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.output import Column, Screen, Shown
+from memex.cli.session import Session, for_tenant
+
+
+@for_tenant
+async def spend(
+    session: Session,
+    days: Annotated[int, typer.Option(min=1, max=366, help="So many days (UTC), today included.")] = 7,
+) -> Shown:
+    """Show what the tenant's calls used of chat models, by day and model."""
+    found = await session.service.spending(await session.caller(), days=days)
+    spent = found.model_dump(mode="json")
+    return Shown(spent, lambda screen: _show(screen, spent))
+
+
+def _show(screen: Screen, spent: dict[str, Any]) -> None:
+    if spent["spent"]:
+        columns = [
+            Column("day", "dim", whole=True),
+            Column("model", "bold", cut=True),
+            *(
+                Column(name, align="right", whole=True)
+                for name in ("requests", "read", "written", "US dollars")
+            ),
+        ]
+        rows = [
+            (
+                one["day"],
+                one["model"],
+                f"{one['requests']:,}",
+                f"{one['input_tokens']:,}",
+                f"{one['output_tokens']:,}",
+                f"{one['usd']:.4f}",
+            )
+            for one in spent["spent"]
+        ]
+        screen.table(columns, rows)
+    else:
+        screen.line(("No model was asked.", "dim"))
+    if spent["daily_usd"] is not None:
+        screen.line((f"A day may cost {spent['daily_usd']:g} US dollars (MEMEX_DAILY_USD).", "dim"))
