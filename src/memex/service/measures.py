@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 from memex.metrics import Gauges
 from memex.service.service import Service
-from memex.store.database import row
+from memex.store import queue
 from memex.subagent.engine import ENGINE
 
 
@@ -19,11 +19,11 @@ async def exposition(service: Service, accept: str = "") -> tuple[bytes, str]:
 
 async def _gauges(service: Service) -> Gauges:
     async with service.database.maintenance() as connection:
-        queue = await row(connection, "queue_count")
+        calls = await queue.count(connection)
     load = service.database.load
     return {
         "memex_db_connections": {("used",): load.used, ("idle",): load.idle},
         "memex_db_requests_waiting": {(): load.waiting},
-        "memex_queue_calls": {(status,): calls for status, calls in (queue or {}).items()},
+        "memex_queue_calls": {(status,): number for status, number in calls.items()},
         "memex_build_info": {(version("memex"), ENGINE): 1},
     }
