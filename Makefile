@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/installed
 
-.PHONY: install serve test test-llm check bench eval-remember lock clean
+.PHONY: install serve test test-llm check bench eval-remember eval-replay lock clean
 
 install: $(STAMP)
 
@@ -54,6 +54,9 @@ bench: $(STAMP)
 
 eval-remember: $(STAMP)
 	$(BIN)/python -m memex.evals.remember
+
+eval-replay: $(STAMP)
+	$(BIN)/python -m memex.evals.mixed
 
 # Needs uv. No index address is written, so the lock works with any mirror.
 LOCKED := embedded evals vectors local-embeddings otel

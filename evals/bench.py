@@ -15,6 +15,7 @@ from pathlib import Path
 
 import structlog
 
+from memex.evals.bench_log import bench_log
 from memex.evals.bench_memory import bench_context, bench_import, bench_remember
 from memex.evals.bench_model import bench_model
 from memex.evals.bench_past import bench_as_of
@@ -37,6 +38,7 @@ SECTIONS = (
     "hybrid",
     "as-of",
     "context",
+    "log",
     "model",
     "bloat",
 )
@@ -84,6 +86,8 @@ async def _bench_sections(bench: Bench, arguments: argparse.Namespace) -> None:
     if "context" in wanted:
         for files in arguments.files:
             await bench_context(bench, files=files, rounds=rounds)
+    if "log" in wanted:
+        await bench_log(bench, files=max(arguments.files), rounds=rounds)
     if "model" in wanted:
         await bench_model(bench, rounds=rounds)
 

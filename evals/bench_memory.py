@@ -94,7 +94,7 @@ class MeasuredTools(MemoryTools):
 async def bench_context(bench: Bench, *, files: int, rounds: int) -> None:
     """Time memory_context over one scope of linked files, against memory_find for the same queries."""
     caller = await bench.caller(f"reader-of-{files}")
-    texts = [_linked(bench, bench.text.file(), files) for _ in range(files)]
+    texts = [linked(bench, bench.text.file(), files) for _ in range(files)]
     await bench.fill(caller, texts)
     await bench.vacuum()
     queries = [bench.text.query(texts[:1000]).replace("[[", "").replace("]]", "") for _ in range(QUERIES)]
@@ -148,7 +148,7 @@ def _phases(phases: dict[str, Phase]) -> Table:
     return table
 
 
-def _linked(bench: Bench, text: str, files: int) -> str:
+def linked(bench: Bench, text: str, files: int) -> str:
     """Return a text with links to files of the same scope in its first section."""
     targets = [f"[[notes/{bench.text.number(files):06}]]" for _ in range(LINKS_A_FILE)]
     head, _, tail = text.partition("\n\n")

@@ -24,8 +24,8 @@ async def bench_model(bench: Bench, *, rounds: int) -> None:
     queries = [bench.text.query(texts[:QUERIES]) for _ in range(QUERIES)]
     services = {
         "rules": bench.service,
-        "a model, one request": _with_model(bench, _choose),
-        "a model, two requests and a search": _with_model(bench, _search),
+        "a model, one request": with_model(bench, choose),
+        "a model, two requests and a search": with_model(bench, _search),
     }
     timings = {name: Timings() for name in services}
     for query in queries:
@@ -49,13 +49,15 @@ async def bench_model(bench: Bench, *, rounds: int) -> None:
     console.print(table, *ratios, "")
 
 
-def _with_model(bench: Bench, play: FunctionDef) -> Service:
+def with_model(bench: Bench, play: FunctionDef) -> Service:
+    """Return a service over the same database where a function plans in the place of a model."""
     chat = ChatModel("function:bench", lambda: (FunctionModel(play), None))
     planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()))
     return Service(bench.service.database, max_files=1_000_000, planning=Planning(planner, planner))
 
 
-def _choose(_messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+def choose(_messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+    """Answer at once, with the first span."""
     chosen = [{"span": "S1", "reason": "It answers."}]
     return ModelResponse(parts=[ToolCallPart("answer", {"spans": chosen})])
 
@@ -63,4 +65,4 @@ def _choose(_messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
 def _search(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     if len(messages) == 1:
         return ModelResponse(parts=[ToolCallPart("find", {"query": "other words"})])
-    return _choose(messages, info)
+    return choose(messages, info)

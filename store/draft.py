@@ -7,7 +7,7 @@ texts are planned under the lock at once.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -53,6 +53,14 @@ class Commit:
     result: dict[str, Any]
     changes: tuple[Change, ...] = ()
     is_repeat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a commit would do, and the state that it would be made on, of the mounts that it touches."""
+
+    changes: tuple[Change, ...]
+    state: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +218,25 @@ class Draft:
             )
         return _tree(heads).play(self._edits).read(place)
 
-    async def preview(self) -> tuple[Change, ...]:
+    async def preview(self) -> Preview:
         """Return what a commit would do now, without doing it."""
-        loaded = await self._database.read(self._access, *self._to_load())
-        return (await self._plan(_stored(*loaded))).changes
+        stored = _stored(*await self._database.read(self._access, *self._to_load()))
+        return Preview((await self._plan(stored)).changes, self._state(stored.scopes))
+
+    async def preview_at(self, state: Mapping[str, int]) -> Preview:
+        """Return what a commit would have done in an earlier state, without doing it.
+
+        Args:
+            state: how many changes each mount had seen; one that is absent held nothing.
+        """
+        places = self._places()
+        revs = [state.get(place.scope.mount, 0) for place in places]
+        [heads] = await self._database.read(
+            self._access, ("past_head_load", _wanted(places) | {"revs": revs})
+        )
+        chars = sum(map(_chars, self._edits)) + _content_chars(heads)
+        planned = await offload.run(chars, lambda: _tree(heads).play(self._edits).planned())
+        return Preview(tuple(one.change for one in planned), dict(state))
 
     async def commit(self, call: Call, answer: Callable[[tuple[Change, ...]], Answer]) -> Commit:
         """Write every staged edit and log the call, in one transaction.
@@ -318,9 +341,12 @@ class Draft:
             status="committed",
             answer=made,
             writes=[f"{planned.change.path}@{planned.change.version}" for planned, _ in plan.written],
-            state={self._access.by_id[record["scope_id"]].mount: record["rev"] for record in scopes},
+            state=self._state(scopes),
         )
         return Commit(made.result, plan.changes)
+
+    def _state(self, scopes: Rows) -> dict[str, int]:
+        return {self._access.by_id[record["scope_id"]].mount: record["rev"] for record in scopes}
 
     def _to_lock(self, call: Call) -> tuple[Statement, Statement]:
         committed = operations.committed(self._access, call.tool_call_id)

@@ -4,13 +4,14 @@ import hashlib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from memex.store import chunks, links, markdown
 from memex.store.analyzer import Analyzer
 from memex.store.bm25 import RANKER_VERSION
 from memex.store.chunks import CHUNKER_VERSION, Chunk
+from memex.store.markdown import Description
 
 
 def engine(analyzer: Analyzer) -> str:
@@ -93,7 +94,6 @@ def index(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Anal
     """
     document = markdown.parse(content)
     description = markdown.describe(path, document)
-    path_key, name_key = links.path_keys(path)
     # Two heading paths may give one indexed text, which names a heading that is the title only once.
     unchanged: dict[tuple[bytes, tuple[str, ...]], list[StoredChunk]] = {}
     for known in reversed(stored):
@@ -108,19 +108,18 @@ def index(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Anal
                 shifted.append((known.chunk_id, chunk.start, chunk.end))
         else:
             added.append(_analysed(chunk, digest, analyzer))
-    return FileIndex(
-        title=description.title,
-        tags=description.tags,
-        tag_keys=tuple(map(tag_key, description.tags)),
-        path_key=path_key,
-        name_key=name_key,
-        pinned=description.pinned,
-        dated=date.fromisoformat(description.day) if description.day else None,
+    return replace(
+        _described(path, description),
         removed=tuple(known for same in unchanged.values() for known in same),
         shifted=tuple(shifted),
         added=tuple(added),
         links=tuple(_link_rows(links.parse(content, path))),
     )
+
+
+def described(path: str, content: str) -> FileIndex:
+    """Return what lists and link resolution know of a file, without chunks and links: only heads have those."""
+    return _described(path, markdown.describe(path, content))
 
 
 def tag_key(tag: str) -> str:
@@ -132,6 +131,23 @@ def without(path: str, stored: Sequence[StoredChunk]) -> FileIndex:
     """Return the index of a deleted file: nothing, where `stored` was."""
     path_key, name_key = links.path_keys(path)
     return FileIndex("", (), (), path_key, name_key, False, None, tuple(stored), (), (), ())
+
+
+def _described(path: str, description: Description) -> FileIndex:
+    path_key, name_key = links.path_keys(path)
+    return FileIndex(
+        title=description.title,
+        tags=description.tags,
+        tag_keys=tuple(map(tag_key, description.tags)),
+        path_key=path_key,
+        name_key=name_key,
+        pinned=description.pinned,
+        dated=date.fromisoformat(description.day) if description.day else None,
+        removed=(),
+        shifted=(),
+        added=(),
+        links=(),
+    )
 
 
 def _analysed(chunk: Chunk, digest: bytes, analyzer: Analyzer) -> NewChunk:

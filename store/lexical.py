@@ -110,13 +110,19 @@ class Fetched:
 
 
 async def view(
-    connection: Connection, scopes: Sequence[Scope], text: str, past: Past | None = None
+    connection: Connection,
+    scopes: Sequence[Scope],
+    text: str,
+    past: Past | None = None,
+    languages: Sequence[str] = (),
 ) -> tuple[Query, list[View]]:
     """Return a query as it is weighed over scopes, and each scope as this search sees it.
 
-    The statistics are sums over the scopes, each read in its own language.
+    The statistics are sums over the scopes, each read in its own language. The query is read in those, and in
+    `languages` before them.
     """
-    lexemes = {scope.language: analyzer_of(scope.language).lexemes(text) for scope in scopes}
+    read_in = dict.fromkeys((*languages, *(scope.language for scope in scopes)))
+    lexemes = {language: analyzer_of(language).lexemes(text) for language in read_in}
     totals, *read = await batch(
         connection,
         ("search_totals", {"scope_ids": [scope.scope_id for scope in scopes]}),

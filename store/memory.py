@@ -258,11 +258,15 @@ class Memory:
         found = await rows(self._connection, "revision_at", scope_id=scope.scope_id, rev=moment)
         return [_revision(record, scope) for record in found]
 
+    def _mounted(self, project: str | None) -> Sequence[Scope]:
+        """Return the scopes of a search, in whose languages the query is read."""
+        return self._access.searched(project)
+
     def _dated(self, query: str, project: str | None) -> Range | None:
         """Return the days that a query speaks of, in the first of its scopes' languages that names some."""
         if self._now is None:
             return None
-        languages = dict.fromkeys(scope.language for scope in self._access.searched(project))
+        languages = dict.fromkeys(scope.language for scope in self._mounted(project))
         found = (narrowed(query, self._now, language) for language in languages)
         return next((days for days in found if days is not None), None)
 

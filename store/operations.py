@@ -19,6 +19,7 @@ from memex.store.diff import unified
 from memex.store.index import ENGINE
 from memex.store.paths import parse
 from memex.store.records import Operation, Status
+from memex.store.seen import revisions
 from memex.store.sql import sql
 
 WRITTEN_TEXT_CHARS = 1_000  # a longer text that no revision holds is logged as its digest
@@ -28,6 +29,7 @@ MAX_ATTEMPTS = 100
 MAX_INNER = 1_000
 RETRY_AFTER_S = 2  # what a caller waits who asks again for a call that is not done yet
 NEWEST = 2**62  # above every operation id
+LARGE = 1e16  # from here on jsonb gives a whole number back without its point
 EMBED = "embed"  # the kind of an operation that sends texts to an embedder
 MODEL_REQUEST = "model_request"  # the kind of an inner operation that is a request to a chat model
 
@@ -158,7 +160,7 @@ async def add(
         "tenant_id": access.tenant_id,
         "tool_call_id": call.tool_call_id,
         "user_id": access.user_id or "",
-        "kind": _storable(call.tool),
+        "kind": storable(call.tool),
         "status": status,
         "principal": _json(call.principal),
         "request": _json(_logged_request(call, status, answer)),
@@ -171,6 +173,7 @@ async def add(
         "now": call.now,
         "error_code": error_code,
         "duration_ms": (time.perf_counter() - call.started_s) * 1000,
+        "saw": _saw(call, answer, writes),
     }
     for sha256, text in call.prompts.items():
         await connection.execute(
@@ -224,8 +227,17 @@ async def add_embedding(
             "started_at": started_at,
             "duration_ms": duration_ms,
             "error_code": error_code,
+            "saw": sorted(set(revisions)),
         },
     )
+
+
+def _saw(call: Call, answer: Answer | None, writes: Sequence[str]) -> list[str]:
+    """Return the revisions that a call saw: in the operations inside it, and in its answer. Not what it wrote."""
+    values = [value for one in call.inner for value in (one.request, one.response)]
+    if answer is not None:
+        values += [answer.request, answer.response]
+    return [revision for revision in revisions(values) if revision not in writes]
 
 
 def _inner_columns(inner: Sequence[Inner]) -> dict[str, Any]:
@@ -233,7 +245,7 @@ def _inner_columns(inner: Sequence[Inner]) -> dict[str, Any]:
         "kinds": [one.kind for one in inner],
         "statuses": ["failed" if one.error_code else "answered" for one in inner],
         "requests": [_json(one.request) for one in inner],
-        "request_sha256s": [digest([one.kind, one.request]) for one in inner],
+        "request_sha256s": [digest([one.kind, storable(one.request)]) for one in inner],
         "responses": [None if one.response is None else _json(one.response) for one in inner],
         "states": [None if one.state is None else _json(one.state) for one in inner],
         "error_codes": [one.error_code for one in inner],
@@ -242,6 +254,7 @@ def _inner_columns(inner: Sequence[Inner]) -> dict[str, Any]:
         "models": [one.model for one in inner],
         "usages": [None if one.usage is None else _json(one.usage) for one in inner],
         "prompt_sha256s": [one.prompt_sha256 for one in inner],
+        "result_sha256s": [None if one.response is None else digest(storable(one.response)) for one in inner],
     }
 
 
@@ -384,11 +397,58 @@ async def read_call(connection: Connection, access: Access, tool_call_id: str) -
         tool_call_id=tool_call_id,
         limit=MAX_ATTEMPTS,
     )
-    parents = [record["operation_id"] for record in found]
-    inner: dict[int, list[Operation]] = {parent: [] for parent in parents}
-    for record in await rows(connection, "operation_inner", scope_ids=access.told_logs, parent_ids=parents):
+    inner = await _inner(connection, access.told_logs, [record["operation_id"] for record in found])
+    return [
+        Operation(**record | {"saw": tuple(record["saw"])}, inner=tuple(inner[record["operation_id"]]))
+        for record in found
+    ]
+
+
+async def list_seeing(
+    connection: Connection,
+    access: Access,
+    revision: str,
+    *,
+    by_anyone: bool = False,
+    limit: int,
+    before: int | None = None,
+) -> list[Operation]:
+    """Return the calls that saw a revision, the newest first, with what is inside.
+
+    Args:
+        connection: in a transaction begun for `access`.
+        access: whose calls are meant.
+        revision: `path@version`, by the names of whoever called: `user/…` is another file for each user.
+        by_anyone: everybody of the tenant is meant, as far as `access` lets its calls be read: all for an admin.
+        limit: how many.
+        before: only those with an operation id below it.
+    """
+    logs = access.told_logs
+    if by_anyone:
+        found = await rows(connection, "scope_logs", tenant_id=access.tenant_id)
+        logs = [record["scope_id"] for record in found]
+    records = await rows(
+        connection,
+        "operation_saw",
+        scope_ids=logs,
+        user_id=None if by_anyone else access.user_id or "",
+        revision=revision,
+        before=NEWEST if before is None else before,
+        limit=limit,
+    )
+    scope_ids = sorted({record.pop("scope_id") for record in records})
+    inner = await _inner(connection, scope_ids, [record["operation_id"] for record in records])
+    return [Operation(**record, inner=tuple(inner[record["operation_id"]])) for record in records]
+
+
+async def _inner(
+    connection: Connection, scope_ids: Sequence[int], parent_ids: Sequence[int]
+) -> dict[int, list[Operation]]:
+    """Return the operations inside calls, at most 1,000 of each, in their order, by the call's operation id."""
+    inner: dict[int, list[Operation]] = {parent: [] for parent in parent_ids}
+    for record in await rows(connection, "operation_inner", scope_ids=scope_ids, parent_ids=parent_ids):
         inner[record.pop("parent_id")].append(Operation(**record))
-    return [Operation(**record, inner=tuple(inner[record["operation_id"]])) for record in found]
+    return inner
 
 
 def shortened(value: Any, *, max_chars: int = QUERY_CHARS) -> Any:
@@ -400,15 +460,20 @@ def shortened(value: Any, *, max_chars: int = QUERY_CHARS) -> Any:
 
 
 def _json(value: Any) -> Jsonb:
-    return Jsonb(_storable(value))
+    return Jsonb(storable(value))
 
 
-def _storable(value: Any) -> Any:
-    """Replace what jsonb cannot hold: a call that was refused for a NUL or a lone surrogate is logged too."""
+def storable(value: Any) -> Any:
+    """Return a value as jsonb gives it back: what it cannot hold is replaced, and a number is written in one way.
+
+    A call that was refused for a NUL or a lone surrogate is logged too.
+    """
     if isinstance(value, str):
         return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
-    if isinstance(value, list):
-        return [_storable(item) for item in value]
+    if isinstance(value, list | tuple):
+        return [storable(item) for item in value]
     if isinstance(value, dict):
-        return {_storable(name): _storable(item) for name, item in value.items()}
+        return {storable(name): storable(item) for name, item in value.items()}
+    if isinstance(value, float) and value.is_integer() and (value == 0 or abs(value) >= LARGE):
+        return int(value) if value else 0.0
     return value

@@ -19,7 +19,7 @@ from memex.store.lexical import Added, Delta, Removed
 from memex.store.memory import Memory
 from memex.store.past_graph import PastGraph
 from memex.store.paths import parse, parse_prefix
-from memex.store.records import Passage, Passages, Revision
+from memex.store.records import NearSpan, Passage, Passages, QueryVector, Revision
 from memex.store.search import Found
 
 # Statements about files that stand, and those about files that stood.
@@ -32,6 +32,8 @@ async def open_past(
     as_of: datetime | Mapping[str, int],
     *,
     now: datetime | None = None,
+    vectors: Mapping[str, QueryVector] | None = None,
+    is_present: bool = False,
 ) -> "PastMemory":
     """Return memory as it stood at a time, or in a state that an earlier answer returned.
 
@@ -40,6 +42,9 @@ async def open_past(
         access: whose scopes are read.
         as_of: a time with its zone, or the number of changes by mount: a mount that is absent held nothing.
         now: as for `Memory`.
+        vectors: of queries: without one the past is searched by words alone, with one also by the meaning of what
+            has not changed since.
+        is_present: whoever reads it has been reading since it was the present, and is told so.
 
     Raises:
         ValidationFailed: a mount has not seen so many changes.
@@ -57,7 +62,7 @@ async def open_past(
                     f"{mount}/ has seen {newest:,} changes, not yet {revs[mount]:,}.",
                     hint="Send a time, or the state of an earlier answer as it came.",
                 )
-    return PastMemory(connection, access, revs, now)
+    return PastMemory(connection, access, revs, now, vectors, is_present=is_present)
 
 
 def check_mounts(access: Access, mounts: Iterable[str]) -> None:
@@ -80,24 +85,36 @@ class PastMemory(Memory):
     """The memory of one caller as it stood at a moment, read within one transaction.
 
     It ranks as a search did then, by the chunks that stood then and their statistics: the live index, corrected by
-    the files that were changed since. Vectors are not used.
+    the files that were changed since. What a vector search found then can be put into `near`, which the next
+    searches fuse with what words find.
 
     Args:
         connection: a snapshot transaction begun for `access`.
         access: whose scopes are read.
         revs: the number of each mount's last change at the moment; a mount that is absent, or at 0, held nothing.
         now: as for `Memory`.
+        vectors: as for `open_past`.
+        is_present: likewise.
     """
 
     def __init__(
-        self, connection: Connection, access: Access, revs: Mapping[str, int], now: datetime | None = None
+        self,
+        connection: Connection,
+        access: Access,
+        revs: Mapping[str, int],
+        now: datetime | None = None,
+        vectors: Mapping[str, QueryVector] | None = None,
+        *,
+        is_present: bool = False,
     ) -> None:
-        super().__init__(connection, access, now=now)
+        super().__init__(connection, access, vectors, now)
+        self._is_present = is_present
         self._state = revs
         self._revs = {scope: rev for scope in access.scopes if (rev := revs.get(scope.mount, 0))}
         self._changed = Changed(connection, self._revs)
         self._graph = PastGraph(connection, access, self._changed, self._revs)
         self._ids = count(-1, -1)
+        self.near: Sequence[NearSpan] | None = None
 
     async def find(
         self,
@@ -117,6 +134,8 @@ class PastMemory(Memory):
         within = parse_prefix(prefix) if prefix is not None else None
         dated = self._dated(query, project)
         access = self._access
+        # A scope without files, too, has its language, in which the query is read.
+        languages = [scope.language for scope in self._mounted(project)]
         if within is None or within.project is None:
             # Where nothing stood there is nothing to find, nor to be counted.
             held = tuple(scope for scope in access.searched(project) if scope in self._revs)
@@ -132,7 +151,10 @@ class PastMemory(Memory):
             tags=tags,
             passages=passages,
             past=self,
+            vector=self._vectors.get(query),
+            near=self.near,
             dated=dated,
+            languages=languages,
         )
 
     async def delta(self, connection: Connection, scope: Scope, lexemes: Sequence[str]) -> Delta:
@@ -214,6 +236,8 @@ class PastMemory(Memory):
         try:
             revision = await super().read(path, version=version)
         except FileNotFound as error:
+            if self._is_present:
+                raise
             raise FileNotFound(f"{parse(path)}: there was no such file then.", **error.details) from None
         if revision.rev > self._revs.get(revision.scope, 0):
             raise VersionNotFound(
@@ -227,6 +251,10 @@ class PastMemory(Memory):
         """Return how many changes each scope had seen, by mount."""
         wanted = self._access.searched() if scopes is None else scopes
         return {scope.mount: self._state[scope.mount] for scope in wanted if scope.mount in self._state}
+
+    def _mounted(self, project: str | None) -> Sequence[Scope]:
+        """Return the scopes of a search that were there at the moment, empty ones too."""
+        return [scope for scope in self._access.searched(project) if scope.mount in self._state]
 
     async def _standing(self, statement: str, scope: Scope, **parameters: Any) -> Rows:
         if scope not in self._revs:

@@ -92,6 +92,20 @@ class QueryVector:
 
 
 @dataclass(frozen=True, slots=True)
+class NearSpan:
+    """A chunk that a vector search found, by its place, and its cosine distance, from 0 to 2."""
+
+    path: str
+    span: Span
+    distance: float
+
+    @property
+    def logged(self) -> list[Any]:
+        """It as the log keeps it, `[path, start, end, distance]`."""
+        return [self.path, *self.span, self.distance]
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A chunk of a file, with what it scored; 0 when it holds no word of the query."""
 
@@ -208,3 +222,10 @@ class Operation:
     usage: dict[str, Any] | None = None
     prompt_sha256: bytes | None = None
     inner: tuple["Operation", ...] = ()
+    # Where the operation was read by its id; not in a list of them.
+    now: datetime | None = None  # the call's clock
+    request_sha256: bytes | None = None
+    result_sha256: bytes | None = (
+        None  # of the answer, of an inner operation of its response; None when it failed
+    )
+    saw: tuple[str, ...] = ()  # the revisions that the whole call saw, as path@version

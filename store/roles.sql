@@ -57,6 +57,10 @@ begin
     grant update (status, tries, error_code, lease_until) on operation to memex_agent, memex_admin;
   end if;
 
+  if to_regclass('eval_run') is not null then  -- as above, at migration 7
+    grant select, insert, delete on eval_run to memex_admin;
+  end if;
+
   if to_regprocedure('remember_later(bigint,bigint)') is not null then  -- where there is a queue of jobs
     grant execute on function remember_later(bigint, bigint) to memex_agent, memex_admin;
   end if;

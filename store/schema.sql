@@ -15,7 +15,8 @@ create table schema_migration (
 create table tenant (
   tenant_id   bigint generated always as identity primary key,
   name        text collate "C" not null unique check (char_length(name) between 1 and 200),
-  created_at  timestamptz not null default clock_timestamp()
+  created_at  timestamptz not null default clock_timestamp(),
+  expires_at  timestamptz                               -- of one that is thrown away
 );
 
 create table api_key (
@@ -194,15 +195,19 @@ create table operation (
   tries           smallint not null default 0,          -- how often a worker began with it
   started_at      timestamptz not null,
   duration_ms     double precision not null,
+  saw             text[] collate "C" not null default '{}',  -- the revisions that the call saw, as path@version
+  kept            boolean not null default false,       -- retention leaves it
   primary key (scope_id, operation_id)
 );
 -- A tool call id is spent by its first commit, and held while it runs or is in the queue.
 create unique index operation_once on operation (scope_id, user_id, tool_call_id)
   where parent_id is null and status in ('queued', 'quarantined', 'running', 'committed');
 create index operation_call on operation (scope_id, tool_call_id, operation_id);
+create index operation_top on operation (scope_id, operation_id) where parent_id is null;
 create index operation_inner on operation (scope_id, parent_id, ordinal) where parent_id is not null;
 create index operation_queued on operation (tenant_id, operation_id)
   where parent_id is null and status in ('queued', 'quarantined');
+create index operation_prompt on operation (tenant_id, prompt_sha256) where prompt_sha256 is not null;
 
 create table prompt (
   tenant_id  bigint not null references tenant,
@@ -223,6 +228,15 @@ create table spend (
   primary key (tenant_id, day, model)
 );
 
+-- Runs of evals, whole.
+create table eval_run (
+  tenant_id   bigint not null references tenant,
+  run_id      text collate "C" not null,
+  suite       text not null,
+  started_at  timestamptz not null,
+  document    jsonb not null,
+  primary key (tenant_id, run_id)
+);
 
 -- Row-level security. What a transaction may see is in its local settings:
 --   memex.tenant      the tenant's id
@@ -263,7 +277,7 @@ declare
 begin
   foreach name in array array[
     'tenant', 'api_key', 'scope', 'project_member', 'revision', 'link', 'chunk', 'chunk_removed', 'posting',
-    'scope_stat', 'operation', 'prompt', 'spend', 'schema_migration'] loop
+    'scope_stat', 'operation', 'prompt', 'spend', 'eval_run', 'schema_migration'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
   end loop;
@@ -294,7 +308,7 @@ begin
     'using (%s and parent_id is null and status in (''queued'', ''quarantined'')) '
     'with check (%s and parent_id is null and status in (''queued'', ''answered'', ''failed''))', writes, writes);
 
-  foreach name in array array['tenant', 'project_member'] loop
+  foreach name in array array['tenant', 'project_member', 'eval_run'] loop
     execute format('create policy administers on %I using (%s or %s)', name, is_admin, is_owner);
   end loop;
   foreach name in array array['api_key', 'schema_migration'] loop

@@ -18,7 +18,8 @@ from memex.store.lexical import Candidate, Past, View, term_scores
 from memex.store.paths import Prefix, parse
 from memex.store.pruning import Filters
 from memex.store.rank import VECTOR_SHARE, blend, nearness
-from memex.store.records import Hit, Match, Passage, Passages, QueryVector
+from memex.store.recorded import near_chunks
+from memex.store.records import Hit, Match, NearSpan, Passage, Passages, QueryVector
 from memex.store.snippet import snippet
 from memex.store.vectors import Near
 
@@ -36,10 +37,15 @@ FUSED = 100  # files of each list that are fused
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The hits of a search, best first, with the query as it was weighed: other passages score by it too."""
+    """The hits of a search, best first, with the query as it was weighed: other passages score by it too.
+
+    `near` are the chunks by meaning that were fused with those by words, which cannot be worked out again; None
+    where words alone were searched.
+    """
 
     hits: tuple[Hit, ...]
     query: Query
+    near: tuple[NearSpan, ...] | None = None
 
 
 async def search(
@@ -54,7 +60,9 @@ async def search(
     passages: int = 0,
     past: Past | None = None,
     vector: QueryVector | None = None,
+    near: Sequence[NearSpan] | None = None,
     dated: Range | None = None,
+    languages: Sequence[str] = (),
 ) -> Found:
     """Return the files whose best chunk scores highest for `text`, at most `limit`.
 
@@ -68,8 +76,10 @@ async def search(
         tags: only files that bear all of them, without case.
         passages: of each file that come with their texts, at most; a hit that has them needs no snippet.
         past: a moment at which the scopes are searched instead of now.
-        vector: of the text; the files nearest to it are found too.
+        vector: of the text; the files nearest to it are found too. Of the past those that have not changed since.
+        near: instead of a vector, what such a search of the same state found: `Found.near`.
         dated: days that the text speaks of. Files of other days are left out if some file of these is found.
+        languages: in which the text is read, before those of the scopes.
 
     Raises:
         ValidationFailed: an empty or too long query, or a prefix in a project that is not searched.
@@ -86,29 +96,35 @@ async def search(
             f"projects/{prefix.project}/ is not among the scopes of this search.",
             hint="Name it as project: a search without one covers the user's first 20 projects.",
         )
-    query, views = await lexical.view(connection, scopes, text, past)
+    query, views = await lexical.view(connection, scopes, text, past, languages)
     views = [view for view in views if is_within(view.scope, prefix)]
     filters = Filters(prefix.relative if prefix else "", tuple(sorted(map(tag_key, tags))))
     # A file without a day may be of any; but where no file of these days is found, they are no guide.
     if dated and await _best_files(connection, views, 1, replace(filters, dated=dated, undated=False)):
         filters = replace(filters, dated=dated)
-    by_words = await _best_files(connection, views, limit if vector is None else FUSED, filters)
+    is_fused = vector is not None or near is not None
+    by_words = await _best_files(connection, views, FUSED if is_fused else limit, filters)
     files = [_Ranked(group, bm25_rank=rank) for rank, group in enumerate(by_words, start=1)]
-    if vector is not None:
-        within = [view.scope for view in views]
-        near = await vectors.nearest(
+    if near is not None:
+        files = _fused(files, await near_chunks(connection, views, near))
+    elif vector is not None:
+        nearest = await vectors.nearest(
             connection,
-            within,
+            [view.scope for view in views],
             vector.model,
             vector.values,
             limit=FUSED * OVERSAMPLING,
             prefix=prefix,
             tags=tags,
         )
-        files = _fused(files, await _of_days(connection, near, filters))
+        hidden = {(view.scope.scope_id, chunk_id) for view in views for chunk_id in view.hidden}
+        nearest = [one for one in nearest if _key(one) not in hidden]
+        nearest = _of_best_files(await _of_days(connection, nearest, filters))
+        near = [NearSpan(one.path, one.span, one.distance) for one in nearest]
+        files = _fused(files, nearest)
     by_id = {view.scope.scope_id: view for view in views}
     hits = await _hits(connection, by_id, text, files[:limit], passages, filters.dated)
-    return Found(tuple(hits), query)
+    return Found(tuple(hits), query, None if near is None else tuple(near))
 
 
 async def passages(
@@ -197,12 +213,17 @@ def _grouped(candidates: Iterable[Candidate]) -> list[tuple[Candidate, ...]]:
     return [tuple(group) for group in by_path.values()]
 
 
+def _of_best_files(near: Sequence[Near]) -> list[Near]:
+    """Return the nearest chunks of the files that are fused."""
+    kept = set(list(dict.fromkeys(one.path for one in near))[:FUSED])
+    return [one for one in near if one.path in kept]
+
+
 def _fused(by_words: Sequence[_Ranked], near: Sequence[Near]) -> list[_Ranked]:
     """Return the files of both lists by their blended scores, each with its chunks of both."""
     words = {file.path: file for file in by_words[:FUSED]}
-    meaning = {group[0].path: group for group in _grouped(map(_unscored, near))[:FUSED]}
-    kept = {_key(chunk) for group in meaning.values() for chunk in group}
-    of_chunks = nearness({_key(one): one.distance for one in near if _key(one) in kept})
+    meaning = {group[0].path: group for group in _grouped(map(_unscored, near))}
+    of_chunks = nearness({_key(one): one.distance for one in near})
     of_files = {path: of_chunks[_key(group[0])] for path, group in meaning.items()}
     scores = {path: file.chunks[0].score for path, file in words.items()}
     top = max(scores.values(), default=SCALE)
@@ -217,7 +238,7 @@ def _fused(by_words: Sequence[_Ranked], near: Sequence[Near]) -> list[_Ranked]:
     return files
 
 
-async def _of_days(connection: Connection, near: Sequence[Near], filters: Filters) -> Sequence[Near]:
+async def _of_days(connection: Connection, near: list[Near], filters: Filters) -> list[Near]:
     """Return those of the nearest chunks whose files are of days that are looked at."""
     if filters.dated is None:
         return near
@@ -241,7 +262,7 @@ def _key(chunk: Candidate | Near) -> tuple[int, int]:
 
 
 def _unscored(near: Near) -> Candidate:
-    return Candidate(0, near.path, near.span, near.scope, near.chunk_id, near.file_id, 0)
+    return Candidate(0, near.path, near.span, near.scope, near.chunk_id, near.file_id, 0, added=near.added)
 
 
 async def _hits(

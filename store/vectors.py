@@ -19,6 +19,7 @@ from memex.store import chunks, markdown
 from memex.store.access import Scope
 from memex.store.database import Connection, Database, Rows, batch, row, rows
 from memex.store.index import tag_key
+from memex.store.lexical import Added
 from memex.store.paths import Prefix
 from memex.store.records import Span
 from memex.store.sql import sql
@@ -47,6 +48,7 @@ class Near:
     scope: Scope
     chunk_id: int
     file_id: int
+    added: Added | None = None  # of a past revision, which is not stored
 
     @property
     def order(self) -> tuple[float, str, int]:

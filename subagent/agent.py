@@ -4,6 +4,7 @@ import functools
 import hashlib
 import inspect
 import json
+import re
 import time
 from asyncio import CancelledError, shield
 from collections.abc import Awaitable, Callable, Sequence
@@ -51,6 +52,7 @@ TOKEN_CHARS = 4  # of a token, roughly
 UNKNOWN_TOOL = "unknown"
 TOO_LONG = "it took too long"
 NO_CALLS_LEFT = "No tool calls are left. Answer now, with what you have."
+_ANSWERED = re.compile(r"its server answered (\d{3})", re.ASCII)
 # What of a message is no part of the request that it is sent in, or differs each time.
 _UNSENT = frozenset({"timestamp", "run_id", "conversation_id", "metadata", "usage", "provider_details"})
 
@@ -329,6 +331,24 @@ def _is_misuse(error: Exception) -> bool:
     if isinstance(error, UnexpectedModelBehavior):
         return not isinstance(error, ContentFilterError)
     return isinstance(error, ModelHTTPError) and error.status_code in UNMANAGED
+
+
+def failed(reason: str, model: str) -> Exception:
+    """Return an error of a model's request that is logged with this reason, and counts as that one did."""
+    if answered := _ANSWERED.fullmatch(reason):
+        return ModelHTTPError(int(answered[1]), model)
+    match reason:
+        case "it took too long":
+            return ModelTimeoutError(model, reason)
+        case "there is no connection to it":
+            return ModelConnectionError(model, reason)
+        case "a content filter kept its answer back":
+            return ContentFilterError(reason)
+        case "its answer has not the wanted form":
+            return UnexpectedModelBehavior(reason)
+        case "an answer of no known form":
+            return ValueError(reason)
+    return UserError(reason)
 
 
 def _reason(error: Exception) -> str:

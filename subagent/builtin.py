@@ -10,6 +10,7 @@ from memex.store.analyzer import Analyzer
 from memex.store.bm25 import Query
 from memex.store.records import Reference
 from memex.store.snippet import window
+from memex.subagent import secrets
 from memex.subagent.assembly import WRAPPER_CHARS
 from memex.subagent.evidence import WHOLE_CHARS, Worth, gather, pinned
 from memex.subagent.filing.bullets import bullet, bullet_text
@@ -28,7 +29,7 @@ from memex.subagent.related import related
 from memex.subagent.remember import replacing
 from memex.subagent.selection import Candidate, Cut, rank, select
 from memex.subagent.series import Series, series
-from memex.subagent.statements import Statement, normal_form, read
+from memex.subagent.statements import Reading, Skipped, Statement, normal_form, read
 from memex.subagent.tools import MemoryTools
 
 READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
@@ -101,7 +102,7 @@ class BuiltinPlanner:
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
         """Return where the statements of a text belong, which memory holds already, and what none is."""
-        reading = await offload.run(len(request.text), read, request.text)
+        reading = await offload.run(len(request.text), _read, request.text)
         adds = await self._placed(reading.statements, request, tools)
         projects = {request.project, None}
         own_paths = frozenset(destination(kind, project).path for kind in KINDS for project in projects)
@@ -145,6 +146,15 @@ class BuiltinPlanner:
                 forms = await offload.run(len(content), _forms, content)
                 found |= dict.fromkeys(forms, listed.path)
         return found
+
+
+def _read(text: str) -> Reading:
+    """Return what a text holds; what names a secret is no statement to store."""
+    reading = read(text)
+    secret = [one for one in reading.statements if secrets.is_held(one.text)]
+    withheld = (Skipped(one.start, one.end, "secret") for one in secret)
+    skipped = sorted((*reading.skipped, *withheld), key=lambda skip: skip.start)
+    return Reading(tuple(one for one in reading.statements if one not in secret), tuple(skipped))
 
 
 def _forms(content: str) -> set[tuple[str, ...]]:

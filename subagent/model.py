@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
@@ -18,6 +17,7 @@ from memex.subagent.context_agent import CATALOGUE_CHARS, plan_context
 from memex.subagent.limits import Limits, Meter
 from memex.subagent.models import ChatModel
 from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
+from memex.subagent.prompts import Prompt
 from memex.subagent.remember_agent import plan_remember
 from memex.subagent.tools import MemoryTools
 
@@ -29,7 +29,7 @@ _log = structlog.get_logger("memex.model")
 
 
 @cache
-def _client() -> str:
+def client() -> str:
     """Return what makes the bytes of a request out of messages."""
     return f"pydantic-ai-{version('pydantic-ai-slim')}"
 
@@ -46,7 +46,7 @@ class ModelPlanner:
         *,
         limits: Limits | None = None,
         mode: ModelMode = "auto",
-        prompts_dir: Path | None = None,
+        load: Callable[[str], Prompt] = prompts.load,
         capabilities: Sequence[Any] = (),
     ) -> None:
         """Make one; the model is not asked yet.
@@ -56,14 +56,14 @@ class ModelPlanner:
             builtin: finds what the model chooses from, and answers where the model does not.
             limits: of one call.
             mode: whether the model may call tools; `auto` finds out whether it can.
-            prompts_dir: whose files go before the prompts of Memex.
+            load: gives a prompt by its name.
             capabilities: of the pydantic-ai agents, such as tracing.
         """
         self._chat = chat
         self._builtin = builtin
         self._limits = limits or Limits()
         self._mode = mode
-        self._prompts_dir = prompts_dir
+        self._load = load
         self._capabilities = tuple(capabilities)
         self._bad_calls = 0
 
@@ -78,7 +78,8 @@ class ModelPlanner:
         limits = asdict(self._limits)
         if self._limits.usd is not None:
             limits["usd"] = float(self._limits.usd)
-        return {"model": self.name, "mode": self._mode, "limits": limits, "client": _client()}
+        config = {"model": self.name, "mode": self._mode, "limits": limits, "client": client()}
+        return config if self._chat.profile is None else config | {"profile": self._chat.profile}
 
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
         """Return which spans answer a query within its budget; without the model what the rules choose."""
@@ -87,7 +88,7 @@ class ModelPlanner:
         files = await tools.catalogue(max_chars=CATALOGUE_CHARS)
         if not files.count:
             return chosen
-        prompt = prompts.load("context", self._prompts_dir)
+        prompt = self._load("context")
 
         async def plan(desk: Desk, with_tools: bool) -> ContextPlan:
             return await plan_context(
@@ -103,7 +104,7 @@ class ModelPlanner:
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
         """Return where the statements of a text belong; without the model what the rules say."""
-        prompt = prompts.load("remember", self._prompts_dir)
+        prompt = self._load("remember")
 
         async def plan(desk: Desk, with_tools: bool) -> RememberPlan:
             return await plan_remember(request, self._builtin, prompt, desk, with_tools=with_tools)
@@ -135,7 +136,12 @@ class ModelPlanner:
         tools.begin_anew()
         return await plan(desk, False)
 
+    @staticmethod
+    def reason(error: MemexError) -> str:
+        """Return why a model gave no plan."""
+        return str(error.details.get("reason", error.code))
+
     def _failed(self, error: MemexError) -> str:
-        reason = str(error.details.get("reason", error.code))
+        reason = self.reason(error)
         _log.warning("model_gave_no_plan", model=self.name, reason=reason)
         return reason

@@ -79,6 +79,19 @@ class ChatModel:
                 self._made = await asyncio.to_thread(self._make)
         return self._made[0]
 
+    @property
+    def profile(self) -> dict[str, Any] | None:
+        """What this model can do that others cannot, on which its requests depend; None until it is first asked."""
+        if self._made is None:
+            return None
+        from pydantic_ai.profiles import DEFAULT_PROFILE  # noqa: PLC0415  # whoever has a model has it
+
+        return {
+            name: value
+            for name, value in sorted(self._made[0].profile.items())
+            if isinstance(value, bool | int | str) and value != DEFAULT_PROFILE.get(name)
+        }
+
     @asynccontextmanager
     async def waiting(self, seconds: float) -> AsyncIterator[None]:
         """Wait for answers in this block, so long at most, and not when the process ends.

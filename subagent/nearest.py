@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import fsum
 
 from memex.store import markdown, offload
 from memex.store.analyzer import Analyzer
@@ -202,7 +203,7 @@ def _ranked(found: Sequence[Stored], topics: Collection[str], text: str, analyze
     ranked = []
     for one, lexemes in zip(found, shared, strict=True):
         is_same = bool(topics) and one.topic in topics
-        score = sum(1 / counts[lexeme] for lexeme in lexemes)
+        score = fsum(1 / counts[lexeme] for lexeme in lexemes)  # the same in whatever order
         if (is_same or score) and normal_form(one.text):
             ranked.append(
                 (not is_same, -score, one.path, one.reference.span if one.reference else (0, 0), one)

@@ -91,6 +91,11 @@ def load_text(name: str, directory: Path | None = None) -> TextPrompt:
     )
 
 
+def parse(name: str, text: str) -> Prompt:
+    """Return the prompt of a tool from its text, such as the log keeps it; raises as `load`."""
+    return _parse(name, text.encode(), where=f"{name}.md")
+
+
 def _read(name: str, directory: Path | None, form: str) -> tuple[bytes, str]:
     """Return the bytes of a prompt's file, and where that is."""
     own = directory / f"{name}.md" if directory else None

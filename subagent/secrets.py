@@ -31,6 +31,8 @@ _PIN = re.compile(
     r"|\b(?:cvv|cvc)2?\b\s*(?:is|ist|:|=)?\s*\d{3,4}\b",
     re.IGNORECASE,
 )
+_KEY_END = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
+_WORD_REST = re.compile(r"[^\s\"'`<>]*")
 _CARD = re.compile(
     r"(?<![\d.,-])[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,7}(?![\d.,-]*\d)|(?<!\d)3[47]\d{2}[ -]?\d{6}[ -]?\d{5}(?!\d)"
 )
@@ -41,6 +43,22 @@ def is_held(text: str) -> bool:
     return any(pattern.search(text) for pattern in (_TOKENS, _VALUED, _PIN)) or any(
         _is_card(match[0]) for match in _CARD.finditer(text)
     )
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Return where the secrets stand that `is_held` finds, each to the end of its word; they may overlap."""
+    found = [match.span() for pattern in (_TOKENS, _VALUED, _PIN) for match in pattern.finditer(text)]
+    found += [match.span() for match in _CARD.finditer(text) if _is_card(match[0])]
+    return [(start, _end(text, start, end)) for start, end in found]
+
+
+def _end(text: str, start: int, end: int) -> int:
+    """Return where a secret ends of which the beginning was found."""
+    if text.startswith("-----BEGIN", start):
+        closing = _KEY_END.search(text, end)
+        return closing.end() if closing else len(text)
+    rest = _WORD_REST.match(text, end)
+    return rest.end() if rest else end
 
 
 def _is_card(digits: str) -> bool:

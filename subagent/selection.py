@@ -14,7 +14,9 @@ from memex.subagent.planner import Choice, ContextPlan, Omitted, Reason, Unused
 FLOOR = 5  # what is worth less than a fifth of the best is not recalled to fill up
 CUT_FROM = 2  # what is worth at least half of the best is cut rather than left out
 MIN_CUT_CHARS = 120
-MIN_FIRST_CHARS = 40  # where nothing is chosen yet: better a little than as if there were nothing
+MIN_FIRST_CHARS = (
+    40  # where nothing but the pinned is chosen yet: better a little than as if there were nothing
+)
 MAX_GAP_CHARS = 8  # between two passages of a file lie only blank lines: they are recalled as one
 MAX_OMITTED = 20
 LENGTH_OFFSET = 3_000
@@ -102,6 +104,7 @@ class _Selection:
     omitted: dict[Reference, Omitted] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)
     used: int = 0
+    answers: int = 0  # chosen, but for the pinned
 
     def offer(self, candidate: Candidate, available: int, *, may_cut: bool) -> None:
         """Choose a passage if it fits, cut it if it may be, or note why it was left out."""
@@ -115,7 +118,7 @@ class _Selection:
         )
         if self.used + self._added(choice) > available:
             room = available - self.used - _line_chars(choice)
-            least = MIN_CUT_CHARS if self.chosen else MIN_FIRST_CHARS
+            least = MIN_CUT_CHARS if self.answers else MIN_FIRST_CHARS
             start, end = self.cut(candidate.text, room) if may_cut and room >= least else (0, 0)
             if start == end:  # of a single long character nothing is kept either
                 self.omit(candidate.reference, "budget")
@@ -140,6 +143,7 @@ class _Selection:
 
     def _choose(self, choice: Choice) -> None:
         self.used += self._added(choice)
+        self.answers += choice.reason != "pinned"
         self.chosen.setdefault(_key(choice), []).append(choice)
 
     def _added(self, choice: Choice) -> int:

@@ -91,6 +91,8 @@ class MemoryTools:
         async with self._operation("memory_find", request) as (memory, logged):
             found = await memory.find(query, limit=limit, passages=passages)
             logged["hits"] = [_logged(hit) for hit in found.hits]
+            if found.near is not None:
+                logged["near"] = [near.logged for near in found.near]
         return found
 
     async def read_file(self, path: str, *, version: int | None = None) -> Revision:
@@ -218,8 +220,5 @@ class MemoryTools:
 
 
 def _logged(hit: Hit) -> Logged:
-    """Return a hit as the log keeps it, with what vectors had a part in: that cannot be worked out again."""
-    logged = {"path": hit.path, "version": hit.version, "span": hit.span, "score": hit.score}
-    if hit.match.mode == "hybrid" and hit.file is not None:
-        logged["passages"] = [[*passage.span, passage.score] for passage in hit.file.passages]
-    return logged
+    """Return a hit as the log keeps it."""
+    return {"path": hit.path, "version": hit.version, "span": list(hit.span), "score": hit.score}

@@ -26,8 +26,11 @@ from memex.errors import (
     ValidationFailed,
     VersionConflict,
 )
+from memex.service.context import ContextResult
 from memex.service.files import ReadResult, WriteResult
-from memex.service.memory import ContextResult, RememberResult
+from memex.service.remember import RememberResult
+from memex.service.replay.changed import ChangedResult
+from memex.service.replay.replay import ReplayResult
 from memex.store import tenants
 from memex.store.identity import Context, Principal
 
@@ -161,7 +164,13 @@ async def test_every_tool_gives_a_typed_result(memex: Memex) -> None:
     listed = await memory.list("user/", limit=2)
     calls = await memory.operations(limit=3)
     [call] = await memory.operation(recalled.tool_call_id)
+    again = await memory.replay(recalled.tool_call_id)
+    smaller = await memory.replay(recalled.tool_call_id, budget=200)
 
+    assert isinstance(again, ReplayResult)
+    assert again.is_equal
+    assert isinstance(smaller, ChangedResult)
+    assert smaller.after.chars <= 200
     assert isinstance(remembered, RememberResult)
     assert [write.operation for write in remembered.writes] == ["create"]
     assert isinstance(written, WriteResult)

@@ -106,7 +106,7 @@ def test_the_readme_runs(server_folder: Path) -> None:
         served.terminate()
         served.wait(DEADLINE_S)
 
-    remembered, recalled, resources, python, commands, model, watched, vault, admin = answers
+    remembered, recalled, resources, python, commands, model, watched, again, vault, admin = answers
     assert [write["path"] for write in json.loads(remembered)["writes"]] == [
         "user/preferences.md",
         "user/profile.md",
@@ -127,6 +127,9 @@ def test_the_readme_runs(server_folder: Path) -> None:
     assert "You have a long-term memory." in watched
     assert "- user/notes/tea.md — Tea" in watched
     assert 'memex_operations_total{status="committed",tool="memory_remember"} 1.0' in watched
+    assert "memory_context  equal  asked-1\n" in again
+    assert "budget 300" in again
+    assert "1 of 1 cases pass" in again
     assert "Repairs boats." in vault
     assert "apollo" in admin
     assert served.returncode in (0, -15, 2)

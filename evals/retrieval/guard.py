@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from memex.evals.retrieval.metrics import recall
+from memex.evals.metrics import recall
 from memex.evals.retrieval.suites import Collection, Question
 from memex.store.analyzer import Analyzer
 from memex.store.bm25 import rank, weigh

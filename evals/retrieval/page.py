@@ -1,48 +1,24 @@
 """A run as a page: one file that loads nothing, with its plots as SVG, for light and dark screens."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
 from importlib.resources import files
-from io import StringIO
 from string import Template
-from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
-from memex.evals.retrieval import metrics, tables
-from memex.evals.retrieval.metrics import DEPTH, Difference
+from memex.evals import metrics
+from memex.evals.drawing import COLOURS, SOFT, drawn, style, tabled
+from memex.evals.metrics import DEPTH, Difference
+from memex.evals.retrieval import tables
 from memex.evals.retrieval.runs import EVERYTHING, Comparison, Outcome, PartRun, Run, groups
-from memex.evals.retrieval.tables import Table
 
 CURVE = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, DEPTH)
 MAX_CURVES = 6  # more kinds than that cannot be told apart in one plot: then only the widest groups
 MEASURES = {"recall@10": "recall@10", "all@10": "all evidence@10", "mrr@10": "MRR@10", "ndcg@10": "nDCG@10"}
-
-# Stand-ins that the page's style sheet replaces, so that a plot follows the screen's colours.
-_INK, _SOFT, _LINE = "#010101", "#010102", "#010103"
-_COLOURS = tuple(f"#0102{number:02x}" for number in range(7))
-_VARIABLES = {_INK: "--ink", _SOFT: "--soft", _LINE: "--line"} | {
-    colour: f"--c{number}" for number, colour in enumerate(_COLOURS)
-}
-_STYLE: Any = {
-    "svg.fonttype": "none",
-    "font.size": 10,
-    "text.color": _INK,
-    "axes.labelcolor": _SOFT,
-    "axes.edgecolor": _LINE,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlesize": 10,
-    "xtick.color": _SOFT,
-    "ytick.color": _SOFT,
-    "grid.color": _LINE,
-    "legend.frameon": False,
-}
 
 
 def render(run: Run, comparison: Comparison | None = None, before: Run | None = None) -> str:
@@ -57,12 +33,13 @@ def render(run: Run, comparison: Comparison | None = None, before: Run | None = 
     template = Template((files("memex.evals.retrieval") / "page.html").read_text(encoding="utf-8"))
     contents = "".join(f'<a href="#{part.name}">{escape(part.name)}</a>' for part in run.parts)
     return template.substitute(
+        style=style(),
         title=escape(f"Retrieval: {run.suite}, {run.started_at:%Y-%m-%d %H:%M} UTC"),
         about=escape(_about(run)),
         contents=f'{contents}<a href="#guard">leak guard</a>',
-        overview=_table(tables.overview(run, comparison)),
+        overview=tabled(tables.overview(run, comparison)),
         parts="\n".join(_part(part, run, comparison, earlier.get(part.name)) for part in run.parts),
-        guards=_table(tables.guards(run)),
+        guards=tabled(tables.guards(run)),
     )
 
 
@@ -89,7 +66,7 @@ def _part(part: PartRun, run: Run, comparison: Comparison | None, before: PartRu
             f'<h2 id="{part.name}">{escape(part.name)}</h2>',
             f'<p class="soft">{escape(head)}</p>',
             f'<div class="plots">{"".join(_plots(part, budgets, comparison, before))}</div>',
-            *(f"<h3>{escape(table.title)}</h3>{_table(table)}" for table in shown if table),
+            *(f"<h3>{escape(table.title)}</h3>{tabled(table)}" for table in shown if table),
         ]
     )
 
@@ -97,64 +74,25 @@ def _part(part: PartRun, run: Run, comparison: Comparison | None, before: PartRu
 def _plots(
     part: PartRun, budgets: Sequence[int], comparison: Comparison | None, before: PartRun | None
 ) -> Iterator[str]:
-    drawn = partial(_figure, part.name)
+    draw = partial(drawn, part.name)
     height = 1.2 + 0.4 * len(part.figures)
-    yield drawn(lambda figure: _draw_measures(figure, part), "Means with their 95 % intervals.", height)
-    yield drawn(lambda figure: _draw_curves(figure, part, before), _curve_caption(before))
-    yield drawn(
-        lambda figure: _draw_budgets(figure, part, budgets), "Evidence that stands in memory_context."
-    )
+    yield draw(lambda figure: _draw_measures(figure, part), "Means with their 95 % intervals.", height)
+    yield draw(lambda figure: _draw_curves(figure, part, before), _curve_caption(before))
+    yield draw(lambda figure: _draw_budgets(figure, part, budgets), "Evidence that stands in memory_context.")
     if comparison and part.name in comparison.changes:
         found = comparison.changes[part.name][EVERYTHING]
         caption = f"Paired difference from {comparison.run}, all questions."
-        yield drawn(lambda figure: _draw_changes(figure, found, budgets), caption)
+        yield draw(lambda figure: _draw_changes(figure, found, budgets), caption)
 
 
 def _curve_caption(before: PartRun | None) -> str:
     return "Recall by depth of the ranking" + ("; dashed: the run before." if before else ".")
 
 
-def _table(table: Table) -> str:
-    if not table.rows:
-        return ""
-    head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
-    return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
-
-
-def _cell(text: str) -> str:
-    marked = f' class="{text.lower()}"' if text in {"better", "worse", "LEAKS"} else ""
-    return f"<td{marked}>{escape(text)}</td>"
-
-
-def _figure(name: str, draw: Callable[[Figure], None], caption: str, height: float = 4) -> str:
-    # The salt makes the ids of each drawing its own.
-    with mpl.rc_context(_STYLE | {"svg.hashsalt": f"{name} {caption}"}):
-        figure = Figure(figsize=(7, height), layout="constrained")
-        draw(figure)
-        written = StringIO()
-        figure.savefig(written, format="svg", transparent=True)
-    return (
-        f"<figure>{_inline(written.getvalue(), caption)}<figcaption>{escape(caption)}</figcaption></figure>"
-    )
-
-
-def _inline(svg: str, label: str) -> str:
-    """Return a drawing as a part of a page: no prologue, metadata or names of its own, colours by variables."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\sxmlns(?::\w+)?="[^"]*"', "", svg)
-    used = set(re.findall(r'(?:href="|url\()#([^")]+)', svg))
-    svg = re.sub(r'\sid="([^"]*)"', lambda found: found[0] if found[1] in used else "", svg)
-    for colour, variable in _VARIABLES.items():
-        svg = svg.replace(colour, f"var({variable})")
-    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
-
-
 def _draw_measures(figure: Figure, part: PartRun) -> None:
     names = list(part.figures)
     panels = figure.subplots(1, len(MEASURES), sharey=True)
-    for axes, (measure, title), colour in zip(panels, MEASURES.items(), _COLOURS[1:], strict=False):
+    for axes, (measure, title), colour in zip(panels, MEASURES.items(), COLOURS[1:], strict=False):
         found = [part.figures[name][measure] for name in names]
         values = [100 * one.value for one in found]
         reach = [
@@ -217,9 +155,9 @@ def _draw_changes(figure: Figure, found: Mapping[str, Difference], budgets: Sequ
     for at, name in enumerate(names):
         one = found[name]
         reach = [[100 * (one.value - one.low)], [100 * (one.high - one.value)]]
-        colour = _COLOURS[0] if not tables.is_beyond_noise(one) else _COLOURS[3 if one.value > 0 else 2]
+        colour = COLOURS[0] if not tables.is_beyond_noise(one) else COLOURS[3 if one.value > 0 else 2]
         axes.errorbar([100 * one.value], [at], xerr=reach, fmt="o", color=colour, markersize=5, capsize=2)
-    axes.axvline(0, color=_SOFT, linewidth=0.8)
+    axes.axvline(0, color=SOFT, linewidth=0.8)
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.set_xlabel("points")
@@ -232,7 +170,7 @@ def _coloured(part: PartRun) -> Mapping[str, str]:
     if len(names) > MAX_CURVES:
         most = sorted(names, key=lambda name: -part.counts[name])[:2]
         names = [name for name in names if name in most]
-    return dict(zip(names, _COLOURS, strict=False))
+    return dict(zip(names, COLOURS, strict=False))
 
 
 def _finish(axes: Axes, *, x: str, y: str) -> None:

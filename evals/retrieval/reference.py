@@ -14,7 +14,8 @@ from pathlib import Path
 
 import Stemmer  # type: ignore[import-not-found]  # compiled, without types
 
-from memex.evals.retrieval import data, metrics
+from memex.evals import metrics
+from memex.evals.retrieval import data
 from memex.evals.retrieval.data import Asked, Turn
 from memex.evals.retrieval.runs import EVERYTHING
 from memex.store.bm25 import rank, weigh

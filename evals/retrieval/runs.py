@@ -10,8 +10,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from memex.errors import ValidationFailed
-from memex.evals.retrieval import metrics
-from memex.evals.retrieval.metrics import Difference, Estimate
+from memex.evals import metrics
+from memex.evals.metrics import Difference, Estimate
 
 FORMAT = 1
 EVERYTHING = "all"  # the group of all questions of a part

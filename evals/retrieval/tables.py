@@ -3,25 +3,16 @@
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from memex.evals.retrieval.metrics import Difference, Estimate
+from memex.evals.metrics import Difference, Estimate
 from memex.evals.retrieval.reference import Figure
 from memex.evals.retrieval.runs import EVERYTHING, Comparison, PartRun, Run, groups
+from memex.evals.tables import Table
 
 RANKING = ("recall@5", "recall@10", "recall@20", "any@10", "all@10", "mrr@10", "ndcg@10")
 MAIN = ("recall@5", "recall@10", "all@10", "mrr@10", "ndcg@10")
 HEADLINES = (EVERYTHING, "factual", "multi-hop", "dev", "test")  # groups that an overview names
 CONTEXT = ("context-recall", "context-all", "context-used")
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A title, the names of the columns, and rows of texts; the first column is text, the others numbers."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def ranking(part: PartRun) -> Table:

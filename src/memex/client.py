@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
 from memex.errors import ValidationFailed
+from memex.service.context import DEFAULT_BUDGET, ContextResult
 from memex.service.files import (
     FindResult,
     LinksResult,
@@ -25,9 +26,12 @@ from memex.service.files import (
     ReadResult,
     WriteResult,
 )
-from memex.service.memory import DEFAULT_BUDGET, ContextResult, RememberResult
 from memex.service.operations import OperationResult, OperationsResult
 from memex.service.prompt_block import PromptBlockResult, prompt_block
+from memex.service.remember import RememberResult
+from memex.service.replay.calls import replay_call, replay_changed
+from memex.service.replay.changed import Change, ChangedResult
+from memex.service.replay.replay import ReplayResult
 from memex.service.revisions import DiffResult, HistoryResult, RevertResult
 from memex.service.service import Caller, Service
 from memex.service.tool import Result
@@ -406,6 +410,24 @@ class UserMemory:
         """Return the attempts at one call, the newest first, with the operations inside each."""
         service, caller = await self._caller()
         return await service.operation(caller, tool_call_id)
+
+    async def replay(
+        self,
+        tool_call_id: str,
+        *,
+        planner: Literal["builtin"] | None = None,
+        budget: int | None = None,
+        search_mode: Literal["bm25", "hybrid"] | None = None,
+    ) -> ReplayResult | ChangedResult:
+        """Run a call again in the state that it saw, offline, and compare it byte for byte; nothing is written.
+
+        With something changed, return the call beside what it would have come to.
+        """
+        service, caller = await self._caller()
+        change = Change.of(planner=planner, budget=budget, search_mode=search_mode)
+        if change.named:
+            return await replay_changed(service, caller, tool_call_id, change)
+        return await replay_call(service, caller, tool_call_id)
 
     async def catalogue(self, *, max_chars: int = 8_000) -> str:
         """Return a line for each file, at most `max_chars` characters."""

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import structlog
@@ -16,6 +17,7 @@ from memex.service.service import Service, new_metrics
 from memex.settings import Settings
 from memex.store.analyzer import LANGUAGES, Analyzer
 from memex.store.database import Database
+from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.embedders.choose import choose
 from memex.subagent.embedders.embedder import Embedder
@@ -127,6 +129,54 @@ def chat_models(settings: Settings) -> tuple[ChatModel | None, ChatModel | None]
     return made.get(wanted[0]), made.get(wanted[1])
 
 
+@asynccontextmanager
+async def asked_planner(settings: Settings, model: str | None, prompt: str | None) -> AsyncIterator[Planner]:
+    """A planner for one question that is put to a model: one by name, or that of the settings.
+
+    Args:
+        settings: with what the model needs.
+        model: its name; None for that of memory_context, else of memory_remember.
+        prompt: the text of the prompt that it is asked with; None for its own.
+
+    Raises:
+        ValidationFailed: there is no such model, something that it needs is missing, or the prompt is malformed.
+    """
+    own = next(
+        (name for name in (settings.context_model, settings.remember_model, settings.model) if name), None
+    )
+    name = model or own
+    if name is None or name == BUILTIN:
+        raise ValidationFailed(
+            "No model is set up that could be asked.", hint="Name one: --model openai:NAME."
+        )
+    chat = _chat_model(name, settings)
+    from memex.subagent.model import ModelPlanner  # noqa: PLC0415  # a second of loading
+
+    given = None if prompt is None else prompts.parse("prompt", prompt)
+
+    def load(which: str) -> prompts.Prompt:
+        return prompts.load(which, settings.prompts_dir) if given is None else given
+
+    try:
+        yield ModelPlanner(
+            chat, BuiltinPlanner(Analyzer()), limits=_limits(settings), mode=settings.model_mode, load=load
+        )
+    finally:
+        await chat.close()
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        requests=settings.model_requests,
+        tool_calls=settings.model_tool_calls,
+        input_tokens=settings.model_input_tokens,
+        output_tokens=settings.model_output_tokens,
+        seconds=settings.model_seconds,
+        writes=settings.model_writes,
+        usd=None if settings.model_usd is None else Decimal(str(settings.model_usd)),
+    )
+
+
 def _chat_model(name: str, settings: Settings) -> ChatModel:
     key = settings.openai_api_key
     access = ModelAccess(
@@ -156,15 +206,7 @@ def planning_of(
         return builtin_planning()
     from memex.subagent.model import ModelPlanner  # noqa: PLC0415  # a second of loading
 
-    limits = Limits(
-        requests=settings.model_requests,
-        tool_calls=settings.model_tool_calls,
-        input_tokens=settings.model_input_tokens,
-        output_tokens=settings.model_output_tokens,
-        seconds=settings.model_seconds,
-        writes=settings.model_writes,
-        usd=None if settings.model_usd is None else Decimal(str(settings.model_usd)),
-    )
+    limits = _limits(settings)
     builtin = BuiltinPlanner(Analyzer())
     planners: list[Planner] = [
         builtin
@@ -174,7 +216,7 @@ def planning_of(
             builtin,
             limits=limits,
             mode=settings.model_mode,
-            prompts_dir=settings.prompts_dir,
+            load=partial(prompts.load, directory=settings.prompts_dir),
             capabilities=capabilities,
         )
         for chat in chats

@@ -1,6 +1,8 @@
--- The scopes that have texts to be embedded, or vectors that may have to go.
+-- The scopes that have texts to be embedded, or vectors that may have to go; not those of tenants that are thrown away.
 select scope_stat.scope_id
   from scope_stat
- where scope_stat.n > 0
-    or exists (select from embedding where embedding.scope_id = scope_stat.scope_id)
+  join tenant on tenant.tenant_id = scope_stat.tenant_id
+ where tenant.expires_at is null
+   and (scope_stat.n > 0
+        or exists (select from embedding where embedding.scope_id = scope_stat.scope_id))
  order by scope_stat.scope_id;

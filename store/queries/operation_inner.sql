@@ -2,7 +2,8 @@
 select operation.parent_id, operation.operation_id, operation.tool_call_id, operation.user_id, operation.attempt,
        operation.kind, operation.status, operation.principal, operation.request, operation.response, operation.state,
        operation.engine, operation.error_code, operation.started_at, operation.duration_ms, operation.ordinal,
-       operation.model, operation.usage, operation.prompt_sha256
+       operation.model, operation.usage, operation.prompt_sha256, operation.now, operation.request_sha256,
+       operation.result_sha256
   from unnest(%(scope_ids)s::bigint[]) as log (scope_id)
  cross join unnest(%(parent_ids)s::bigint[]) as call (operation_id)
  cross join lateral (

@@ -54,7 +54,7 @@ def test_the_commands_that_the_demo_names_work(memex: Memex) -> None:
     remembered, recalled, logged, removed = printed
     assert remembered.startswith("Remembered in 1 file.")
     assert "We decided to paint the oars red." in recalled
-    assert "memory_links" in logged
+    assert "── links " in logged
     assert removed.startswith("Deleted 14 files of the sample.")
 
 

@@ -139,20 +139,28 @@ def test_context_on_a_terminal_tells_its_sources(memex: Memex) -> None:
     assert "user/b.md" not in near
 
 
-def test_the_log_shows_the_operations_inside_a_call(memex: Memex) -> None:
-    """In their order, as a tree: the tool, what it asked, what came back, how long; the state that all saw once."""
+def test_the_log_tells_the_story_of_a_call(memex: Memex) -> None:
+    """A tree of the operations in their order, of what was chosen and returned, and of the time; with the state."""
     gus = ("--user", "gus")
     memex.plain("write", "user/a.md", "--content", "# Oolong\n\nFrom Fujian.\n", *gus)
     memex.plain("context", "oolong", *gus, "--tool-call-id", "asked")
 
     plain, document = memex.both("log", "asked", *gus)
+    raw = memex.plain("log", "asked", "--raw", *gus)
 
-    branches = [line for line in plain.splitlines() if line.startswith(("  ├─ ", "  └─ "))]
-    inner = document["attempts"][0]["inner"]
-    assert [branch.split()[1] for branch in branches] == [one["tool"] for one in inner]
-    assert [branch[2] for branch in branches] == ["├"] * (len(inner) - 1) + ["└"]
-    assert re.fullmatch(r"  ├─ memory_find +oolong, limit \d+ +1 hit +\d+\.\d", branches[0].rstrip())
+    branches = re.findall(r"^[├└]── (.+)$", plain, re.MULTILINE)
+    attempt = document["attempts"][0]
+    steps = attempt["trace"]["steps"]
+    assert [one["tool"] for one in steps] == [one["tool"] for one in attempt["inner"]]
+    assert re.fullmatch(r'find \d+\.\d ms "oolong" → 1 hit', branches[0])
+    assert len(branches) == len(steps) + 4
+    assert re.search(r"^│   └── user/a\.md@1:0-\d+  score ", plain, re.MULTILINE)
+    assert [branch.split()[0] for branch in branches[-4:]] == ["planned", "chose", "returned", "took"]
+    assert re.search(r"^│   └── user/a\.md@1:0-\d+  match$", plain, re.MULTILINE)
     assert re.search(r"^  saw +(user 1, shared 0|shared 0, user 1)$", plain, re.MULTILINE)
+    assert ('"hash": ' in plain, '"hash": ' in raw) == (False, True), (
+        "request and response as they are logged"
+    )
 
 
 def test_the_log_keeps_ids_on_one_line(memex: Memex) -> None:
@@ -202,8 +210,11 @@ def test_a_model_that_plans_is_seen_in_the_log_and_paid(memex: Memex, model_serv
     said, spent = asking.both("spend")
     assert (found["planner"], found["degraded"]) == ("openai:scripted", None)
     assert "I prefer oolong tea." in found["context"]
-    assert "model_request" in logged
-    assert "100 + 10 tokens, 0.0200 USD" in logged
+    assert re.search(
+        r"── model openai:scripted [\d,.]+ ms tools, 100 \+ 10 tokens, 0\.0200 USD$", logged, re.MULTILINE
+    )
+    assert "called answer {" in logged
+    assert re.search(r"model 1 request, [\d,.]+ ms, 100 \+ 10 tokens, 0\.0200 USD  \d+%", logged)
     [day] = spent["spent"]
     assert (day["model"], day["requests"], day["usd"]) == ("openai:scripted", 1, 0.02)
     assert "A day may cost 2 US dollars" in said

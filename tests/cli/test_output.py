@@ -98,6 +98,21 @@ def test_titles_give_way_before_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     assert row.rstrip().endswith("…")
 
 
+def test_names_of_numbers_are_broken_before_a_table_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long name takes several lines, between its words, and the numbers below it stand in one column."""
+    monkeypatch.setenv("COLUMNS", "20")
+    stream = Terminal()
+    columns = [Column("group"), Column("forbidden fact rate", align="right", whole=True)]
+    Screen(stream).table(columns, [["poisoned", "33.3"]])
+    said = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())
+
+    assert [line.split() for line in said.splitlines()] == [
+        ["forbidden"],
+        ["group", "fact", "rate"],
+        ["poisoned", "33.3"],
+    ]
+
+
 def test_a_screen_too_narrow_for_a_table_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row becomes a block of names and values, the blocks apart."""
     rows = [("user/a.md", "read", "1,151", ""), ("user/b.md", "read", "2", "B")]

@@ -22,6 +22,7 @@ OK = "ok"
 NOTE, PLAN, GUIDE = "user/note.md", "projects/apollo/plan.md", "shared/guide.md"
 WORDS = {NOTE: "quetzalcoatl", PLAN: "xylophonist", GUIDE: "zugzwang"}
 ALICES_CALL = "call-of-alice"
+ALICES_QUESTION = "question-of-alice"
 QUEUED_CALL = "queued-of-alice"
 
 KEYLESS = ("no key", "unknown key", "revoked key")
@@ -109,6 +110,11 @@ def on_files(table: dict[str, Outcomes], *, shows: bool = False, **request: Any)
     ]
 
 
+def on_versions(table: dict[str, Outcomes]) -> list[Try]:
+    """A route that takes `?path=` and `&version=`, on the first version of the file of each mount."""
+    return [Try(outcomes, query={"path": path, "version": 1}) for path, outcomes in table.items()]
+
+
 def run(tool: str, outcomes: Outcomes, shows: str | None = None, /, **arguments: Any) -> Try:
     """A call of a tool."""
     return Try(outcomes, shows, url={"tool": tool}, json={"arguments": arguments})
@@ -158,9 +164,34 @@ ROUTES: dict[str, list[Try]] = {
             url={"tool_call_id": ALICES_CALL},
         )
     ],
+    "GET /v1/operations/{tool_call_id:path}/bundle": [
+        Try(
+            agents(bob="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
+            WORDS[NOTE],
+            url={"tool_call_id": ALICES_CALL},
+        )
+    ],
+    "POST /v1/operations/{tool_call_id:path}/replay": [
+        Try(
+            agents(bob="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
+            WORDS[NOTE],
+            url={"tool_call_id": ALICES_QUESTION},
+        )
+    ],
     "POST /v1/operations/{tool_call_id:path}/revert": [
         Try(
             agents(bob="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"), url={"tool_call_id": ALICES_CALL}
+        )
+    ],
+    "GET /v1/blame": on_files(READ, shows=True),
+    "GET /v1/seen/calls": on_versions(
+        RESTORE | {PLAN: READ[PLAN], GUIDE: agents(theirs="VERSION_NOT_FOUND")}
+    ),
+    "GET /v1/seen/revisions": [
+        Try(
+            agents(bob="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
+            NOTE,
+            query={"tool_call_id": ALICES_CALL},
         )
     ],
     "GET /v1/queue": [Try(agents(), QUEUED_CALL)],
@@ -190,10 +221,46 @@ ROUTES: dict[str, list[Try]] = {
             url={"tool_call_id": ALICES_CALL},
         )
     ],
+    "GET /v1/admin/operations/{tool_call_id:path}/bundle": [
+        Try(
+            admins(admin="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
+            WORDS[NOTE],
+            url={"tool_call_id": ALICES_CALL},
+        )
+    ],
+    "POST /v1/admin/operations/{tool_call_id:path}/replay": [
+        Try(
+            admins(admin="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
+            WORDS[NOTE],
+            url={"tool_call_id": ALICES_QUESTION},
+        )
+    ],
     "POST /v1/admin/operations/{tool_call_id:path}/revert": [
         Try(
             admins(admin="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
             url={"tool_call_id": ALICES_CALL},
+        )
+    ],
+    "GET /v1/admin/blame": on_files(
+        {
+            NOTE: admins(admin="VALIDATION_ERROR", theirs="FILE_NOT_FOUND"),
+            PLAN: admins(theirs="PROJECT_NOT_FOUND"),
+            GUIDE: admins(theirs="FILE_NOT_FOUND"),
+        },
+        shows=True,
+    ),
+    "GET /v1/admin/seen/calls": on_versions(
+        {
+            NOTE: admins(admin="VALIDATION_ERROR", theirs="VERSION_NOT_FOUND"),
+            PLAN: admins(theirs="PROJECT_NOT_FOUND"),
+            GUIDE: admins(theirs="VERSION_NOT_FOUND"),
+        }
+    ),
+    "GET /v1/admin/seen/revisions": [
+        Try(
+            admins(admin="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
+            NOTE,
+            query={"tool_call_id": ALICES_CALL},
         )
     ],
     "POST /v1/admin/tools/{tool}/execute": [
@@ -280,6 +347,13 @@ class World:
                 headers={**self._headers["alice"], "Memex-Tool-Call-Id": tool_call_id},
             ).is_success
 
+        question = {
+            "context": {"toolCallId": ALICES_QUESTION},
+            "arguments": {"query": WORDS[NOTE]},
+        }
+        assert self._client.post(
+            "/v1/tools/memory_context/execute", json=question, headers=self._headers["alice"]
+        ).is_success
         queued = {
             "context": {"toolCallId": QUEUED_CALL},
             "arguments": {"text": f"I prefer {WORDS[NOTE]}.", "wait": False},

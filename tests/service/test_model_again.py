@@ -11,14 +11,12 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.profiles import ModelProfile
 from tests.conftest import Server
 
-from memex.service.embedding import embed_scope
 from memex.service.operations import InnerResult
 from memex.service.planning import Planning
 from memex.service.service import Caller, Service
 from memex.store.analyzer import Analyzer
 from memex.store.database import Database
 from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.model import ModelPlanner
 from memex.subagent.models import ChatModel
 
@@ -107,27 +105,6 @@ async def test_requests_of_a_context_are_made_again(database: Database, alice: C
     assert len(made) == 5
     assert digests(await requests(two, alice, "second")) == digests(made)
     assert (again["hash"], again["planner"]) == (answer["hash"], "function:test")
-
-
-async def test_what_vectors_said_is_in_the_log(database: Database, alice: Caller) -> None:
-    """The passages that they had a part in, with their values: these cannot be worked out again."""
-    planner = ModelPlanner(
-        ChatModel("function:test", lambda: (function([calls(("answer", SPANS))]), None)),
-        BuiltinPlanner(Analyzer()),
-    )
-    embedder = HashEmbedder()
-    both = Service(database, max_files=100, planning=Planning(planner, planner), embedder=embedder)
-    await both.execute(alice, "memory_write", {"path": "user/tea.md", "content": TEA})
-    await embed_scope(database, embedder, alice.access.log_scope_id)
-    await both.execute(alice, "memory_context", {"query": "Which tea do I like?"}, tool_call_id="first")
-    [attempt] = await both.operation(alice, "first")
-
-    [found] = [one for one in attempt.inner if one.tool == "memory_find"]
-    [hit] = found.response["hits"] if found.response else []
-    values = [value for *_, value in hit["passages"]]
-    assert hit["span"] in [span for *span, _ in hit["passages"]]
-    assert values == sorted(values, reverse=True)
-    assert values[0] > hit["score"] > 0
 
 
 def edit(evidence: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -265,7 +266,9 @@ async def test_prompts_of_ones_own_go_first(database: Database, alice: Caller, t
     own = prompts.load("context").text.replace("You choose what", "Kindly choose what")
     (tmp_path / "context.md").write_text(own, encoding="utf-8")
     model = Model(lambda messages, info: choosing("S1"))
-    service = Service(database, max_files=100, planning=model.planning(prompts_dir=tmp_path))
+    service = Service(
+        database, max_files=100, planning=model.planning(load=partial(prompts.load, directory=tmp_path))
+    )
     await filled(service, alice)
     await asked(service, alice, "call-1")
 

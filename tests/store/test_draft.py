@@ -267,7 +267,7 @@ async def test_failed_calls_and_previews_spend_no_id(service: Service, alice: Ca
 
     draft = draft_of(service, alice)
     draft.patch("user/a.md", "append", "never")
-    assert [change.new_content for change in await draft.preview()] == ["one\nnever\n"]
+    assert [change.new_content for change in (await draft.preview()).changes] == ["one\nnever\n"]
     await service.execute(alice, "memory_patch", patch, tool_call_id="call-1")
 
     assert await content(service, alice, "user/a.md") == "one\ntwo\n"
@@ -310,7 +310,7 @@ async def test_a_preview_says_what_a_commit_would_do_and_does_nothing(
     draft.move("user/a.md", "projects/apollo/a.md")
     draft.write("user/b.md", "[[a]]")
 
-    preview = await draft.preview()
+    preview = (await draft.preview()).changes
 
     assert await stored(service) == before
     assert await draft.read("projects/apollo/a.md") == "one\ntwo\n"

@@ -1,32 +1,34 @@
-"""`memex eval`: how well memory is found, measured on real data."""
+"""`memex eval`: what memory must do, case by case, and how well it is found, measured on real data."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from memex.cli import cases, states
+from memex.cli.measuring import check_installed, misuse, show_table, write_file
 from memex.cli.options import Json
-from memex.cli.output import Column, Screen, Shown, counted, present, reporting
-from memex.errors import ValidationFailed
+from memex.cli.output import Screen, Shown, counted, present, reporting
+from memex.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from memex.evals.retrieval.runs import Comparison, Run
-    from memex.evals.retrieval.tables import Table
 
-MISUSED = 2  # the exit code where nothing could be measured: no data, no libraries
 NEEDED = ("numpy", "scipy", "matplotlib")
 
-app = typer.Typer(no_args_is_help=True, help="Measure how well memory is found.")
+app = typer.Typer(no_args_is_help=True, help="Ask cases of memory, and measure how well it is found.")
+app.command()(cases.run)
+app.command()(cases.runs)
+app.command()(cases.check)
+app.command()(states.states)
+app.command()(states.freeze)
+app.command()(states.capture)
 
 
 @app.callback()
 def evaluate() -> None:
-    """Measure how well memory is found."""
+    """Ask cases of memory, and measure how well it is found."""
 
 
 @app.command()
@@ -82,7 +84,7 @@ def retrieval(
 
         earlier_path = compare or kept.previous(runs, suite)
         earlier = kept.load(earlier_path) if earlier_path else None
-        with _progress() as progress:
+        with progress_bar() as progress:
             options = ask.Options(mode=mode, embedder=embedder, sample=sample, database_url=database_url)
             run = asyncio.run(ask.play(suite, root, options, progress=progress))
         comparison = kept.compare(earlier, run, name=earlier_path.name) if earlier and earlier_path else None
@@ -90,7 +92,7 @@ def retrieval(
         if html:
             from memex.evals.retrieval import page
 
-            _write(html, page.render(run, comparison, earlier))
+            write_file(html, page.render(run, comparison, earlier))
     document = _document(run, comparison) | {"file": str(path)}
     present(Shown(document, lambda screen: _show(screen, run, comparison, path)), as_json=as_json)
 
@@ -107,56 +109,18 @@ def _reproduce(root: Path, suite: str, *, as_json: bool) -> None:
         "tolerance": reference.TOLERANCE,
         "figures": [asdict(figure) | {"agrees": figure.agrees} for figure in figures],
     }
-    present(Shown(document, lambda screen: _show_table(screen, tables.reference(figures))), as_json=as_json)
+    present(Shown(document, lambda screen: show_table(screen, tables.reference(figures))), as_json=as_json)
     if not agree:
         raise typer.Exit(1)
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ValidationFailed(
-            f"Cannot write {path}: {error.strerror}.", hint="Name a file in a folder that can be written to."
-        ) from None
-
-
 def _prepared(*, as_json: bool) -> Path:
     """Return the folder of the data; exits with 2 where that or a library is missing."""
-    try:
-        with reporting(as_json=as_json):
-            if missing := [name for name in NEEDED if find_spec(name) is None]:
-                raise ValidationFailed(
-                    f"Not installed: {', '.join(missing)}.", hint='Install them: pip install "memex[evals]"'
-                )
-            from memex.evals.retrieval import data
+    with misuse(as_json=as_json):
+        check_installed(*NEEDED)
+        from memex.evals.retrieval import data
 
-            return data.folder()
-    except typer.Exit:
-        raise typer.Exit(MISUSED) from None
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on stderr, where that is a terminal."""
-    if not sys.stderr.isatty():
-        from memex.evals.retrieval.ask import ignore_progress
-
-        yield ignore_progress
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        tasks: dict[str, Any] = {}
-
-        def show(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done, visible=done < total)
-
-        yield show
+        return data.folder()
 
 
 def _document(run: "Run", comparison: "Comparison | None") -> dict[str, Any]:
@@ -175,27 +139,15 @@ def _show(screen: Screen, run: "Run", comparison: "Comparison | None", path: Pat
             f"  {counted(part.files, 'file')}, {counted(part.counts['all'], 'question')}",
             (f"  written in {part.load_s:.0f} s, asked in {part.ask_s:.0f} s", "dim"),
         )
-        _show_table(screen, tables.ranking(part))
+        show_table(screen, tables.ranking(part))
         if pairs := tables.notes(part):
-            _show_table(screen, pairs)
-        _show_table(screen, tables.context(part, run.config.budgets))
+            show_table(screen, pairs)
+        show_table(screen, tables.context(part, run.config.budgets))
         if prompted := tables.prompt(part):
-            _show_table(screen, prompted)
+            show_table(screen, prompted)
         if comparison and (changed := tables.changes(part, comparison, run.config.budgets)):
-            _show_table(screen, changed)
-    _show_table(screen, tables.overview(run, comparison))
-    _show_table(screen, tables.guards(run))
+            show_table(screen, changed)
+    show_table(screen, tables.overview(run, comparison))
+    show_table(screen, tables.guards(run))
     screen.line()
     screen.line(("Kept in ", "dim"), str(path), (f"  ({run.config.mode}, {run.engine})", "dim"))
-
-
-def _show_table(screen: Screen, table: "Table") -> None:
-    screen.line()
-    if table.title:
-        screen.line((table.title, "bold"))
-    columns = [
-        Column(name, align="right", whole=True) if at else Column(name, cut=True)
-        for at, name in enumerate(table.columns)
-    ]
-    if table.rows:
-        screen.table(columns, table.rows)

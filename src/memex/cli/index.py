@@ -1,15 +1,16 @@
 """`memex index`: what is derived of the files: which version made it, making it anew, and its vectors."""
 
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, closing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memex.cli.options import Json
-from memex.cli.output import Column, Screen, Shown, counted, moment, present, reporting
+from memex.cli.output import Column, Screen, Shown, counted, moment, present, reporting, sized
+from memex.cli.progress import counting_bar
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ app = typer.Typer(no_args_is_help=True, help="See to the index of the whole data
 
 SHOWN_SCOPES = 200
 REBUILD = "memex index rebuild --only-stale"
-UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 Model = Annotated[
     str | None,
@@ -265,7 +265,7 @@ async def _rebuild(opened: Opened, chosen: Chosen, language: str | None, *, only
         wanted = await reindex.scopes(connection, **asdict(chosen), only_stale=only_stale, language=language)
     started = perf_counter()
     rebuilt = []
-    with _progress("Indexing", sum(scope.files for scope in wanted)) as on_files:
+    with counting_bar("Indexing", sum(scope.files for scope in wanted)) as on_files:
         for scope in wanted:
             done = await reindex.rebuild(
                 opened.database,
@@ -324,7 +324,7 @@ async def _backfill(opened: Opened, model: str | None) -> Shown:
         async with opened.database.maintenance() as connection:
             before = await vectors.status(connection, embedder.name)
         missing = next((one.missing for one in before if one.model == embedder.name), 0)
-        with _progress("Embedding", missing) as on_texts:
+        with counting_bar("Embedding", missing) as on_texts:
             texts = await backfill(
                 opened.database, embedder, at_once=opened.settings.embedding_workers, on_texts=on_texts
             )
@@ -373,21 +373,6 @@ async def _build_hnsw(opened: Opened, model: str | None, from_vectors: int | Non
             else f"Nothing to build: no scope without one has {least:,} vectors of {name}."
         ),
     )
-
-
-@contextmanager
-def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr, where that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda done: bar.update(task, advance=done)
 
 
 def _show_rebuilt(screen: Screen, document: dict[str, Any]) -> None:
@@ -499,14 +484,7 @@ def _model_row(model: dict[str, Any]) -> tuple[Any, ...]:
         f"{model['chunks']:,}",
         f"{model['embedded']:,}",
         (f"{model['missing']:,}", "yellow" if model["missing"] and model["is_current"] else ""),
-        _size(model["size_bytes"]),
+        sized(model["size_bytes"]),
         model["indexes"],
         error,
     )
-
-
-def _size(size_bytes: int) -> str:
-    size, unit = float(size_bytes), 0
-    while size >= 1024 and unit < len(UNITS) - 1:
-        size, unit = size / 1024, unit + 1
-    return f"{size:.0f} {UNITS[unit]}" if unit == 0 else f"{size:.1f} {UNITS[unit]}"

@@ -1,15 +1,20 @@
-"""`memex log` and `memex revert`: the calls that were made, and their undoing."""
+"""`memex log` and `memex revert`: the calls that were made, the story of each, and their undoing."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from memex.cli import retention, trace
 from memex.cli.options import Cursor, Reason
-from memex.cli.output import Column, Part, Screen, Shown, counted, moment, shortened, to_json
+from memex.cli.output import Column, Screen, Shown, counted, moment, to_json
 from memex.cli.session import Session, for_user
+from memex.errors import ValidationFailed
 
-MAX_ASKED_CHARS = 80
-MODEL_REQUEST = "model_request"
+if TYPE_CHECKING:
+    from typer._click.core import Context
+
+SHOW = "show"
 STATUS_STYLES = {
     "failed": "red",
     "denied": "red",
@@ -19,21 +24,48 @@ STATUS_STYLES = {
 }
 
 
+class ShownByDefault(TyperGroup):
+    """A group whose command `show` is meant where none is named: `memex log`, `memex log call-7`."""
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Return what is left of the arguments, with the command in front."""
+        if not args or args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = [SHOW, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=ShownByDefault,
+    help="List the newest calls, or tell the story of one: `memex log [TOOL_CALL_ID]` is `memex log show`.",
+)
+app.command("prune")(retention.prune)
+app.command("keep")(retention.keep)
+app.command("release")(retention.release)
+
+
+@app.command(SHOW)
 @for_user
-async def log(
+async def show(
     session: Session,
     call: Annotated[
-        str | None, typer.Argument(metavar="[TOOL_CALL_ID]", help="Show every attempt at this call.")
+        str | None, typer.Argument(metavar="[TOOL_CALL_ID]", help="Tell the story of this call.")
     ] = None,
+    named: Annotated[
+        str | None, typer.Option("--call", help="The same, for an id that is the name of a command.")
+    ] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="Show request and response too, as logged.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=500, help="How many at most.")] = 20,
     cursor: Cursor = None,
 ) -> Shown:
-    """List the newest calls, or show one of them in full."""
+    """List the newest calls, or tell the story of every attempt at one."""
+    if call is not None and named is not None:
+        raise ValidationFailed("TOOL_CALL_ID and --call exclude each other.")
     caller = await session.caller()
-    if call is not None:
-        found = await session.service.operation(caller, call)
+    wanted = call if call is not None else named
+    if wanted is not None:
+        found = await session.service.operation(caller, wanted)
         attempts = [attempt.model_dump(mode="json") for attempt in found]
-        return Shown({"attempts": attempts}, lambda screen: _show_attempts(screen, attempts))
+        return Shown({"attempts": attempts}, lambda screen: _show_attempts(screen, attempts, raw=raw))
     page = await session.service.operations(caller, limit=limit, cursor=cursor)
     listed = page.model_dump(mode="json")
     return Shown(listed, lambda screen: show_log(screen, listed))
@@ -80,26 +112,23 @@ def show_log(screen: Screen, listed: dict[str, Any]) -> None:
     screen.more(listed["next_cursor"])
 
 
-def _show_attempts(screen: Screen, attempts: list[dict[str, Any]]) -> None:
+def _show_attempts(screen: Screen, attempts: list[dict[str, Any]], *, raw: bool) -> None:
     for attempt in attempts:
         status = (_status(attempt), STATUS_STYLES.get(attempt["status"], ""))
         screen.line((attempt["tool"], "bold"), "  ", status, (f"  attempt {attempt['attempt']}", "dim"))
         facts = {
             "call": attempt["tool_call_id"],
-            "when": f"{moment(attempt['started_at'])}, {attempt['duration_ms']:.1f} ms",
+            "when": moment(attempt["started_at"]),
             "by": _inline(attempt["principal"]),
             "saw": _inline(_seen(attempt)),
-            "wrote": ", ".join(attempt["writes"]),
-            "error": attempt["error_code"] or "",
-            "config": _inline(_without_limits(attempt["config"])),
-            "engine": attempt["engine"],
+            "config": _inline(_in_short(attempt["config"])),
+            "engine": attempt["engine"] if raw else "",
         }
         for name, value in facts.items():
             if value:
                 screen.line((f"  {name:8}", "dim"), value)
-        if attempt["inner"]:
-            _show_inner(screen, attempt["inner"])
-        for name in ("request", "response"):
+        screen.tree(trace.tree(_few_words(attempt["request"]), attempt))
+        for name in ("request", "response") if raw else ():
             if attempt[name] is not None:
                 screen.line((f"  {name}", "dim"))
                 screen.line("    ", to_json(attempt[name], indent=2).replace("\n", "\n    "))
@@ -111,58 +140,6 @@ def _seen(attempt: dict[str, Any]) -> dict[str, Any] | None:
     states = (operation["state"] for operation in attempt["inner"])
     state: dict[str, Any] | None = attempt["state"] or next(filter(None, states), None)
     return state
-
-
-def _show_inner(screen: Screen, inner: list[dict[str, Any]]) -> None:
-    """Print the operations inside a call as the branches of a tree, in order, with what they saw if it differs."""
-    columns = [
-        Column("  inside"),
-        Column("asked", cut=True),
-        Column("came back", cut=True),
-        Column("ms", align="right", whole=True),
-    ]
-    rows = [
-        (
-            f"  {'├─' if place < len(inner) else '└─'} {operation['tool']}",
-            shortened(_asked(operation), MAX_ASKED_CHARS),
-            _came_back(operation),
-            f"{operation['duration_ms']:.1f}",
-        )
-        for place, operation in enumerate(inner, start=1)
-    ]
-    seen = [_inline(operation["state"]) for operation in inner]
-    if len(set(filter(None, seen))) > 1:
-        columns.append(Column("saw", "dim", cut=True))
-        screen.table(columns, [(*row, state) for row, state in zip(rows, seen, strict=True)])
-    else:
-        screen.table(columns, rows)
-
-
-def _asked(operation: dict[str, Any]) -> str:
-    if operation["tool"] != MODEL_REQUEST:
-        return _few_words(operation["request"])
-    request = operation["request"]
-    return f"{request['mode']}, {counted(len(request['shown']), 'new span')}"
-
-
-def _came_back(operation: dict[str, Any]) -> Part:
-    if operation["error_code"]:
-        why = (operation["response"] or {}).get("failure", operation["error_code"])
-        return str(why), STATUS_STYLES["failed"]
-    if operation["tool"] == MODEL_REQUEST:
-        return shortened(_said(operation), MAX_ASKED_CHARS)
-    return shortened(_few_words(operation["response"] or {}), MAX_ASKED_CHARS)
-
-
-def _said(operation: dict[str, Any]) -> str:
-    """Return what a model answered: what that took, the tools that it called, or the beginning of its words."""
-    usage = operation["usage"] or {}
-    tokens = f"{usage.get('input_tokens', 0):,} + {usage.get('output_tokens', 0):,} tokens"
-    paid = f", {usage['usd']:.4f} USD" if usage.get("usd") is not None else ""
-    parts = operation["response"].get("parts", [])
-    called = [f"{part['tool_name']} {part['args']}" for part in parts if part["part_kind"] == "tool-call"]
-    said = [part["content"] for part in parts if part["part_kind"] == "text"]
-    return f"{tokens}{paid}: {', '.join(called or said)}"
 
 
 def _few_words(logged: dict[str, Any]) -> str:
@@ -195,8 +172,13 @@ def _status(operation: dict[str, Any]) -> str:
     return " ".join(filter(None, (operation["status"], operation["error_code"])))
 
 
-def _without_limits(config: dict[str, Any] | None) -> dict[str, Any]:
-    return {name: value for name, value in (config or {}).items() if name != "limits"}
+def _in_short(config: dict[str, Any] | None) -> dict[str, Any]:
+    """Return what a call ran with, without its limits and other long parts; why a model failed, the tree says."""
+    return {
+        name: value
+        for name, value in (config or {}).items()
+        if not isinstance(value, dict | list) and name != "failure"
+    }
 
 
 def _inline(values: dict[str, Any] | None) -> str:

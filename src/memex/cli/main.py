@@ -17,7 +17,9 @@ from memex.cli import (
     migrate,
     projects,
     prompt,
+    provenance,
     queue,
+    replay,
     revisions,
     serve,
     spend,
@@ -47,7 +49,10 @@ app.command("export", rich_help_panel=FILES)(transfer.export_files)
 app.command(rich_help_panel=VERSIONS)(revisions.history)
 app.command(rich_help_panel=VERSIONS)(revisions.diff)
 app.command(rich_help_panel=VERSIONS)(revisions.restore)
-app.command(rich_help_panel=LOG)(log.log)
+app.command(rich_help_panel=VERSIONS)(provenance.blame)
+app.add_typer(log.app, name="log", rich_help_panel=LOG)
+app.command(rich_help_panel=LOG)(replay.replay)
+app.command(rich_help_panel=LOG)(provenance.seen)
 app.command(rich_help_panel=LOG)(log.revert)
 app.add_typer(queue.app, name="queue", rich_help_panel=LOG)
 app.command(rich_help_panel=LOG)(spend.spend)

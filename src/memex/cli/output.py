@@ -23,12 +23,14 @@ from memex.errors import MemexError
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
+    from rich.tree import Tree
 
 # Of the control characters only the line's end and the tab are let through. The last range are the marks that
 # show text in another order than it is stored in.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _HIGH_CONTROL = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 GAP = 2  # between the columns of a table
 MIN_CUT_WIDTH = 6  # what a cell that is cut keeps at least: `user/…`
 MIN_FOLDED_WIDTH = 16
@@ -40,7 +42,8 @@ Part = str | tuple[str, str]  # a text, or a text and its style
 class Column:
     """A column of a table. On a narrow terminal those to `cut` give way first, and the others by folding.
 
-    A `whole` column does neither: a number of which the end is missing would be another number.
+    A `whole` column does neither: a number of which the end is missing would be another number. Its name may be
+    broken between words.
     """
 
     name: str
@@ -48,6 +51,14 @@ class Column:
     align: Literal["left", "right"] = "left"
     cut: bool = False
     whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A line of a tree, and those below it."""
+
+    parts: tuple[Part, ...]
+    below: tuple["Branch", ...] = ()
 
 
 def printable(text: str) -> str:
@@ -69,6 +80,14 @@ def shortened(text: str, max_chars: int) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: `1 file`, `2 files`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def sized(size_bytes: int) -> str:
+    """Return a size as people read it: `512 B`, `1.5 MiB`."""
+    size, unit = float(size_bytes), 0
+    while size >= 1024 and unit < len(UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    return f"{size:.0f} {UNITS[unit]}" if unit == 0 else f"{size:.1f} {UNITS[unit]}"
 
 
 def to_json(document: Any, *, indent: int | None = None) -> str:
@@ -139,6 +158,14 @@ class Screen:
             table.add_row(*map(_table_cell, columns, row))
         self._show(table)
 
+    def tree(self, root: Branch) -> None:
+        """Print a tree; a terminal breaks long lines below their beginning, in a pipe they stay whole."""
+        if self.is_terminal:
+            self._show(_rich_tree(root))
+        else:
+            for guide, branch in _guided(root):
+                self.line((guide, "dim"), *map(_on_one_line, branch.parts))
+
     def markdown(self, text: str) -> None:
         """Print Markdown as it is meant to look; links show their targets."""
         from rich.markdown import Markdown
@@ -200,21 +227,24 @@ class Screen:
 class Shown:
     """What a command returns: its result as JSON, and how a person sees it.
 
-    It goes to stderr where stdout has taken bytes already.
+    It goes to stderr where stdout has taken bytes already. The command ends with `exit_code`.
     """
 
     document: Any
     show: Callable[[Screen], None]
     on_stderr: bool = False
+    exit_code: int = 0
 
 
 def present(shown: Shown, *, as_json: bool) -> None:
-    """Print what a command returns."""
+    """Print what a command returns, and exit with its code where that is not 0."""
     screen = Screen(sys.stderr if shown.on_stderr else sys.stdout)
     if as_json:
         screen.json(shown.document)
     else:
         shown.show(screen)
+    if shown.exit_code:
+        raise typer.Exit(shown.exit_code)
 
 
 @contextmanager
@@ -246,15 +276,36 @@ def _styled(parts: Sequence[Part]) -> "Text":
     return styled
 
 
+def _rich_tree(root: Branch) -> "Tree":
+    from rich.tree import Tree
+
+    tree = Tree(_styled(list(map(_on_one_line, root.parts))), guide_style="dim")
+    tree.children = [_rich_tree(branch) for branch in root.below]
+    return tree
+
+
+def _guided(root: Branch, guide: str = "", indent: str = "") -> Iterator[tuple[str, Branch]]:
+    """Yield each branch in order, with the lines that lead to it."""
+    yield guide, root
+    for place, branch in enumerate(root.below, start=1):
+        is_last = place == len(root.below)
+        yield from _guided(
+            branch, indent + ("└── " if is_last else "├── "), indent + ("    " if is_last else "│   ")
+        )
+
+
 def _fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], max_width: int) -> list[int] | None:
     """Return how wide each column is within a width, None where they do not fit.
 
-    Columns to cut are made narrower first, then others down to their longest word, then within words.
+    Names of whole columns are broken first; then columns to cut are made narrower, then others down to their
+    longest word, then within words.
     """
     texts = [[column.name, *(row[at] for row in rows)] for at, column in enumerate(columns)]
     widths = [max(1, _longest(lines)) for lines in texts]
     words = [_longest([word for line in lines for word in line.split()]) for lines in texts]
     room = max_width - GAP * (len(columns) - 1)
+    whole = [at for at, column in enumerate(columns) if column.whole]
+    _narrow(widths, {at: max(1, _longest([*columns[at].name.split(), *texts[at][1:]])) for at in whole}, room)
     for rank, floors in enumerate(([MIN_CUT_WIDTH] * len(columns), words, [MIN_FOLDED_WIDTH] * len(columns))):
         giving = [at for at, column in enumerate(columns) if not column.whole and column.cut is (rank == 0)]
         least = {at: max(floors[at], _longest([columns[at].name])) for at in giving}

@@ -1,16 +1,19 @@
 """`memex import`, `export`: Markdown vaults into memory, and memory into one."""
 
+import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
+from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memex.cli.output import Column, Screen, Shown
+from memex.cli.progress import progress_bar
 from memex.cli.session import Session, for_user
 from memex.errors import ValidationFailed
 
@@ -43,7 +46,7 @@ async def import_vault(
     """Import the Markdown files of a vault as they are. Again, it changes only what changed."""
     from memex.service import transfer
 
-    with _progress("Importing") as progress:
+    with progress_bar() as progress:
         done = await transfer.import_vault(
             session.service,
             await session.caller(),
@@ -51,7 +54,7 @@ async def import_vault(
             into=into,
             dry_run=dry_run,
             tool_call_id=session.tool_call_id,
-            progress=progress,
+            progress=partial(progress, "Importing"),
         )
     result = done.model_dump(mode="json")
     return Shown(result, lambda screen: _show_import(screen, session, result))
@@ -74,22 +77,62 @@ async def export_files(
             "--from", metavar="PATH", help="Only what stands below this folder, by paths relative to it."
         ),
     ] = None,
+    call: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="Instead of the files one call, with all that it takes to replay it elsewhere.",
+            show_default=False,
+        ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="With --call: a new file. By default call-ID.zip.", show_default=False
+        ),
+    ] = None,
 ) -> Shown:
-    """Export all files, each as it stands, into a folder or a zip."""
+    """Export all files, each as it stands, into a folder or a zip; or with --call one call."""
     from memex.service import transfer
 
+    if call is not None:
+        if dest is not None or source is not None:
+            raise ValidationFailed("A call is exported whole.", hint="Name only --call ID and --to FILE.")
+        return await _export_call(session, call, to)
+    if to is not None:
+        raise ValidationFailed("--to is for --call.", hint="Name where the files go without an option.")
     dest = dest or f"memex-{date.today()}.zip"
-    with _writer(dest) as writer, _progress("Exporting") as progress:
+    with _writer(dest) as writer, progress_bar() as progress:
         done = await transfer.export_files(
             session.service,
             await session.caller(),
             writer,
             source=source,
             tool_call_id=session.tool_call_id,
-            progress=progress,
+            progress=partial(progress, "Exporting"),
         )
     result = done.model_dump(mode="json") | {"dest": dest}
     return Shown(result, lambda screen: _show_export(screen, result), on_stderr=dest == STDOUT)
+
+
+async def _export_call(session: Session, call: str, to: str | None) -> Shown:
+    import asyncio
+
+    from memex.service.bundle.archive import write
+    from memex.service.bundle.bundle import export_call
+
+    dest = to or f"call-{re.sub(r'[^0-9A-Za-z_.-]', '_', call)}.zip"
+    bundle = await export_call(session.service, await session.caller(), call, own_id=session.tool_call_id)
+    size_bytes = await asyncio.to_thread(write, bundle, Path(dest))
+    result = {
+        "call": call,
+        "tool": bundle.operation.kind,
+        "attempt": bundle.operation.attempt,
+        "revisions": bundle.revisions,
+        "size_bytes": size_bytes,
+        "dest": dest,
+    }
+    return Shown(result, lambda screen: _show_call(screen, result))
 
 
 @contextmanager
@@ -131,23 +174,6 @@ def _writer(dest: str) -> Iterator["Writer"]:
         yield FolderWriter(path)
 
 
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr, where that is a terminal."""
-    if not sys.stderr.isatty():
-        from memex.service.transfer import ignore_progress
-
-        yield ignore_progress
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
 def _show_import(screen: Screen, session: Session, result: dict[str, Any]) -> None:
     counts = result["counts"]
     did = "would be " if result["dry_run"] else ""
@@ -173,6 +199,15 @@ def _show_export(screen: Screen, result: dict[str, Any]) -> None:
         (f"  ({_size(result['size_bytes'])} in {result['duration_s']:.1f} s)", "dim"),
     )
     _show_refused(screen, result["refused"])
+
+
+def _show_call(screen: Screen, result: dict[str, Any]) -> None:
+    revisions = "1 revision" if result["revisions"] == 1 else f"{result['revisions']:,} revisions"
+    screen.line(
+        (f"{result['tool']} written", "bold"),
+        f" to {result['dest']}, with {revisions} that it saw",
+        (f"  ({_size(result['size_bytes'])})", "dim"),
+    )
 
 
 def _show_refused(screen: Screen, refused: list[dict[str, str]]) -> None:

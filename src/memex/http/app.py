@@ -21,6 +21,7 @@ from memex.http import (
     operations,
     problems,
     prompt_block,
+    provenance,
     queue,
     tools,
     transfer,
@@ -77,10 +78,10 @@ def create_app(open_service: OpenService) -> FastAPI:
     app.add_exception_handler(MemexError, problems.on_memex_error)
     app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
     app.add_exception_handler(HTTPException, problems.on_http_error)
-    for part in (tools, files, operations, queue, transfer, prompt_block, health, metrics):
+    for part in (tools, files, operations, provenance, queue, transfer, prompt_block, health, metrics):
         app.include_router(part.router)
     app.include_router(admin.router)
-    for part in (tools, operations, queue, prompt_block):
+    for part in (tools, operations, provenance, queue, prompt_block):
         app.include_router(part.admin_router)
     app.openapi = partial(_document, app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     return app

@@ -1,14 +1,21 @@
 """The log: a caller's own calls, and their undoing."""
 
-from typing import Annotated
+import asyncio
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, ConfigDict
+from fastapi import APIRouter, Depends, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
 
 from memex.http.callers import HeaderToolCallId, KeyedRoute, TheService, admin_by_headers, agent_by_headers
+from memex.service.bundle.archive import packed
+from memex.service.bundle.bundle import export_call as export_call_of
+from memex.service.context import MAX_BUDGET, MIN_BUDGET
 from memex.service.operations import OperationResult, OperationsResult
+from memex.service.replay.calls import replay_call, replay_changed
+from memex.service.replay.changed import Change, ChangedResult
+from memex.service.replay.replay import ReplayResult
 from memex.service.revisions import RevertResult
-from memex.service.service import Caller
+from memex.service.service import Caller, Service
 
 router = APIRouter(prefix="/v1/operations", tags=["operations"], route_class=KeyedRoute)
 admin_router = APIRouter(prefix="/v1/admin/operations", tags=["admin"], route_class=KeyedRoute)
@@ -16,6 +23,15 @@ admin_router = APIRouter(prefix="/v1/admin/operations", tags=["admin"], route_cl
 Agent = Annotated[Caller, Depends(agent_by_headers)]
 Admin = Annotated[Caller, Depends(admin_by_headers)]
 Limit = Annotated[int, Query(ge=1, le=500)]
+
+
+ZIP = "application/zip"
+BUNDLE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A zip of the call",
+        "content": {ZIP: {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
 
 
 class Attempts(BaseModel):
@@ -36,12 +52,43 @@ class RevertBody(BaseModel):
     reason: str | None = None
 
 
+class ReplayBody(BaseModel):
+    """What is changed when a call is run again; nothing: it is compared as it was.
+
+    Attributes:
+        planner: `builtin`: the rules plan in a model's place.
+        budget: characters that a context may have.
+        search_mode: `bm25`: by words alone; `hybrid`: by meaning too.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"planner": "builtin"}, {"budget": 2000}]},
+    )
+
+    planner: Literal["builtin"] | None = None
+    budget: Annotated[int, Field(ge=MIN_BUDGET, le=MAX_BUDGET)] | None = None
+    search_mode: Literal["bm25", "hybrid"] | None = None
+
+
 @router.get("", summary="List the user's calls")
 async def list_operations(
     service: TheService, caller: Agent, limit: Limit = 50, cursor: str | None = None
 ) -> OperationsResult:
     """Return the calls made for this user, the newest first."""
     return await service.operations(caller, limit=limit, cursor=cursor)
+
+
+@router.get("/{tool_call_id:path}/bundle", summary="Export a call", response_class=Response, responses=BUNDLE)
+async def export_call(
+    service: TheService, caller: Agent, own_id: HeaderToolCallId, tool_call_id: str
+) -> Response:
+    """Return a zip of a call with all that it takes to replay it elsewhere: what it saw, and the log of it.
+
+    It holds the files that the user read when the call was made, and is for who may read those.
+    """
+    return await _bundle(service, caller, own_id, tool_call_id)
 
 
 @router.get("/{tool_call_id:path}", summary="Show a call")
@@ -63,12 +110,36 @@ async def revert(
     return RevertResult(**await service.revert(caller, tool_call_id, tool_call_id=own_id, reason=reason))
 
 
+@router.post("/{tool_call_id:path}/replay", summary="Run a call again")
+async def replay(
+    service: TheService, caller: Agent, tool_call_id: str, body: ReplayBody | None = None
+) -> ReplayResult | ChangedResult:
+    """Run a call again in the state that it saw, offline, and compare it byte for byte; nothing is written.
+
+    With something changed, the answer says what that does to what is chosen, to cost and time.
+    """
+    return await _replayed(service, caller, tool_call_id, body)
+
+
 @admin_router.get("", summary="List calls as an admin")
 async def list_operations_as_admin(
     service: TheService, caller: Admin, limit: Limit = 50, cursor: str | None = None
 ) -> OperationsResult:
     """Return the calls of the user in Memex-User, by agents and admins; without one those of admins alone."""
     return await service.operations(caller, limit=limit, cursor=cursor)
+
+
+@admin_router.get(
+    "/{tool_call_id:path}/bundle",
+    summary="Export a call as an admin",
+    response_class=Response,
+    responses=BUNDLE,
+)
+async def export_call_as_admin(
+    service: TheService, caller: Admin, own_id: HeaderToolCallId, tool_call_id: str
+) -> Response:
+    """Return a zip of a call made for the user in Memex-User, or by an admin for none."""
+    return await _bundle(service, caller, own_id, tool_call_id)
 
 
 @admin_router.get("/{tool_call_id:path}", summary="Show a call as an admin")
@@ -88,3 +159,27 @@ async def revert_as_admin(
     """Undo everything that a call made for the user in Memex-User wrote."""
     reason = body.reason if body else None
     return RevertResult(**await service.revert(caller, tool_call_id, tool_call_id=own_id, reason=reason))
+
+
+@admin_router.post("/{tool_call_id:path}/replay", summary="Run a call again as an admin")
+async def replay_as_admin(
+    service: TheService, caller: Admin, tool_call_id: str, body: ReplayBody | None = None
+) -> ReplayResult | ChangedResult:
+    """Run a call made for the user in Memex-User again, or one by an admin for none."""
+    return await _replayed(service, caller, tool_call_id, body)
+
+
+async def _replayed(
+    service: Service, caller: Caller, tool_call_id: str, body: ReplayBody | None
+) -> ReplayResult | ChangedResult:
+    change = Change(**body.model_dump()) if body else Change()
+    if not change.named:
+        return await replay_call(service, caller, tool_call_id, may_restore=False)
+    return await replay_changed(service, caller, tool_call_id, change, may_restore=False)
+
+
+async def _bundle(service: Service, caller: Caller, own_id: str | None, tool_call_id: str) -> Response:
+    bundle = await export_call_of(service, caller, tool_call_id, own_id=own_id)
+    content = await asyncio.to_thread(packed, bundle)
+    headers = {"Content-Disposition": 'attachment; filename="call.zip"'}
+    return Response(content, media_type=ZIP, headers=headers)

@@ -154,7 +154,9 @@ async def find(memory: Memory, arguments: FindArguments) -> Answer:
     hits = [_hit(hit) for hit in found.hits]
     result = FindResult(hits=hits).body()
     kept = {"path", "version", "span", "score", "match", "more_spans"}
-    logged = {"hits": [hit.model_dump(mode="json", include=kept) for hit in hits]}
+    logged: dict[str, Any] = {"hits": [hit.model_dump(mode="json", include=kept) for hit in hits]}
+    if found.near is not None:
+        logged["near"] = [near.logged for near in found.near]
     return Answer(result, arguments.canonical(), logged)
 
 

@@ -75,6 +75,7 @@ async def memory_at(
     now: datetime | None = None,
     whole: Access | None = None,
     vectors: Mapping[str, QueryVector] | None = None,
+    is_present: bool = False,
 ) -> Memory:
     """Return memory as it stood at a moment, by default now.
 
@@ -85,6 +86,7 @@ async def memory_at(
         now: the clock from which times such as `last week` count in queries; with a time in `as_of`, that one.
         whole: the access that a state may name mounts of, where `access` is a part of it.
         vectors: of queries, for now; the past is searched by words alone.
+        is_present: as for `open_past`, of a state.
 
     Raises:
         ValidationFailed: a bad time, or a state with a mount or a number of changes that there is not.
@@ -96,7 +98,7 @@ async def memory_at(
         time = to_time(as_of)
         return await open_past(connection, access, time, now=time)
     check_mounts(whole or access, as_of)
-    return await open_past(connection, access, as_of, now=now)
+    return await open_past(connection, access, as_of, now=now, is_present=is_present)
 
 
 class Pinned:
@@ -139,6 +141,11 @@ class Pinned:
                 self.state = state
             elif state != self.state:
                 memory = await memory_at(
-                    connection, self._access, dict(self.state), now=self._now, whole=self._whole
+                    connection,
+                    self._access,
+                    dict(self.state),
+                    now=self._now,
+                    whole=self._whole,
+                    is_present=as_of is None,
                 )
             yield Moment(memory, self.state)

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from memex.service.trace import Trace
 from memex.store.records import Operation
 
 LISTED_CHARS = 1_000  # a longer text is cut in a list of operations, which would be megabytes long
@@ -39,7 +40,7 @@ class OperationResult(BaseModel):
 
     A text that a revision holds is `{"$text": "path@version:start-end"}`, a diff `{"$diff": [old, new]}`. In a list
     of operations `inner` is empty, a text of over 1,000 characters is `{"$chars": length, "head": "…"}`, and a list
-    of over 50 items `{"$items": length, "head": […]}`.
+    of over 50 items `{"$items": length, "head": […]}`. `trace` is the story of the attempt, null in a list.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -59,6 +60,7 @@ class OperationResult(BaseModel):
     duration_ms: float
     config: dict[str, Any] | None
     inner: list[InnerResult]
+    trace: Trace | None = None
 
 
 class OperationsResult(BaseModel):
@@ -68,8 +70,8 @@ class OperationsResult(BaseModel):
     next_cursor: str | None
 
 
-def rendered(operation: Operation) -> OperationResult:
-    """Return an operation as callers see it."""
+def rendered(operation: Operation, trace: Trace | None = None) -> OperationResult:
+    """Return an operation as callers see it, with its story."""
     response = operation.response or {}
     return OperationResult(
         tool_call_id=operation.tool_call_id,
@@ -103,6 +105,7 @@ def rendered(operation: Operation) -> OperationResult:
             )
             for inner in operation.inner
         ],
+        trace=trace,
     )
 
 

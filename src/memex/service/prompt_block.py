@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from memex.errors import BudgetTooSmall
-from memex.service.memory import BudgetResult, Source, SourceSpan
+from memex.service.context import BudgetResult, Source, SourceSpan
 from memex.service.service import Caller, Service, new_call
 from memex.service.tool import Arguments, Result, Tool
 from memex.store import catalogue, markdown
@@ -95,11 +95,13 @@ async def prompt_block(
             shared = Memory(connection, replace(access, scopes=(access.scope_at(SHARED),)))
             pinned = await _pinned(shared, arguments.budget)
             block = render(guide.body, pinned, files, budget=arguments.budget)
-            result = _result(block, arguments.budget, state, len(files))
-            body = result.body()
-            logged = {name: value for name, value in body.items() if name != "text"}
-            config = {"prompt": f"{PROMPT}-{guide.version}", "prompt_sha256": guide.sha256.hex()}
-            answer = Answer(body, arguments.canonical(), logged, config)
+        result = _result(block, arguments.budget, state, len(files))
+        body = result.body()
+        logged = {name: value for name, value in body.items() if name != "text"}
+        config = {"prompt": f"{PROMPT}-{guide.version}", "prompt_sha256": guide.sha256.hex()}
+        answer = Answer(body, arguments.canonical(), logged, config)
+        # Not in the snapshot: it could not see a prompt that another call keeps at the same moment.
+        async with service.database.transaction(access) as connection:
             await log.add(connection, access, call, status="answered", answer=answer, state=state)
     return result.model_copy(update={"tool_call_id": call.tool_call_id})
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -29,9 +30,9 @@ from memex.metrics import Metrics
 from memex.service import files, memory, operations, revisions
 from memex.service.files import FindArguments
 from memex.service.meaning import Meaning, Vectors
-from memex.service.memory import PlannedTool, RememberArguments, Work
 from memex.service.moment import AtMoment, memory_at
 from memex.service.operations import OperationResult, OperationsResult
+from memex.service.planned import PlannedTool, Work
 from memex.service.planning import (
     Planning,
     SpendingResult,
@@ -39,7 +40,9 @@ from memex.service.planning import (
     builtin_planning,
     spending,
 )
+from memex.service.remember import RememberArguments
 from memex.service.tool import ReadTool, WriteTool, check_json, from_cursor, to_cursor
+from memex.service.trace import traced
 from memex.settings import SearchMode
 from memex.store import catalogue, identity
 from memex.store import operations as log
@@ -64,7 +67,7 @@ TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*memory.TOOLS, *files.
 ACTIONS = (
     *("memory_revert", "memory_import", "memory_export", "prompt_block", "demo_load", "demo_remove"),
     *("project_list", "project_open", "project_close", "project_member_add", "project_member_remove"),
-    *("user_list", "queue_retry"),
+    *("user_list", "queue_retry", "memory_replay", "memory_blame"),
 )
 
 ROLE_HINTS: dict[Role, str] = {
@@ -131,6 +134,11 @@ class Service:
         """What makes vectors of texts and queries here, if anything does."""
         return self._meaning.embedder
 
+    @property
+    def daily_usd(self) -> Decimal | None:
+        """US dollars that each tenant may cost a day; None for no limit."""
+        return self._planning.daily_usd
+
     def give_up_models(self) -> None:
         """Wait for no model any more, since the process ends: the rules answer what is asked, now and from here on.
 
@@ -179,7 +187,13 @@ class Service:
             raise
 
     async def execute(
-        self, caller: Caller, tool: str, arguments: dict[str, Any], *, tool_call_id: str | None = None
+        self,
+        caller: Caller,
+        tool: str,
+        arguments: dict[str, Any],
+        *,
+        tool_call_id: str | None = None,
+        now: datetime | None = None,
     ) -> dict[str, Any]:
         """Run a tool for a caller, log the call, and return its result with its `tool_call_id`.
 
@@ -188,13 +202,14 @@ class Service:
             tool: such as `memory_write`.
             arguments: as they came; null means absent.
             tool_call_id: the caller's, by which a write is done once; generated when absent.
+            now: the clock of the call, for evals; by default the real one. What a surface passes on never sets it.
 
         Raises:
             ValidationFailed: the arguments are no JSON, or too deep a one to be logged.
             MemexError: logged as a failed or denied attempt.
         """
         check_json(arguments)
-        call = new_call(caller, tool, arguments, tool_call_id)
+        call = new_call(caller, tool, arguments, tool_call_id, now=now)
         async with self.logged(caller, call) as recorded:
             if tool not in TOOLS:
                 raise UnknownTool(f"There is no tool {tool[:100]!r}.")
@@ -269,9 +284,10 @@ class Service:
         check_tool_call_id(tool_call_id)
         async with self.database.transaction(caller.access) as connection:
             found = await log.read_call(connection, caller.access, tool_call_id)
+            stories = [await traced(connection, caller.access, operation) for operation in found]
         if not found:
             raise OperationNotFound(f"No call {tool_call_id!r} of this user.", tool_call_id=tool_call_id)
-        return [operations.rendered(operation) for operation in found]
+        return list(map(operations.rendered, found, stories))
 
     async def catalogue(self, caller: Caller, *, max_chars: int) -> str:
         """Return the caller's files with titles, sizes, dates and tags, at most `max_chars` long."""
@@ -454,8 +470,15 @@ def check_role(principal: Principal, role: Role) -> None:
         )
 
 
-def new_call(caller: Caller, tool: str, arguments: dict[str, Any], tool_call_id: str | None) -> Call:
-    """Return a call made now; raises ValidationFailed for an id that is none."""
+def new_call(
+    caller: Caller,
+    tool: str,
+    arguments: dict[str, Any],
+    tool_call_id: str | None,
+    *,
+    now: datetime | None = None,
+) -> Call:
+    """Return a call made now, or by another clock; raises ValidationFailed for an id that is none."""
     return Call(
         tool_call_id=f"call_{secrets.token_hex(12)}"
         if tool_call_id is None
@@ -463,6 +486,6 @@ def new_call(caller: Caller, tool: str, arguments: dict[str, Any], tool_call_id:
         tool=tool[:100],
         arguments=arguments,
         principal=caller.logged,
-        now=datetime.now(UTC),
+        now=now or datetime.now(UTC),
         engine=ENGINE,
     )

@@ -27,6 +27,7 @@ WANTED_KINDS = {  # by pydantic's name of the kind
     "float": "a number",
     "bool": "true or false",
     "list": "a list",
+    "tuple": "a list",
     "dict": "an object",
     "model": "an object",
     "model_attributes": "an object",

@@ -7,7 +7,7 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memex.evals.retrieval import metrics
+from memex.evals import metrics
 
 RANKS = st.lists(st.integers(1, 120), min_size=1, max_size=12, unique=True).flatmap(
     lambda found: st.integers(0, 4).map(lambda missing: [*found, *([None] * missing)])
@@ -102,6 +102,16 @@ def test_difference_is_paired() -> None:
     assert 0 < found.low < found.value < found.high
     assert found.p < 0.05
     assert found.mcnemar == pytest.approx(2 * (10 + 1) / 2**10)
+
+
+def test_few_questions_prove_nothing() -> None:
+    """One question that took longer, or five, is no finding, though every draw of a bootstrap says so; six are."""
+    p = {
+        count: metrics.differences([{"ms": 10.0}] * count, [{"ms": 12.0}] * count)["ms"].p
+        for count in (1, 5, 6)
+    }
+
+    assert p == {1: 1.0, 5: 1 / 16, 6: 1 / 32}
 
 
 def test_difference_of_shares_has_no_mcnemar() -> None:

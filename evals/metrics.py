@@ -38,7 +38,8 @@ class Difference:
         value: the new mean less the old one.
         low: of the 95 % interval, by a paired bootstrap over the questions.
         high: likewise.
-        p: of the bootstrap, two-sided.
+        p: of the bootstrap, two-sided; never below what a test of signs could give, as a bootstrap over few
+            questions is too sure.
         gained: questions whose figure rose.
         lost: questions whose figure fell.
         mcnemar: the exact McNemar test, of a figure that is 0 or 1; None of any other.
@@ -135,7 +136,7 @@ def differences(
             value=float(change[:, at].mean()),
             low=float(low[at]),
             high=float(high[at]),
-            p=min(1.0, 2 * float(tail[at])),
+            p=min(1.0, max(2 * float(tail[at]), 2.0 ** (1 - gained - lost))),
             gained=gained,
             lost=lost,
             mcnemar=_mcnemar(gained, lost) if is_binary else None,

@@ -1,0 +1,427 @@
+"""Cases: what is asked of a fixed state of memory, and what must come of it. YAML files of pydantic_evals.
+
+A suite is context, remember, sequences or all, which Memex brings along, or the path of a YAML file or of a folder
+of such files. Each file holds cases of one kind.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    model_validator,
+)
+from pydantic_evals import Dataset
+
+from memex.errors import ValidationFailed
+from memex.evals.states import State, find_state, load_state, read_yaml
+from memex.service.tool import told
+
+Kind = Literal["context", "remember", "sequences"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+ALL = "all"
+SHIPPED = Path(str(files("memex.evals") / "cases"))
+DEFAULT_BUDGET = 2_000
+ANY_FILE = "*"  # as the path of texts that no file holds
+SHOWN_PROBLEMS = 5
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _Expectation(_Model):
+    @model_validator(mode="after")
+    def _says_something(self) -> "_Expectation":
+        if not self.model_fields_set:
+            raise ValueError("expects nothing")
+        return self
+
+
+class ExpectedSpan(_Model):
+    """A text that stands in a file, and inside a passage that is returned of it."""
+
+    path: str
+    text: str = Field(min_length=1)
+
+
+class ContextExpected(_Expectation):
+    """What must come of a question.
+
+    Attributes:
+        paths: files that are sources.
+        not_paths: files that are none.
+        facts: texts that stand in the context, white space folded.
+        not_facts: texts that do not.
+        spans: texts of files that lie inside a returned passage.
+        reasons: why a source is one, by path.
+        max_chars: that the context has at most.
+        empty: nothing is recalled.
+        error: the code with which the call is refused.
+    """
+
+    paths: tuple[str, ...] = ()
+    not_paths: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    not_facts: tuple[str, ...] = ()
+    spans: tuple[ExpectedSpan, ...] = ()
+    reasons: dict[str, Literal["match", "link", "backlink", "neighbour", "pinned", "recent"]] = Field(
+        default_factory=dict
+    )
+    max_chars: int | None = Field(None, ge=0)
+    empty: bool = False
+    error: str | None = None
+
+
+class RememberExpected(_Expectation):
+    """What must come of a text.
+
+    Attributes:
+        status: committed, or nothing.
+        present: texts that a file holds afterwards, by path.
+        absent: texts that it does not hold afterwards; `*` for no file.
+        touched: the files that are written; no other one is.
+        superseded: old and new texts: the old one is gone, the new one stands in the same file.
+        skipped: parts of the text that are not written, each with the reason.
+        idempotent: the same text again writes nothing.
+        error: the code with which the call is refused.
+    """
+
+    status: Literal["committed", "nothing"] | None = None
+    present: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    absent: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    touched: tuple[str, ...] | None = None
+    superseded: tuple[tuple[str, str], ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+    idempotent: bool = False
+    error: str | None = None
+
+
+class ContextInputs(_Model):
+    """A question. `user` is the state's first by default, `now` its clock."""
+
+    state: str
+    query: str
+    user: str | None = None
+    budget: int = DEFAULT_BUDGET
+    project: str | None = None
+    max_hops: int = 1
+    now: AwareDatetime | None = None
+
+
+class RememberInputs(_Model):
+    """A text to remember; see `ContextInputs`."""
+
+    state: str
+    text: str
+    user: str | None = None
+    project: str | None = None
+    now: AwareDatetime | None = None
+
+
+class RememberStep(_Model):
+    """A text to remember."""
+
+    remember: str
+    user: str | None = None
+    project: str | None = None
+    now: AwareDatetime | None = None
+
+
+class AskStep(_Model):
+    """A question, with what must come of it."""
+
+    ask: str
+    expect: ContextExpected
+    user: str | None = None
+    budget: int = DEFAULT_BUDGET
+    project: str | None = None
+    max_hops: int = 1
+    now: AwareDatetime | None = None
+
+
+class Written(_Model):
+    """A whole file, written past the planner."""
+
+    path: str
+    content: str
+
+
+class WriteStep(_Model):
+    """A file to write."""
+
+    write: Written
+    user: str | None = None
+    now: AwareDatetime | None = None
+
+
+def _step(value: Any) -> str | None:
+    given = value if isinstance(value, dict) else getattr(value, "model_fields_set", ())
+    return next((name for name in ("remember", "ask", "write") if name in given), None)
+
+
+Step = Annotated[
+    Annotated[RememberStep, Tag("remember")]
+    | Annotated[AskStep, Tag("ask")]
+    | Annotated[WriteStep, Tag("write")],
+    Discriminator(
+        _step,
+        custom_error_type="step",
+        custom_error_message="holds none of remember, ask and write",
+    ),
+]
+
+
+class SequenceInputs(_Model):
+    """Sessions in their order, and the questions after them. A step's user is by default that of the case."""
+
+    state: str
+    steps: tuple[Step, ...] = Field(min_length=1)
+    user: str | None = None
+
+
+class Metadata(_Model):
+    """What is known of a case.
+
+    Attributes:
+        tags: by which cases are chosen and figures are grouped.
+        note: why there is this case.
+        known_failure: the planner that is known to fail it, or several; `builtin` for the rules.
+    """
+
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    known_failure: str | tuple[str, ...] | None = None
+
+    def is_known_of(self, planner: str) -> bool:
+        """Whether a planner is known to fail the case."""
+        known = self.known_failure
+        return planner == known if isinstance(known, str) else planner in (known or ())
+
+
+Inputs = ContextInputs | RememberInputs | SequenceInputs
+Expected = ContextExpected | RememberExpected
+
+DATASETS: Mapping[Kind, type[Dataset[Any, Any, Metadata]]] = {
+    "context": Dataset[ContextInputs, ContextExpected, Metadata],
+    "remember": Dataset[RememberInputs, RememberExpected, Metadata],
+    "sequences": Dataset[SequenceInputs, None, Metadata],
+}
+_KIND_BY_INPUT: Mapping[str, Kind] = {"query": "context", "text": "remember", "steps": "sequences"}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case with its state.
+
+    Attributes:
+        kind: of the case.
+        name: its own among those of its kind in a suite.
+        inputs: what is asked.
+        expected: what must come of it; None for a sequence, whose questions say it.
+        metadata: what is known of it.
+        state: where it is asked.
+        file: where it stands.
+    """
+
+    kind: Kind
+    name: str
+    inputs: Inputs
+    expected: Expected | None
+    metadata: Metadata
+    state: State
+    file: Path
+
+    @property
+    def id(self) -> str:
+        """Its name in a run, such as `context/allergies-are-found`."""
+        return f"{self.kind}/{self.name}"
+
+    @property
+    def user(self) -> str:
+        """For whom it asks, where a step names nobody."""
+        return self.inputs.user or self.state.default_user
+
+    @property
+    def sha256(self) -> str:
+        """The digest of all that decides its outcome: what is asked, of which state, and what is expected."""
+        asked = [
+            self.kind,
+            self.inputs.model_dump(mode="json", exclude={"state"}),
+            self.expected.model_dump(mode="json") if self.expected else None,
+            self.state.sha256,
+            self.state.manifest.model_dump(mode="json", include={"language", "at", "users", "projects"}),
+        ]
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
+def load_suite(suite: str) -> list[Case]:
+    """Return the cases of a suite, each with its state.
+
+    Args:
+        suite: context, remember, sequences, all, or the path of a YAML file or of a folder of such files.
+
+    Raises:
+        ValidationFailed: there is no such suite, or something is wrong in it; names file, case and field.
+    """
+    found, problems = read_suite(suite)
+    if problems:
+        more = f" And {len(problems) - SHOWN_PROBLEMS} more." if len(problems) > SHOWN_PROBLEMS else ""
+        raise ValidationFailed(
+            " ".join(problems[:SHOWN_PROBLEMS]) + more,
+            hint=f"`memex eval check {suite}` says all that is wrong.",
+        )
+    if not found:
+        raise ValidationFailed(f"The suite {suite} holds no case.")
+    return found
+
+
+def read_suite(suite: str) -> tuple[list[Case], list[str]]:
+    """Return the cases of a suite that can be read, and in sentences what is wrong with its files.
+
+    Raises:
+        ValidationFailed: there is no such suite.
+    """
+    states: dict[Path, State] = {}
+    found: list[Case] = []
+    problems: list[str] = []
+    for path in suite_files(suite):
+        try:
+            found += _read(path, states, problems)
+        except ValidationFailed as error:
+            problems.append(error.message)
+    for case_id, count in Counter(case.id for case in found).items():
+        if count > 1:
+            problems.append(f"{case_id} is the name of {count} cases.")
+    for case in found:
+        problems += [f"{case.file}, case {case.name}: {problem}." for problem in misfits(case)]
+    return found, problems
+
+
+def suite_files(suite: str) -> list[Path]:
+    """Return the files of a suite, sorted; raises as `read_suite`."""
+    if suite in (ALL, *KINDS):
+        folders = [SHIPPED / kind for kind in (KINDS if suite == ALL else [suite])]
+        return [path for folder in folders for path in sorted(folder.rglob("*.yaml"))]
+    path = Path(suite)
+    if path.is_dir():
+        # The manifest of a state is no file of cases, nor is a file inside the folder of a state.
+        inside = {manifest.parent for manifest in path.rglob("state.yaml")}
+        found = sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")])
+        return [file for file in found if not inside & set(file.parents)]
+    if not path.is_file():
+        raise ValidationFailed(
+            f"There is no suite {suite!r}.",
+            hint=f"Name one of {', '.join(KINDS)}, {ALL}, or a YAML file or folder of your own.",
+        )
+    return [path]
+
+
+def misfits(case: Case) -> Iterator[str]:
+    """Yield what can never come true of a case: users that the state has not, texts that stand nowhere in it."""
+    named = [case.inputs, *(case.inputs.steps if isinstance(case.inputs, SequenceInputs) else ())]
+    for user in sorted({one.user for one in named if one.user} - set(case.state.manifest.users)):
+        yield f"the state {case.state.manifest.name} has no user {user!r}"
+    if isinstance(case.expected, ContextExpected):
+        yield from _misfits_of_context(case.expected, case.state.seen_by(case.user))
+    elif isinstance(case.expected, RememberExpected) and isinstance(case.inputs, RememberInputs):
+        held = case.state.seen_by(case.user).values()
+        for old, _ in case.expected.superseded:
+            if not any(old in content for content in held):
+                yield f"expected_output.superseded: no file holds {old!r}"
+        for part, _ in case.expected.skipped:
+            if part not in case.inputs.text:
+                yield f"expected_output.skipped: the text does not hold {part!r}"
+
+
+def _misfits_of_context(expected: ContextExpected, seen: Mapping[str, str]) -> Iterator[str]:
+    for name, paths in {"paths": expected.paths, "reasons": tuple(expected.reasons)}.items():
+        for path in paths:
+            if path not in seen:
+                yield f"expected_output.{name}: the user sees no file {path}"
+    for span in expected.spans:
+        if span.text not in seen.get(span.path, ""):
+            yield f"expected_output.spans: {span.path} does not hold {span.text!r}"
+    folded = [folded_text(content) for content in seen.values()]
+    for fact in expected.facts:
+        if not any(folded_text(fact) in content for content in folded):
+            yield f"expected_output.facts: no file that the user sees holds {fact!r}"
+
+
+def folded_text(text: str) -> str:
+    """Return a text with every run of white space as one space."""
+    return " ".join(text.split())
+
+
+def _read(path: Path, states: dict[Path, State], problems: list[str]) -> list[Case]:
+    """Return the cases of a file, and add what is wrong with single ones to `problems`."""
+    data = read_yaml(path)
+    rows = data.get("cases") if isinstance(data, dict) else None
+    if not isinstance(rows, list) or not rows:
+        raise ValidationFailed(f"{path}: it holds no list `cases`.")
+    kind = _kind(path, rows)
+    if any("evaluators" in one for one in (data, *rows) if isinstance(one, dict)):
+        raise ValidationFailed(f"{path}: evaluators are not run here: say it with expected_output.")
+    try:
+        # As `from_file` does, but that this file has been read for the names of its cases.
+        dataset = DATASETS[kind].from_dict(data, default_name=path.stem)
+    except ValidationError as error:
+        problems += _problems(path, rows, error)
+        return []
+    except ValueError as error:
+        raise ValidationFailed(f"{path}: {error}.") from None
+    found = []
+    for number, case in enumerate(dataset.cases, start=1):
+        place = f"{path}, case {case.name or number}"
+        if not case.name:
+            problems.append(f"{place}: name is missing.")
+            continue
+        if "/" in case.name or case.name.startswith("."):
+            problems.append(f"{place}: a name has no slash, and no dot in front: files are called by it.")
+            continue
+        if case.expected_output is None and kind != "sequences":
+            problems.append(f"{place}: expected_output is missing.")
+            continue
+        try:
+            folder = find_state(case.inputs.state, path.parent)
+            state = states.get(folder) or states.setdefault(folder, load_state(folder))
+        except ValidationFailed as error:
+            problems.append(f"{place}: {error.message}")
+            continue
+        metadata = case.metadata or Metadata()
+        found.append(Case(kind, case.name, case.inputs, case.expected_output, metadata, state, path))
+    return found
+
+
+def _kind(path: Path, rows: Sequence[Any]) -> Kind:
+    """Return of which kind the cases of a file are, by what the first one asks."""
+    inputs = rows[0].get("inputs") if isinstance(rows[0], dict) else None
+    for name, kind in _KIND_BY_INPUT.items():
+        if isinstance(inputs, dict) and name in inputs:
+            return kind
+    raise ValidationFailed(
+        f"{path}: the inputs of the first case hold none of query, text and steps, which say of what kind it is."
+    )
+
+
+def _problems(path: Path, rows: Sequence[Any], error: ValidationError) -> Iterable[str]:
+    for problem in error.errors(include_url=False):
+        place, loc = str(path), problem["loc"]
+        if len(loc) >= 2 and loc[0] == "cases" and isinstance(loc[1], int):
+            row = rows[loc[1]]
+            name = row.get("name") if isinstance(row, dict) else None
+            place, loc = f"{path}, case {name or loc[1] + 1}", loc[2:]
+        said = told({**problem, "loc": loc}).replace("there is no argument", "there is no field")
+        yield f"{place}: {said}."

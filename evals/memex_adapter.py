@@ -1,0 +1,191 @@
+"""Memex, as evals ask it: through its service in this process, over throw-away tenants."""
+
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memex.errors import MemexError
+from memex.evals.adapter import Placed, Recalled, Remembered, Source, Usage
+from memex.evals.placing import Place, placed
+from memex.evals.recordings import is_stale, playing, recording
+from memex.evals.states import State
+from memex.service.operations import InnerResult
+from memex.service.replay.rerun import load
+from memex.service.service import Caller, Service
+from memex.store.operations import MODEL_REQUEST
+from memex.subagent import recorded
+from memex.subagent.recorded import Recording
+
+PAGE = 1_000  # files of a list
+SHOWN_OMITTED = 5
+
+
+class MemexAdapter:
+    """Memex as a service that can be measured."""
+
+    name = "memex"
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    @asynccontextmanager
+    async def place(self, state: State) -> AsyncIterator["MemexPlaced"]:
+        """Put a state into a throw-away tenant; see `placing.placed`."""
+        async with placed(self._service.database, state) as place:
+            yield MemexPlaced(self._service, state, place)
+
+
+class MemexPlaced(Placed):
+    """Memex over a state."""
+
+    def __init__(self, service: Service, state: State, place: Place) -> None:
+        self._service = service
+        self._callers = place.callers
+        self._texts = {
+            (user, path, 1): content
+            for user in state.manifest.users
+            for path, content in state.seen_by(user).items()
+        }
+
+    async def remember(self, user: str, text: str, *, project: str | None, now: datetime) -> Remembered:
+        """Run memory_remember."""
+        done = await self._call(user, "memory_remember", {"text": text, "project": project}, now)
+        if done.error is not None:
+            return Remembered(error=done.error, seconds=done.seconds, usage=done.usage, trace=done.trace)
+        result = done.result
+        return Remembered(
+            status=result["status"],
+            skipped=tuple(
+                (text[skip["start"] : skip["end"]].strip(), skip["reason"]) for skip in result["skipped"]
+            ),
+            seconds=done.seconds,
+            usage=done.usage,
+            trace=done.trace | {name: result[name] for name in ("status", "writes", "skipped")},
+        )
+
+    async def context(
+        self, user: str, query: str, *, budget: int, project: str | None, max_hops: int, now: datetime
+    ) -> Recalled:
+        """Run memory_context."""
+        arguments = {"query": query, "budget": budget, "project": project, "max_hops": max_hops}
+        done = await self._call(user, "memory_context", arguments, now)
+        if done.error is not None:
+            return Recalled(error=done.error, seconds=done.seconds, usage=done.usage, trace=done.trace)
+        result = done.result
+        omitted = result["omitted"] | {"best": result["omitted"]["best"][:SHOWN_OMITTED]}
+        kept = {name: result[name] for name in ("context", "sources", "budget", "state")}
+        return Recalled(
+            context=result["context"],
+            sources=tuple([await self._source(user, source) for source in result["sources"]]),
+            seconds=done.seconds,
+            usage=done.usage,
+            trace=done.trace | kept | {"omitted": omitted},
+        )
+
+    async def files(self, user: str) -> Mapping[str, str]:
+        """Return the files that the user may read."""
+        found: dict[str, str] = {}
+        cursor = None
+        while True:
+            arguments = {"limit": PAGE, "cursor": cursor}
+            page = await self._service.execute(self._callers[user], "memory_list", arguments)
+            for file in page["files"]:
+                found[file["path"]] = await self._text(user, file["path"], file["version"])
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return found
+
+    async def write(self, user: str, path: str, content: str, *, now: datetime) -> None:
+        """Run memory_write over whatever stands there."""
+        arguments = {"path": path, "content": content, "overwrite": True}
+        await self._service.execute(self._callers[user], "memory_write", arguments, now=now)
+
+    async def _source(self, user: str, source: dict[str, Any]) -> Source:
+        content = await self._text(user, source["path"], source["version"])
+        passages = tuple(content[span["start"] : span["end"]] for span in source["spans"])
+        return Source(source["path"], source["reason"], passages)
+
+    async def _text(self, user: str, path: str, version: int) -> str:
+        known = self._texts.get((user, path, version))
+        if known is None:
+            arguments = {"path": path, "version": version}
+            read = await self._service.execute(self._callers[user], "memory_read", arguments)
+            known = self._texts[user, path, version] = str(read["content"])
+        return known
+
+    async def _call(self, user: str, tool: str, arguments: dict[str, Any], now: datetime) -> "_Done":
+        """Run a tool by a clock, and look up in the log what it took."""
+        caller, call_id = self._callers[user], f"eval_{secrets.token_hex(12)}"
+        result: dict[str, Any] = {}
+        error: str | None = None
+        started = time.perf_counter()
+        try:
+            result = await self._service.execute(caller, tool, arguments, tool_call_id=call_id, now=now)
+        except MemexError as refused:
+            error = refused.code
+        return await self._done(caller, call_id, result, error, time.perf_counter() - started)
+
+    async def _done(
+        self, caller: Caller, call_id: str, result: dict[str, Any], error: str | None, seconds: float
+    ) -> "_Done":
+        [logged, *_] = await self._service.operation(caller, call_id)
+        requests = [one for one in logged.inner if one.tool == MODEL_REQUEST]
+        if (tape := recording.get()) is not None and (kept := await self._recorded(caller, call_id)):
+            tape.calls.append(kept)
+        usage = Usage()
+        for request in requests:
+            usage = usage.plus(_usage(request))
+        trace = {
+            "tool_call_id": call_id,
+            "error": error,
+            "planner": result.get("planner"),
+            "degraded": result.get("degraded"),
+            "ms": round(1000 * seconds, 1),
+            "inner": [_inner(one) for one in logged.inner],
+        }
+        if (played := playing.get()) is not None and error is None:
+            last = played.calls[played.place - 1] if 0 < played.place <= len(played.calls) else None
+            trace["stale"] = is_stale(last, [one.request for one in requests]) or None
+        said = {name: value for name, value in trace.items() if value is not None}
+        return _Done(result, error, seconds, usage, said)
+
+    async def _recorded(self, caller: Caller, call_id: str) -> Recording | None:
+        """Return a model's part in a call, as the log has it."""
+        async with self._service.database.transaction(caller.access) as connection:
+            logged = await load(connection, caller.access, call_id)
+        return recorded.recording(logged.operation, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A call that ended."""
+
+    result: dict[str, Any]
+    error: str | None
+    seconds: float
+    usage: Usage
+    trace: dict[str, Any]
+
+
+def _usage(request: InnerResult) -> Usage:
+    used = request.usage or {}
+    return Usage(
+        requests=used.get("requests", 1),
+        input_tokens=used.get("input_tokens", 0),
+        output_tokens=used.get("output_tokens", 0),
+        usd=used.get("usd"),
+    )
+
+
+def _inner(one: InnerResult) -> dict[str, Any]:
+    """Return an operation inside a call as a run keeps it: what it was, what was asked, and what a model said."""
+    kept: dict[str, Any] = {"tool": one.tool, "ms": round(one.duration_ms, 1)}
+    if one.error_code:
+        kept["error"] = one.error_code
+    if one.tool == MODEL_REQUEST:
+        return kept | {"model": one.model, "usage": one.usage, "response": one.response}
+    return kept | {"request": one.request}

@@ -1,0 +1,212 @@
+"""What a model answered in cases, kept as files and played again: the same run without network, key or cost.
+
+    <folder>/<kind>/<model>/<case>.json
+
+The prompts are those of today. Where a request is another one than when it was answered, the recording is stale:
+the answer is played all the same, and the run says so.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from memex.errors import ValidationFailed
+from memex.evals.cases import Case
+from memex.store.analyzer import Analyzer
+from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.limits import Spending
+from memex.subagent.model import ModelPlanner
+from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
+from memex.subagent.recorded import Recording, planner
+from memex.subagent.tools import MemoryTools
+
+FORMAT = 1
+SHIPPED = Path(str(files("memex.evals") / "recordings"))
+
+
+class CaseRecording(BaseModel):
+    """What a model answered in a case.
+
+    Attributes:
+        format: of the file.
+        case: its id.
+        model: the model's name.
+        calls: its part in each call, in their order.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    format: int = FORMAT
+    case: str
+    model: str
+    calls: tuple[Recording, ...]
+
+
+@dataclass(slots=True)
+class Tape:
+    """The calls of a case, as they are recorded or played."""
+
+    calls: list[Recording] = field(default_factory=list)
+    place: int = 0
+
+    def next(self) -> Recording | None:
+        """Return the next call's recording, None when there are no more."""
+        self.place += 1
+        return self.calls[self.place - 1] if self.place <= len(self.calls) else None
+
+
+# The tape of the case that this task plays, or records.
+playing: ContextVar[Tape | None] = ContextVar("playing", default=None)
+recording: ContextVar[Tape | None] = ContextVar("recording", default=None)
+
+
+def path_of(folder: Path, case: Case, model: str) -> Path:
+    """Return where the recording of a case by a model is kept."""
+    return folder / case.kind / slug(model) / f"{case.name}.json"
+
+
+def slug(model: str) -> str:
+    """Return a model's name as one that a folder can have."""
+    return re.sub(r"[^\w.-]+", "-", model)
+
+
+def load(path: Path) -> CaseRecording:
+    """Return the recording that a file holds.
+
+    Raises:
+        ValidationFailed: there is none, or it is of another format.
+    """
+    try:
+        kept = CaseRecording.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ValidationFailed(
+            f"Cannot read the recording {path}: {error.strerror}.",
+            hint="Record it with a live model: memex eval run … --model MODEL --record DIR.",
+        ) from None
+    except ValidationError:
+        raise ValidationFailed(f"{path} holds no recording.", hint="Record it again.") from None
+    if kept.format != FORMAT:
+        raise ValidationFailed(f"{path} is of format {kept.format}, not {FORMAT}.", hint="Record it again.")
+    return kept
+
+
+def recorded_model(folder: Path, cases: Sequence[Case], model: str | None) -> str:
+    """Return the model that answered cases, named or the only one of which there are recordings.
+
+    Raises:
+        ValidationFailed: there is none, a case has no recording, or there are several models.
+    """
+    if model is None:
+        slugs = {path.name for kind in {case.kind for case in cases} for path in (folder / kind).glob("*/")}
+        if len(slugs) != 1:
+            named = ", ".join(sorted(slugs)) or "none"
+            raise ValidationFailed(
+                f"{folder} holds recordings of several models or of none: {named}.",
+                hint="Name the model with --model.",
+            )
+        model = load(path_of(folder, cases[0], slugs.pop())).model
+    for case in cases:
+        load(path_of(folder, case, model))
+    return model
+
+
+def recorded_cases(folder: Path, cases: Sequence[Case]) -> dict[str, list[Case]]:
+    """Return the cases that have a recording, by the model; raises as `load`."""
+    found: dict[str, list[Case]] = {}
+    for case in cases:
+        for path in sorted((folder / case.kind).glob(f"*/{case.name}.json")):
+            found.setdefault(load(path).model, []).append(case)
+    return found
+
+
+class Played:
+    """Lets each case be played from its recording; for `Options.during`."""
+
+    def __init__(self, folder: Path, model: str) -> None:
+        self._folder = folder
+        self._model = model
+
+    @contextmanager
+    def __call__(self, case: Case) -> Iterator[None]:
+        """Play the recording of a case in this block."""
+        kept = load(path_of(self._folder, case, self._model))
+        token = playing.set(Tape(list(kept.calls)))
+        try:
+            yield
+        finally:
+            playing.reset(token)
+
+
+class Recorded:
+    """Keeps what a model answers in each case; for `Options.during`."""
+
+    def __init__(self, folder: Path, model: str) -> None:
+        self._folder = folder
+        self._model = model
+
+    @contextmanager
+    def __call__(self, case: Case) -> Iterator[None]:
+        """Record a case in this block; nothing is kept of one that breaks."""
+        tape = Tape()
+        token = recording.set(tape)
+        try:
+            yield
+        finally:
+            recording.reset(token)
+        path = path_of(self._folder, case, self._model)
+        kept = CaseRecording(case=case.id, model=self._model, calls=tuple(tape.calls))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(kept.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+class PlayingPlanner:
+    """Plans each call with the model's answers of the case that is played; where they end, with the rules."""
+
+    is_slow = True
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._builtin = BuiltinPlanner(Analyzer())
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """That it is played."""
+        return {"model": self._model, "mode": "recorded"}
+
+    async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
+        """Return what the model chose."""
+        made, tools.spending = self._next()
+        return await made.plan_context(request, tools)
+
+    async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
+        """Return what the model filed."""
+        made, tools.spending = self._next()
+        return await made.plan_remember(request, tools)
+
+    def _next(self) -> tuple[ModelPlanner, Spending]:
+        tape = playing.get()
+        kept = tape.next() if tape else None
+        return planner(kept or Recording(model=self._model, config={}, answers=()), self._builtin)
+
+
+def is_stale(kept: Recording | None, requests: Sequence[dict[str, Any]]) -> bool:
+    """Whether a call asked a model something else than what was answered when it was recorded.
+
+    Args:
+        kept: the call's recording; None where there is none.
+        requests: of the call, as the log has them.
+    """
+    answered = [answer.request.get("sha256") for answer in kept.answers] if kept else []
+    return answered != [request.get("sha256") for request in requests]

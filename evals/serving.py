@@ -1,0 +1,69 @@
+"""The Memex that cases are asked of: over a server of the run's own, a given database, or this machine's own."""
+
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from memex.evals.recordings import PlayingPlanner
+from memex.evals.workbench import data_folder
+from memex.service.planning import Planning
+from memex.service.service import Service
+from memex.settings import Settings, read_settings
+from memex.subagent.planner import BUILTIN
+from memex.wiring import running_service
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a run takes place, and who plans there.
+
+    Attributes:
+        model: plans; `builtin` for the rules.
+        is_recorded: the model's answers are played from recordings.
+        database_url: of a database to use. Others' memory in it stays as it is.
+        is_own: use the database of this machine's own Memex.
+        concurrency: calls at a time.
+    """
+
+    model: str = BUILTIN
+    is_recorded: bool = False
+    database_url: str | None = None
+    is_own: bool = False
+    concurrency: int = 4
+
+    @property
+    def keeps_runs(self) -> bool:
+        """Whether the database stays, so that runs can be kept in it."""
+        return self.is_own or self.database_url is not None
+
+
+@asynccontextmanager
+async def serving(where: Where) -> AsyncIterator[Service]:
+    """A service as users run it, but for what would make two runs differ: it searches by words, without vectors.
+
+    Raises:
+        ValidationFailed: there is no such model, or something that it needs is missing.
+        StoreUnavailable: the hint says what to do.
+    """
+    fixed: dict[str, Any] = {
+        "MEMEX_MODEL": BUILTIN if where.is_recorded else where.model,
+        "MEMEX_CONTEXT_MODEL": None,
+        "MEMEX_REMEMBER_MODEL": None,
+        "MEMEX_SEARCH_MODE": "bm25",
+        "MEMEX_EMBEDDER": None,
+        "MEMEX_MAX_CONNECTIONS": 2 * where.concurrency + 2,
+    }
+    with ExitStack() as stack:
+        if where.database_url is not None:
+            fixed["DATABASE_URL"] = where.database_url
+        elif not where.is_own:
+            fixed |= {"DATABASE_URL": None, "MEMEX_DATA_DIR": stack.enter_context(data_folder())}
+        read_settings()  # which says in our words what does not fit
+        settings = Settings(**fixed)
+        async with running_service(settings) as service:
+            if not where.is_recorded:
+                yield service
+                return
+            player = PlayingPlanner(where.model)
+            yield Service(service.database, max_files=settings.max_files, planning=Planning(player, player))

@@ -1,0 +1,425 @@
+"""`memex eval check`, `run` and `runs`: cases over fixed states of memory."""
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from memex.cli.measuring import check_installed, misuse, show_table, write_file
+from memex.cli.options import Json
+from memex.cli.output import Column, Screen, Shown, counted, moment, present, shortened
+from memex.cli.progress import Progress, progress_bar
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.evals.adapter import MemoryService
+    from memex.evals.cases import Case
+    from memex.evals.run import Options
+    from memex.evals.runs import Comparison, Listed, Run
+    from memex.evals.serving import Where
+
+NEEDED = ("numpy", "scipy", "pydantic_evals")
+SHOWN_PROBLEM_CHARS = 300
+LISTED = 50
+
+Suite = Annotated[
+    str,
+    typer.Argument(help="context, remember, sequences, all, or a YAML file or a folder of your own."),
+]
+Runs = Annotated[Path, typer.Option(help="The folder in which runs are kept.")]
+Compare = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RUN", help="A run to compare with: its name or file, or last for the newest of the suite."
+    ),
+]
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option(help="Run in throw-away tenants of this database, and keep the run in it too."),
+]
+OwnDatabase = Annotated[
+    bool, typer.Option("--own-database", help="The same, in the database of this machine's own Memex.")
+]
+
+
+def check(suite: Suite = "all", *, as_json: Json = False) -> None:
+    """Say what is wrong in the files of a suite: their format, their states, texts that stand nowhere."""
+    with misuse(as_json=as_json):
+        check_installed(*NEEDED)
+        from memex.evals.cases import read_suite
+
+        found, problems = read_suite(suite)
+    counts = Counter[str](case.kind for case in found)
+    document = {"suite": suite, "cases": counts, "problems": problems}
+    present(Shown(document, lambda screen: _show_check(screen, suite, counts, problems)), as_json=as_json)
+    if problems:
+        raise typer.Exit(1)
+
+
+def run(
+    suite: Suite = "all",
+    *,
+    model: Annotated[
+        str | None, typer.Option(help="Plans, as in MEMEX_MODEL, such as openai:MODEL; by default the rules.")
+    ] = None,
+    planner: Annotated[Literal["builtin"] | None, typer.Option(help="The rules, said aloud.")] = None,
+    service: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:NAME", help="Measure another memory service, by its adapter."),
+    ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="Only cases that bear this tag, or another one.")
+    ] = None,
+    case: Annotated[list[str] | None, typer.Option(help="Only this case, by its name.")] = None,
+    budget: Annotated[
+        int | None, typer.Option(min=200, help="Characters of a context, where a case names none.")
+    ] = None,
+    compare: Compare = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=100, metavar="PERCENT", help="Fail only below this share of passed cases, instead."
+        ),
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, max=64, help="Cases at a time.")] = 4,
+    runs: Runs = Path("eval-runs"),
+    html: Annotated[Path | None, typer.Option(help="Write the run as a page too, with plots.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML too, for CI.")] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL", help="A chat model that rates contexts: one more measure, which decides nothing."
+        ),
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep what the model answers in this folder.")
+    ] = None,
+    recorded: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Play what a model answered, without network, key or cost."),
+    ] = None,
+    database_url: DatabaseUrl = None,
+    own_database: OwnDatabase = False,
+    as_json: Json = False,
+) -> None:
+    """Ask the cases of a suite, say what is wrong with the answers, and keep the run.
+
+    Exits with 1 when a case fails that is not known to, or with --compare one that passed before. States are put
+    into throw-away tenants, by default on a server of the run's own.
+    """
+    from memex import logging
+
+    logging.configure("warning")
+    with misuse(as_json=as_json):
+        import asyncio
+
+        check_installed(*NEEDED, *(["matplotlib"] if html else []))
+        if planner and model:
+            raise ValidationFailed(
+                "--planner builtin and --model are at odds.", hint="Leave one of them out."
+            )
+        if service and (planner or model or record or recorded):
+            raise ValidationFailed("Another service has its own planner.", hint="Leave --model out.")
+        if record and (recorded or not model):
+            raise ValidationFailed("--record needs a live model.", hint="Name it with --model.")
+        if recorded and planner:
+            raise ValidationFailed("The rules have no recordings.", hint="Leave --planner out.")
+        from memex.evals import runs as kept
+        from memex.evals.adapter import load_adapter
+        from memex.evals.cases import load_suite
+        from memex.evals.run import Options, chosen
+        from memex.evals.serving import Where
+
+        adapter = load_adapter(service) if service else None
+        cases = chosen(load_suite(suite), tags=tag or (), names=case or ())
+        if recorded:
+            from memex.evals.recordings import recorded_model
+
+            model = recorded_model(recorded, cases, model)
+        where = Where(model or "builtin", recorded is not None, database_url, own_database, concurrency)
+        options = Options(
+            planner=adapter.name if adapter else where.model,
+            concurrency=concurrency,
+            budget=budget,
+            kept={"tags": tag or [], "cases": case or [], "recorded": recorded is not None},
+        )
+        if recorded or record:
+            options = _with_recordings(options, where, recorded, record)
+        with progress_bar() as progress:
+            made, earlier = asyncio.run(
+                _run(suite, cases, where, options, adapter, judge, (compare, runs), progress)
+            )
+        path = kept.save(made, runs)
+        comparison = kept.compare(earlier, made) if earlier else None
+        if html:
+            from memex.evals import page
+
+            write_file(html, page.render(made, comparison))
+        if junit:
+            from memex.evals import junit as xml
+
+            write_file(junit, xml.render(made))
+    document = _document(made, comparison) | {"file": str(path)}
+    present(Shown(document, lambda screen: _show(screen, made, comparison, path)), as_json=as_json)
+    if not _is_fine(made, comparison, threshold):
+        raise typer.Exit(1)
+
+
+def runs(
+    run_id: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="Show this run: its name, its file, or last.")
+    ] = None,
+    *,
+    compare: Compare = None,
+    runs: Runs = Path("eval-runs"),
+    html: Annotated[Path | None, typer.Option(help="Write the run as a page, with plots.")] = None,
+    database_url: DatabaseUrl = None,
+    own_database: OwnDatabase = False,
+    as_json: Json = False,
+) -> None:
+    """List the runs that are kept, or show one of them, beside another one."""
+    from memex import logging
+
+    logging.configure("warning")
+    with misuse(as_json=as_json):
+        import asyncio
+
+        check_installed(*NEEDED, *(["matplotlib"] if html else []))
+        from memex.evals import runs as kept
+        from memex.evals.serving import Where
+
+        where = Where(database_url=database_url, is_own=own_database)
+        if run_id is None:
+            found = asyncio.run(_listed(where, runs))
+            listed = {"runs": [one.model_dump(mode="json") for one in found]}
+            shown = Shown(listed, lambda screen: _show_runs(screen, found))
+        else:
+            made, earlier = asyncio.run(_found(where, runs, run_id, compare))
+            comparison = kept.compare(earlier, made) if earlier else None
+            if html:
+                from memex.evals import page
+
+                write_file(html, page.render(made, comparison))
+            shown = Shown(
+                made.model_dump(mode="json") | {"comparison": _compared(comparison)},
+                lambda screen: _show(screen, made, comparison, None),
+            )
+    present(shown, as_json=as_json)
+
+
+def _with_recordings(
+    options: "Options", where: "Where", recorded: Path | None, record: Path | None
+) -> "Options":
+    """Return the options with what plays each case from its recording, or makes one."""
+    from dataclasses import replace
+
+    from memex.evals.recordings import Played, Recorded
+
+    if recorded:
+        return replace(options, during=Played(recorded, where.model))
+    assert record is not None  # noqa: S101  # one of both
+    return replace(options, during=Recorded(record, where.model))
+
+
+async def _run(
+    suite: str,
+    cases: "list[Case]",
+    where: "Where",
+    options: "Options",
+    adapter: "MemoryService | None",
+    judge: str | None,
+    compare: tuple[str | None, Path],
+    progress: Progress,
+) -> "tuple[Run, Run | None]":
+    """Return the run, and the one that it is compared with, which is looked up first."""
+    from dataclasses import replace
+
+    from memex.evals import run, runs
+    from memex.evals.judge import judging
+    from memex.evals.memex_adapter import MemexAdapter
+    from memex.evals.serving import serving
+    from memex.store.tenants import DEFAULT_TENANT, ensure_tenant
+    from memex.subagent.engine import ENGINE
+
+    name, folder = compare
+    async with judging(judge) as rate:
+        options = replace(options, judge=rate, kept={**options.kept, "judge": judge})
+        if adapter is not None and not where.keeps_runs:
+            earlier = _earlier(runs.find(name, folder, suite) if name else None, name)
+            return await run.play(suite, cases, adapter, options, progress=progress), earlier
+        async with serving(where) as service:
+            tenant_id = await ensure_tenant(service.database, DEFAULT_TENANT) if where.keeps_runs else None
+            earlier = runs.find(name, folder, suite) if name else None
+            if name and earlier is None and tenant_id is not None:
+                earlier = await runs.stored(service.database, tenant_id, name)
+            earlier = _earlier(earlier, name)
+            if adapter is not None:
+                made = await run.play(suite, cases, adapter, options, progress=progress)
+            else:
+                options = replace(options, engine=ENGINE)
+                made = await run.play(suite, cases, MemexAdapter(service), options, progress=progress)
+            if tenant_id is not None:
+                await runs.store(service.database, tenant_id, made)
+            return made, earlier
+
+
+def _earlier(found: "Run | None", name: str | None) -> "Run | None":
+    """Return the run to compare with; the newest one need not be there, so that a first run passes in CI."""
+    from memex.evals.runs import LAST
+
+    if found is None and name is not None and name != LAST:
+        raise ValidationFailed(
+            f"There is no run {name!r}.", hint="`memex eval runs` lists those that there are."
+        )
+    return found
+
+
+async def _listed(where: "Where", folder: Path) -> "list[Listed]":
+    from memex.evals import runs
+    from memex.evals.serving import serving
+    from memex.store.tenants import DEFAULT_TENANT, ensure_tenant
+
+    found = runs.listed(folder)
+    if not where.keeps_runs:
+        return found
+    async with serving(where) as service:
+        tenant_id = await ensure_tenant(service.database, DEFAULT_TENANT)
+        kept = await runs.newest(service.database, tenant_id, limit=LISTED)
+    known = {one.run_id for one in kept}
+    return sorted(
+        [*kept, *(one for one in found if one.run_id not in known)],
+        key=lambda one: one.started_at,
+        reverse=True,
+    )
+
+
+async def _found(where: "Where", folder: Path, name: str, compare: str | None) -> "tuple[Run, Run | None]":
+    """Return the runs of these names, from the folder or the database; raises ValidationFailed."""
+    from memex.evals import runs
+    from memex.evals.serving import serving
+    from memex.store.tenants import DEFAULT_TENANT, ensure_tenant
+
+    wanted = [name] if compare is None else [name, compare]
+    found = {one: runs.find(one, folder) for one in wanted}
+    if None in found.values() and where.keeps_runs:
+        async with serving(where) as service:
+            tenant_id = await ensure_tenant(service.database, DEFAULT_TENANT)
+            for one, held in found.items():
+                found[one] = held or await runs.stored(service.database, tenant_id, one)
+    made = _earlier(found[name], name)
+    if made is None:
+        raise ValidationFailed("No run is kept here.", hint="`memex eval run` makes one.")
+    return made, _earlier(found[compare], compare) if compare else None
+
+
+def _is_fine(made: "Run", comparison: "Comparison | None", threshold: float | None) -> bool:
+    if threshold is not None:
+        return made.pass_rate >= threshold
+    return not made.of_status("failed") and not (comparison and comparison.regressions)
+
+
+def _document(made: "Run", comparison: "Comparison | None") -> dict[str, Any]:
+    """Return a run without the traces of its cases: the file has those."""
+    document: dict[str, Any] = made.model_dump(mode="json", exclude={"cases": {"__all__": {"traces"}}})
+    return document | {"pass_rate": made.pass_rate, "stale": made.stale, "comparison": _compared(comparison)}
+
+
+def _compared(comparison: "Comparison | None") -> dict[str, Any] | None:
+    return comparison.model_dump(mode="json") if comparison else None
+
+
+def _show(screen: Screen, made: "Run", comparison: "Comparison | None", path: Path | None) -> None:
+    from memex.evals import tables
+
+    show_table(screen, tables.measures(made))
+    show_table(screen, tables.by_group(made))
+    if comparison:
+        _show_comparison(screen, comparison)
+    for status, style, title in (
+        ("failed", "red", "Failed"),
+        ("fixed", "yellow", "Known to fail, and passed"),
+    ):
+        found = [one for one in made.cases if one.status == status]
+        if found:
+            screen.line()
+            screen.line((title, f"bold {style}"))
+        for one in found:
+            screen.line((f"  {one.id}", style), (f"  {shortened(one.asked, 70)}", "dim"))
+            if one.problems:
+                screen.line(f"    {shortened(tables.said(one), SHOWN_PROBLEM_CHARS)}")
+    if made.stale:
+        screen.line()
+        screen.line(
+            (
+                f"{counted(len(made.stale), 'recording')} of other requests than today's: record anew.",
+                "yellow",
+            )
+        )
+    screen.line()
+    style = "bold red" if made.of_status("failed") else "bold green"
+    screen.line((tables.summary(made), style), (f"  in {made.duration_s:.1f} s by {made.planner}", "dim"))
+    if path:
+        screen.line(("Kept in ", "dim"), str(path))
+
+
+def _show_comparison(screen: Screen, comparison: "Comparison") -> None:
+    from memex.evals import tables
+
+    changed = tables.changes(comparison)
+    if changed.rows:
+        show_table(screen, changed)
+    else:
+        screen.line()
+        screen.line(
+            (
+                f"No figure has changed since {comparison.run_id}, over {counted(comparison.cases, 'case')}.",
+                "bold",
+            )
+        )
+    for title, style, names in (
+        ("Passed before, and fail now", "red", comparison.regressions),
+        ("Failed before, and pass now", "green", comparison.gains),
+        ("Changed, and left out", "dim", comparison.changed),
+    ):
+        if names:
+            screen.line()
+            screen.line((title, f"bold {style}"))
+            for name in names:
+                screen.line((f"  {name}", style))
+
+
+def _show_runs(screen: Screen, found: "list[Listed]") -> None:
+    if not found:
+        screen.line(("No runs.", "dim"))
+        return
+    columns = [
+        Column("when", "dim"),
+        Column("run", "bold"),
+        Column("suite", cut=True),
+        Column("planner"),
+        Column("cases", align="right", whole=True),
+        Column("passed", align="right", whole=True),
+        Column("failed", align="right", whole=True),
+    ]
+    rows = [
+        (
+            moment(one.started_at.isoformat()),
+            one.run_id,
+            one.suite,
+            one.planner,
+            one.cases,
+            one.passed,
+            one.failed,
+        )
+        for one in found
+    ]
+    screen.table(columns, rows)
+
+
+def _show_check(screen: Screen, suite: str, counts: Counter[str], problems: list[str]) -> None:
+    for problem in problems:
+        screen.line((problem, "red"))
+    kinds = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    cases = counted(counts.total(), "case")
+    screen.line(f"{suite}: {cases}{f' ({kinds})' if kinds else ''}, {counted(len(problems), 'problem')}")

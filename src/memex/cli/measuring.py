@@ -1,0 +1,58 @@
+"""What the commands share that measure memory: their libraries, their exit codes, the tables of their figures."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from memex.cli.output import Column, Screen, reporting
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.evals.tables import Table
+
+MISUSED = 2  # the exit code where nothing could be measured
+
+
+def check_installed(*libraries: str) -> None:
+    """Refuse to go on without libraries of the extra `evals`; raises ValidationFailed."""
+    if missing := [name for name in libraries if find_spec(name) is None]:
+        raise ValidationFailed(
+            f"Not installed: {', '.join(missing)}.", hint='Install them: pip install "memex[evals]"'
+        )
+
+
+@contextmanager
+def misuse(*, as_json: bool) -> Iterator[None]:
+    """Report errors of ours, and exit with 2: 1 says that what was measured is not good enough."""
+    try:
+        with reporting(as_json=as_json):
+            yield
+    except typer.Exit:
+        raise typer.Exit(MISUSED) from None
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file that a command was asked for; raises ValidationFailed where that cannot be."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ValidationFailed(
+            f"Cannot write {path}: {error.strerror}.", hint="Name a file in a folder that can be written to."
+        ) from None
+
+
+def show_table(screen: Screen, table: "Table") -> None:
+    """Print a table of figures under its title; of one without rows the title alone."""
+    screen.line()
+    if table.title:
+        screen.line((table.title, "bold"))
+    columns = [
+        Column(name, align="right", whole=True) if at else Column(name, cut=True)
+        for at, name in enumerate(table.columns)
+    ]
+    if table.rows:
+        screen.table(columns, table.rows)

@@ -1,0 +1,44 @@
+"""A bar for what takes long."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+Progress = Callable[[str, int, int], None]
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A bar on stderr, where that is a terminal: told what is done, how much of it, and of how much."""
+    if not sys.stderr.isatty():
+        yield lambda _what, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def show(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total)
+            bar.update(tasks[what], completed=done, visible=done < total)
+
+        yield show
+
+
+@contextmanager
+def counting_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """The same for one thing, told how many more of `total` are done."""
+    with progress_bar() as show:
+        done = 0
+        show(what, done, total)
+
+        def count(more: int) -> None:
+            nonlocal done
+            done += more
+            show(what, done, total)
+
+        yield count

@@ -1,0 +1,158 @@
+"""`memex blame` and `memex seen`: who wrote the lines of a file, and which calls saw what."""
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memex.cli.options import Cursor, PathArgument
+from memex.cli.output import Column, Screen, Shown, counted, moment
+from memex.cli.session import Session, for_user
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.service.service import Caller
+
+SHOWN_WRITES = 3
+
+
+@for_user
+async def blame(
+    session: Session,
+    path: PathArgument,
+    version: Annotated[int | None, typer.Option(min=1, help="An earlier version of the file.")] = None,
+) -> Shown:
+    """Show each line of a file with the version that put it there, its tool call, who and when.
+
+    As with git: what was taken out and put back is of the version that put it back, also when that restored it.
+    """
+    from memex.service.blame import blame
+
+    found = await blame(
+        session.service, await session.caller(), path, version, tool_call_id=session.tool_call_id
+    )
+    document = found.model_dump(mode="json")
+    return Shown(document, lambda screen: _show_blame(screen, document))
+
+
+@for_user
+async def seen(
+    session: Session,
+    revision: Annotated[
+        str | None, typer.Argument(metavar="[PATH@VERSION]", help="Which calls saw this version of a file.")
+    ] = None,
+    call: Annotated[
+        str | None, typer.Option(metavar="TOOL_CALL_ID", help="Which versions this call saw instead.")
+    ] = None,
+    everyone: Annotated[
+        bool,
+        typer.Option("--everyone", help="Of all users of the tenant, for a file of shared/ or a project."),
+    ] = False,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="How many calls at most.")] = 50,
+    cursor: Cursor = None,
+) -> Shown:
+    """Show which calls saw a version of a file, how, and what they wrote; or what one call saw."""
+    from memex.service.seen import calls_that_saw, revisions_seen
+
+    if (revision is None) == (call is None):
+        raise ValidationFailed("Name a PATH@VERSION, or a call with --call.")
+    if call is not None:
+        of_call = await revisions_seen(session.service, await session.caller(), call)
+        document = of_call.model_dump(mode="json")
+        return Shown(document, lambda screen: _show_revisions(screen, document))
+    path, version = _split(revision or "")
+    caller = await (_everyone(session) if everyone else session.caller())
+    calls = await calls_that_saw(session.service, caller, path, version, limit=limit, cursor=cursor)
+    listed = calls.model_dump(mode="json")
+    return Shown(listed, lambda screen: _show_calls(screen, listed, with_user=everyone))
+
+
+async def _everyone(session: Session) -> "Caller":
+    """Return the admin who names no user, and so means all."""
+    from dataclasses import replace
+
+    return await replace(session, user=None).caller()
+
+
+def _split(revision: str) -> tuple[str, int]:
+    match = re.fullmatch(r"(.+)@([1-9]\d{0,8})", revision, re.ASCII | re.DOTALL)
+    if match is None:
+        raise ValidationFailed(
+            f"{revision[:200]!r} is no version of a file.",
+            hint="Write PATH@VERSION, such as user/profile.md@3.",
+        )
+    return match[1], int(match[2])
+
+
+def _show_blame(screen: Screen, document: dict[str, Any]) -> None:
+    by_name = {f"{one['path']}@{one['version']}": one for one in document["revisions"]}
+    columns = [
+        Column("line", "dim", align="right", whole=True),
+        Column("version", "bold", cut=True),
+        Column("tool call", "dim", cut=True),
+        Column("by", cut=True),
+        Column("when", "dim", whole=True),
+        Column("text", cut=True),
+    ]
+    rows = []
+    for number, line in enumerate(document["lines"], start=1):
+        one = by_name[line["wrote"]]
+        is_here = one["path"] == document["path"]
+        rows.append(
+            (
+                number,
+                f"@{one['version']}" if is_here else line["wrote"],
+                one["tool_call_id"],
+                one["actor"] or one["channel"],
+                moment(one["created_at"]),
+                line["text"].rstrip("\r\n"),
+            )
+        )
+    if rows:
+        screen.table(columns, rows)
+    else:
+        screen.line(("The file is empty.", "dim"))
+    if not document["is_complete"]:
+        screen.line(("Lines of the oldest version may be older: it is as far as was looked.", "yellow"))
+
+
+def _show_calls(screen: Screen, listed: dict[str, Any], *, with_user: bool) -> None:
+    if not listed["calls"]:
+        screen.line((f"No call saw {listed['path']}@{listed['version']}.", "dim"))
+        return
+    columns = [
+        Column("when", "dim", whole=True),
+        Column("tool call", "bold"),
+        *([Column("user")] if with_user else []),
+        Column("tool"),
+        Column("saw it", cut=True),
+        Column("wrote", cut=True),
+    ]
+    rows = [
+        (
+            moment(one["started_at"]),
+            one["tool_call_id"],
+            *([one["user"] or ""] if with_user else []),
+            one["tool"].removeprefix("memory_"),
+            ", ".join(one["how"]),
+            _few(one["writes"]),
+        )
+        for one in listed["calls"]
+    ]
+    screen.table(columns, rows)
+    screen.more(listed["next_cursor"])
+
+
+def _show_revisions(screen: Screen, document: dict[str, Any]) -> None:
+    if document["revisions"]:
+        rows = [(f"{one['path']}@{one['version']}", ", ".join(one["how"])) for one in document["revisions"]]
+        screen.table([Column("version", "bold"), Column("saw it")], rows)
+    else:
+        screen.line(("The call saw no version of a file.", "dim"))
+    if document["writes"]:
+        screen.line(("wrote ", "dim"), ", ".join(document["writes"]))
+
+
+def _few(writes: list[str]) -> str:
+    more = len(writes) - SHOWN_WRITES
+    return ", ".join([*writes[:SHOWN_WRITES], *([counted(more, "more file")] if more > 0 else [])])

@@ -1,0 +1,56 @@
+"""A call is run again over HTTP."""
+
+from typing import Any
+
+import pytest
+from httpx2 import Client
+
+
+@pytest.fixture
+def asked(alice: Client) -> str:
+    """A call that gave a context, and a change since; its id has a slash."""
+    written = alice.put(
+        "/v1/file", params={"path": "user/tea.md"}, content=f"# Tea\n\n{'I like oolong tea. ' * 20}"
+    )
+    body = {"context": {"toolCallId": "a/b"}, "arguments": {"query": "Which tea do I like?"}}
+    assert written.is_success
+    assert alice.post("/v1/tools/memory_context/execute", json=body).is_success
+    assert alice.delete("/v1/file", params={"path": "user/tea.md"}).is_success
+    return "a/b"
+
+
+@pytest.mark.parametrize("body", [None, {}])
+def test_a_call_gives_the_same_bytes(alice: Client, asked: str, body: dict[str, Any] | None) -> None:
+    """With no body, or one that changes nothing."""
+    answer = alice.post(f"/v1/operations/{asked}/replay", json=body)
+    result = answer.json()
+
+    assert answer.status_code == 200
+    assert (result["is_equal"], result["difference"]) == (True, None)
+    assert "oolong" in result["result"]["context"]
+
+
+def test_a_change_is_answered_with_both_sides(alice: Client, asked: str) -> None:
+    """What was chosen before and after."""
+    result = alice.post(f"/v1/operations/{asked}/replay", json={"budget": 300}).json()
+
+    assert result["after"]["chars"] <= 300 < result["before"]["chars"]
+    assert result["change"] == {"budget": 300}
+
+
+@pytest.mark.parametrize(
+    ("call", "body", "status", "code"),
+    [
+        ("none", None, 404, "OPERATION_NOT_FOUND"),
+        ("a/b", {"budget": 5}, 422, "VALIDATION_ERROR"),
+        ("a/b", {"model": "openai:x"}, 422, "VALIDATION_ERROR"),
+        ("a/b", {"search_mode": "hybrid"}, 422, "VALIDATION_ERROR"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    alice: Client, asked: str, call: str, body: dict[str, Any] | None, status: int, code: str
+) -> None:
+    """A model that costs money is asked by no request."""
+    answer = alice.post(f"/v1/operations/{call}/replay", json=body)
+
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
