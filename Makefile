@@ -8,14 +8,16 @@ STAMP  := $(VENV)/installed
 
 install: $(STAMP)
 
-# pip compiles bytecode as it installs, so that the first start does not.
+# uv takes seconds where pip takes minutes; pip stands in where uv cannot be had, or not reach the same index.
+LOCKED_INSTALL := pip install --quiet --require-hashes --no-deps -r requirements.lock
 $(STAMP): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Memex needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 	  { echo "Python's venv module is missing (Debian: apt-get install python3-venv)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
+	{ $(BIN)/python -m pip install --quiet uv && $(BIN)/uv $(LOCKED_INSTALL) --python $(BIN)/python; } || \
+	  $(BIN)/python -m $(LOCKED_INSTALL)
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m compileall -q src
 	@touch $@
@@ -59,7 +61,7 @@ eval-replay: $(STAMP)
 	$(BIN)/python -m memex.evals.mixed
 
 # Needs uv. No index address is written, so the lock works with any mirror.
-LOCKED := embedded evals vectors local-embeddings otel
+LOCKED := embedded evals vectors local-embeddings otel anthropic openai-agents langgraph llama-index google-adk
 lock:
 	uv pip compile pyproject.toml $(LOCKED:%=--extra %) --group dev --universal --generate-hashes \
 	  --no-emit-index-url --no-header --quiet --upgrade --output-file requirements.lock

@@ -1,60 +1,32 @@
 """The few shared fixtures: two real servers, a fresh database a test, a service over it, callers."""
 
-import asyncio
 import os
 import shutil
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import settings
 from psycopg.conninfo import make_conninfo
+from tests.cli.forking import Forks, forks
 from tests.model_server import ModelServer, serving
+from tests.servers import Server
 
 from memex.service.service import Caller, Service
 from memex.store import embedded, tenants
 from memex.store.access import Role
 from memex.store.database import Database
 from memex.store.identity import Context, Principal
-from memex.store.migrate import migrate
+
+# A property is tried on fewer inputs than the library's 100; on many with --hypothesis-profile=thorough.
+settings.register_profile("quick", max_examples=40)
+settings.register_profile("thorough", max_examples=1_000)
+settings.load_profile("quick")
 
 STOCK_BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A Postgres on which tests make databases: `admin` logs in as its superuser, `login` as the application."""
-
-    kind: str
-    admin: str
-    login: str
-    template: str
-
-    def create(self, name: str) -> str:
-        """Make a database like the migrated template, and return the application's conninfo for it."""
-        self._run(f'create database "{name}" owner "{self.owner}" template "{self.template}"')
-        return make_conninfo(self.login, dbname=name)
-
-    def create_empty(self, name: str) -> str:
-        """Make a database without a schema, owned by the application, and return its conninfo."""
-        self._run(f'create database "{name}" owner "{self.owner}"')
-        return make_conninfo(self.login, dbname=name)
-
-    @property
-    def owner(self) -> str:
-        """The application's login."""
-        return str(psycopg.conninfo.conninfo_to_dict(self.login)["user"])
-
-    def drop(self, name: str) -> None:
-        """Drop a database and whoever is still connected to it."""
-        self._run(f'drop database if exists "{name}" with (force)')
-
-    def _run(self, statement: str) -> None:
-        with psycopg.connect(self.admin, autocommit=True) as connection:
-            connection.execute(statement)
 
 
 @pytest.fixture(scope="session")
@@ -70,7 +42,7 @@ def server_folder() -> Iterator[Path]:
 def embedded_server(server_folder: Path) -> Iterator[Server]:
     """The server that Memex brings along."""
     with embedded.start(server_folder / "embedded") as lease:
-        yield _with_template("embedded", lease.admin_conninfo, lease.conninfo)
+        yield Server.with_template("embedded", lease.admin_conninfo, lease.conninfo)
 
 
 @pytest.fixture(scope="session")
@@ -81,14 +53,14 @@ def stock_server(server_folder: Path) -> Iterator[Server]:
         login, password = f"memex_test_{uuid.uuid4().hex[:8]}", uuid.uuid4().hex
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(f"create role {login} login createrole password '{password}'")
-        server = _with_template("stock", url, make_conninfo(url, user=login, password=password))
+        server = Server.with_template("stock", url, make_conninfo(url, user=login, password=password))
         yield server
-        server.drop(server.template)
+        server.clear()
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(f"drop role {login}")
     elif STOCK_BINARIES:
         with embedded.start(server_folder / "stock", bin_dir=STOCK_BINARIES[0]) as lease:
-            yield _with_template("stock", lease.admin_conninfo, lease.conninfo)
+            yield Server.with_template("stock", lease.admin_conninfo, lease.conninfo)
     else:
         pytest.skip("no stock Postgres: set MEMEX_TEST_DATABASE_URL or install one")
 
@@ -103,9 +75,8 @@ def server(request: pytest.FixtureRequest) -> Server:
 @pytest.fixture
 def conninfo(server: Server) -> Iterator[str]:
     """A fresh migrated database."""
-    name = f"memex_test_{uuid.uuid4().hex[:12]}"
-    yield server.create(name)
-    server.drop(name)
+    with server.lend() as conninfo:
+        yield conninfo
 
 
 @pytest.fixture
@@ -152,8 +123,8 @@ def model_server() -> Iterator[ModelServer]:
         yield model
 
 
-def _with_template(kind: str, admin: str, login: str) -> Server:
-    server = Server(kind, admin, login, template=f"memex_template_{uuid.uuid4().hex[:8]}")
-    conninfo = server.create_empty(server.template)
-    asyncio.run(migrate(conninfo, superuser=admin))
-    return server
+@pytest.fixture(scope="session")
+def forked(server_folder: Path) -> Iterator[Forks]:
+    """The command `memex`, loaded once for all that runs it."""
+    with forks(server_folder, os.environ) as loaded:
+        yield loaded

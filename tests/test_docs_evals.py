@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from tests.cli.forking import Forks
 
 DOCS = Path(__file__).parents[1] / "docs"
 DEADLINE_S = 300
@@ -19,13 +20,11 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
 
 
-def run(page: str, folder: Path, server_folder: Path) -> str:
+def run(page: str, folder: Path, server_folder: Path, forked: Forks) -> str:
     """Run the commands of a page in their order, in a folder of their own, and return what they print."""
     programs = folder / "bin"
     programs.mkdir()
-    command = "from memex.cli.main import main; main()"
-    (programs / "memex").write_text(f"#!/bin/sh\nexec {sys.executable} -c '{command}' \"$@\"\n")
-    (programs / "memex").chmod(0o755)
+    forked.program(programs / "memex")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMEX_", "DATABASE_"))}
     done = subprocess.run(
         ["sh", "-ex"],
@@ -45,9 +44,9 @@ def run(page: str, folder: Path, server_folder: Path) -> str:
     return done.stdout
 
 
-def test_the_page_on_cases_runs(tmp_path: Path, server_folder: Path) -> None:
+def test_the_page_on_cases_runs(tmp_path: Path, server_folder: Path, forked: Forks) -> None:
     """A state and cases of each kind are made and pass; live memory becomes a case; another service is asked."""
-    said = run("cases.md", tmp_path, server_folder)
+    said = run("cases.md", tmp_path, server_folder, forked)
 
     assert "memory-tests: 4 cases (2 context, 1 sequences, 1 remember), 0 problems" in said
     assert said.count("4 of 4 cases pass (100.0 %)") == 3
@@ -58,9 +57,9 @@ def test_the_page_on_cases_runs(tmp_path: Path, server_folder: Path) -> None:
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
-def test_the_page_on_ci_runs(tmp_path: Path, server_folder: Path) -> None:
+def test_the_page_on_ci_runs(tmp_path: Path, server_folder: Path, forked: Forks) -> None:
     """Its gate passes and writes what CI reads; what the workflow runs is what the page runs."""
-    said = run("ci.md", tmp_path, server_folder)
+    said = run("ci.md", tmp_path, server_folder, forked)
 
     assert said.count("1 of 1 cases pass (100.0 %)") == 4
     assert "No figure has changed" in said or "since main-runs" in said or "since memory-tests" in said

@@ -11,8 +11,9 @@ import httpx2
 import numpy as np
 import pytest
 from psycopg.conninfo import conninfo_to_dict
-from tests.conftest import CallerOf, Server
+from tests.conftest import CallerOf
 from tests.model_server import ModelServer, fails
+from tests.servers import Server
 
 from memex.errors import ModelUnavailable
 from memex.http.app import create_app

@@ -19,7 +19,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from tests.conftest import CallerOf, Server
+from tests.conftest import CallerOf
+from tests.servers import Server
 
 from memex import telemetry
 from memex.errors import FileNotFound, MemexError, ReadOnlyMount, UnknownTool, ValidationFailed

@@ -12,11 +12,12 @@ import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.forking import Forks
 
 from memex.store import embedded
 
@@ -68,6 +69,7 @@ class Memex:
     """The command `memex` in an environment, run by the command `within`, if any."""
 
     environment: Mapping[str, str] = field(repr=False)
+    forks: Forks = field(repr=False)
     within: tuple[str, ...] = ()
 
     @property
@@ -77,11 +79,14 @@ class Memex:
 
     def run(self, *arguments: str, stdin: str | bytes | None = None) -> Done:
         """Run a command to its end, in a pipe; without `stdin` it has none."""
-        data = stdin.encode() if isinstance(stdin, str) else stdin
+        data = stdin.encode() if isinstance(stdin, str) else stdin or b""
+        if not self.within:
+            code, out, err = self.forks.run(arguments, self.environment, data, timeout_s=PATIENCE_S)
+            return Done(code, out.decode(), err.decode())
         done = subprocess.run(
             [*self.within, *PROGRAM, *arguments],
             env=self.environment,
-            input=data if data is not None else b"",
+            input=data,
             capture_output=True,
             timeout=PATIENCE_S,
             check=False,
@@ -148,22 +153,23 @@ class Memex:
 
     def elsewhere(self, data_dir: Path, **environment: str) -> "Memex":
         """Return the command over another data directory."""
-        return Memex({**self.environment, "MEMEX_DATA_DIR": str(data_dir), **environment})
+        return replace(self, environment={**self.environment, "MEMEX_DATA_DIR": str(data_dir), **environment})
 
     def isolated(self, *options: str) -> "Memex":
         """Return the command run by `unshare` with these options; skips the test where that may not be."""
         within = ("unshare", *options, "--")
         if not shutil.which("unshare") or subprocess.run([*within, "true"], check=False).returncode != 0:
             pytest.skip("no namespaces here")
-        return Memex(self.environment, within)
+        return replace(self, within=within)
 
 
 @pytest.fixture(scope="module")
-def memex(server_folder: Path) -> Memex:
+def memex(server_folder: Path, forked: Forks) -> Memex:
     """The command over a data directory that the tests of a module share, not made yet."""
     ours = ("MEMEX_", "DATABASE_URL", "PG")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    return Memex({**kept, "MEMEX_DATA_DIR": str(server_folder / f"cli-{uuid.uuid4().hex[:8]}"), "TZ": "UTC"})
+    data_dir = server_folder / f"cli-{uuid.uuid4().hex[:8]}"
+    return Memex({**kept, "MEMEX_DATA_DIR": str(data_dir), "TZ": "UTC"}, forked)
 
 
 @pytest.fixture

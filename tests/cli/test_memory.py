@@ -195,14 +195,12 @@ def test_a_model_that_plans_is_seen_in_the_log_and_paid(memex: Memex, model_serv
     bea = ("--user", "bea")
     memex.plain("remember", "I prefer oolong tea.", *bea)
     model_server.play(calls(("answer", {"spans": [{"span": "S1", "reason": "It names the tea."}]})))
-    asking = Memex(
-        {
-            **memex.environment,
-            "MEMEX_MODEL": "openai:scripted",
-            "OPENAI_BASE_URL": model_server.url,
-            "MEMEX_MODEL_PRICE": "100/1000",
-            "MEMEX_DAILY_USD": "2",
-        }
+    asking = memex.elsewhere(
+        memex.data_dir,
+        MEMEX_MODEL="openai:scripted",
+        OPENAI_BASE_URL=model_server.url,
+        MEMEX_MODEL_PRICE="100/1000",
+        MEMEX_DAILY_USD="2",
     )
 
     found = asking.json("context", "which tea?", *bea, "--tool-call-id", "tea-9")

@@ -1,7 +1,7 @@
 """The suites that Memex brings along, played by the rules, and from what models answered."""
 
 import pytest
-from tests.conftest import Server
+from tests.servers import Server
 
 from memex.evals import tables
 from memex.evals.cases import load_suite

@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from tests.conftest import Server
 from tests.model_server import (
     ERROR_TEXT,
     Act,
@@ -33,6 +32,7 @@ from tests.model_server import (
     says,
     serving,
 )
+from tests.servers import Server
 
 from memex.service.operations import OperationResult
 from memex.service.service import Caller, Service

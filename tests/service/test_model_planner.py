@@ -14,7 +14,8 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.usage import RequestUsage
-from tests.conftest import CallerOf, Server
+from tests.conftest import CallerOf
+from tests.servers import Server
 
 from memex.errors import Forbidden
 from memex.service.planning import Planning

@@ -11,7 +11,8 @@ from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
-from tests.conftest import CallerOf, Server
+from tests.conftest import CallerOf
+from tests.servers import Server
 
 from memex.service.planning import Planning
 from memex.service.service import Caller, Service

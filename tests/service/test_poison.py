@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from tests.conftest import CallerOf, Server
+from tests.conftest import CallerOf
+from tests.servers import Server
 
 from memex.service.planning import Planning
 from memex.service.service import Caller, Service

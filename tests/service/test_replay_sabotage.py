@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from tests.conftest import Server
+from tests.servers import Server
 
 from memex.service.planning import Planning
 from memex.service.replay.calls import replay_call

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.conftest import Server
+from tests.servers import Server
 
 from memex.errors import ProjectNotFound, Refused, ValidationFailed
 from memex.service.service import Caller, Service

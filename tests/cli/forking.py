@@ -1,0 +1,163 @@
+"""The command without the second that loading it takes: forks of a process that has loaded it once.
+
+Each command is a process of its own as ever, with the environment, the folder and the streams of whoever asks. What
+tests the start itself, signals or a terminal runs the program instead.
+"""
+
+import array
+import gc
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+LOADED = [
+    "memex.cli.main",
+    "memex.logging",
+    "memex.postgres",
+    "memex.wiring",
+    "memex.evals.run",
+    "memex.evals.page",
+]
+DEADLINE_S = 30.0
+MESSAGE_BYTES = 1 << 20
+
+# What a shell finds as `memex`: it hands itself over, and ends as the command does.
+PROGRAM = """\
+#!{python} -IS
+import array, json, os, socket, sys
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
+    door.connect({door!r})
+    asked = json.dumps([sys.argv, dict(os.environ), os.getcwd()]).encode()
+    door.sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))])
+    sys.exit(int(door.recv(16)))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Forks:
+    """Commands from a running process that forks them."""
+
+    door: str
+
+    def run(
+        self, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes, *, timeout_s: float
+    ) -> tuple[int, bytes, bytes]:
+        """Run a command to its end; return its exit code and what it wrote on its two streams."""
+        with (
+            socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door,
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
+            given.write(stdin)
+            given.seek(0)
+            door.settimeout(timeout_s)
+            door.connect(self.door)
+            streams = array.array("i", [given.fileno(), out.fileno(), err.fileno()])
+            asked = json.dumps([["-c", *arguments], dict(environment), str(Path.cwd())]).encode()
+            door.sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
+            code = int(door.recv(16))
+            out.seek(0)
+            err.seek(0)
+            return code, out.read(), err.read()
+
+    def program(self, path: Path) -> None:
+        """Write the program that asks for the command it is called with."""
+        path.write_text(PROGRAM.format(python=sys.executable, door=self.door))
+        path.chmod(0o755)
+
+
+@contextmanager
+def forks(folder: Path, environment: Mapping[str, str]) -> Iterator[Forks]:
+    """Load the command in a process of its own, and end that with the block."""
+    door = str(folder / "forks.sock")
+    process = subprocess.Popen([sys.executable, "-m", "tests.cli.forking", door], env=environment)
+    deadline = time.monotonic() + DEADLINE_S
+    while not Path(door).exists():
+        assert process.poll() is None, "the forking process ended"
+        assert time.monotonic() < deadline, "the forking process did not start"
+        time.sleep(0.02)
+    try:
+        yield Forks(door)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def serve(path: str) -> NoReturn:
+    """Take commands at a socket for ever: two forks for each, one that waits and one that is the command."""
+    for name in LOADED:
+        import_module(name)
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how the waiting ones end
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(path + "~")
+    listener.listen(64)
+    Path(path + "~").rename(path)  # now it takes connections
+    while True:
+        door, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            _attend(door)
+        door.close()
+
+
+def _attend(door: socket.socket) -> NoReturn:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    asked, streams, _, _ = socket.recv_fds(door, MESSAGE_BYTES, 3)
+    command = os.fork()
+    if command == 0:
+        door.close()
+        _become(*json.loads(asked), streams)
+    for stream in streams:
+        os.close(stream)
+    _, status = os.waitpid(command, 0)
+    door.send(str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+def _become(arguments: list[str], environment: dict[str, str], folder: str, streams: list[int]) -> NoReturn:
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # for the life of the process
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
+    sys.argv = arguments
+    from memex.cli.main import main
+
+    code = 1
+    try:
+        main()
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
+    except BaseException:  # noqa: BLE001  # here the process ends
+        traceback.print_exc()
+    finally:
+        for file in (sys.stdout, sys.stderr):
+            try:
+                file.flush()
+            except OSError:
+                code = code or 1
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])

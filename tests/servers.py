@@ -1,0 +1,135 @@
+"""The databases of the tests: on a real server, like the migrated template, one a test."""
+
+import asyncio
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from memex.store.migrate import migrate
+
+# What a test that only writes rows leaves as it was.
+SHAPE = """
+select md5(string_agg(line, ' ' order by line))
+  from (select concat_ws(',', relname, relkind, relnatts, relrowsecurity, relforcerowsecurity, relacl) as line
+          from pg_class join pg_namespace n on n.oid = relnamespace where nspname in ('public', 'procrastinate')
+        union all select concat_ws(',', polname, polroles) from pg_policy
+        union all select concat_ws(',', conname, convalidated) from pg_constraint
+        union all select concat_ws(',', proname, prosrc)
+          from pg_proc join pg_namespace n on n.oid = pronamespace where nspname in ('public', 'procrastinate')
+        union all select concat_ws(',', tgname, tgenabled) from pg_trigger
+        union all select extname from pg_extension
+        union all select nspname from pg_namespace where nspname not like 'pg\\_t%'
+        union all select unnest(setconfig) from pg_db_role_setting
+                   where setdatabase = (select oid from pg_database where datname = current_database())
+        union all select 'analyzed ' || tablename from pg_stats where schemaname in ('public', 'procrastinate')
+        union all select 'large' where pg_database_size(current_database()) > 32 * 1024 * 1024) as lines
+"""
+MIGRATIONS = "select tablename from pg_tables where schemaname = 'public' and tablename like '%migration'"
+OTHERS_OUT = """
+select pg_terminate_backend(pid, 10000)
+  from pg_stat_activity
+ where datname = current_database() and pid <> pg_backend_pid()
+"""
+EMPTY = """
+do $$
+declare name text;
+begin
+  set local session_replication_role = replica;
+  for name in select format('%I.%I', schemaname, tablename) from pg_tables
+               where schemaname in ('public', 'procrastinate') and tablename not like '%migration' loop
+    execute 'delete from ' || name;
+  end loop;
+  perform setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
+     from pg_sequences where schemaname in ('public', 'procrastinate') and last_value is not null;
+end $$
+"""
+
+
+@dataclass(slots=True)
+class Server:
+    """A Postgres on which tests make databases: `admin` logs in as its superuser, `login` as the application."""
+
+    kind: str
+    admin: str
+    login: str
+    template: str
+    shape: str = ""
+    emptied: list[str] = field(default_factory=list)
+
+    @classmethod
+    def with_template(cls, kind: str, admin: str, login: str) -> "Server":
+        """Return the server once it has a migrated template."""
+        server = cls(kind, admin, login, template=f"memex_template_{uuid.uuid4().hex[:8]}")
+        # A test waits for no disk: what becomes of a write in a crash is tested on servers of such tests' own.
+        server._run(f'alter role "{server.owner}" set synchronous_commit = off')
+        asyncio.run(migrate(server.create_empty(server.template), superuser=admin))
+        with psycopg.connect(make_conninfo(admin, dbname=server.template)) as connection:
+            server.shape = server._shape(connection)
+        return server
+
+    @contextmanager
+    def lend(self) -> Iterator[str]:
+        """Lend a database for a test: its conninfo.
+
+        It is new, or one that an earlier test left and that was emptied, which takes a tenth of the time. One whose
+        schema, settings or statistics were changed is dropped and not lent again.
+        """
+        if self.emptied:
+            name = self.emptied.pop()
+        else:
+            name = f"memex_test_{uuid.uuid4().hex[:12]}"
+            self.create(name)
+        yield make_conninfo(self.login, dbname=name)
+        if self._is_emptied(name):
+            self.emptied.append(name)
+        else:
+            self.drop(name)
+
+    def create(self, name: str) -> str:
+        """Make a database like the migrated template, and return the application's conninfo for it."""
+        self._run(f'create database "{name}" owner "{self.owner}" template "{self.template}"')
+        return make_conninfo(self.login, dbname=name)
+
+    def create_empty(self, name: str) -> str:
+        """Make a database without a schema, owned by the application, and return its conninfo."""
+        self._run(f'create database "{name}" owner "{self.owner}"')
+        return make_conninfo(self.login, dbname=name)
+
+    @property
+    def owner(self) -> str:
+        """The application's login."""
+        return str(conninfo_to_dict(self.login)["user"])
+
+    def drop(self, name: str) -> None:
+        """Drop a database and whoever is still connected to it."""
+        self._run(f'drop database if exists "{name}" with (force)')
+
+    def clear(self) -> None:
+        """Drop the template and the databases that wait to be lent."""
+        while self.emptied:
+            self.drop(self.emptied.pop())
+        self.drop(self.template)
+
+    def _is_emptied(self, name: str) -> bool:
+        with psycopg.connect(make_conninfo(self.admin, dbname=name), autocommit=True) as connection:
+            connection.execute(OTHERS_OUT)
+            if self._shape(connection) != self.shape:
+                return False
+            connection.execute(EMPTY)
+        return True
+
+    @staticmethod
+    def _shape(connection: "psycopg.Connection[tuple[object, ...]]") -> str:
+        tables = sql.SQL("table {}")
+        names = sorted(str(name) for (name,) in connection.execute(MIGRATIONS))
+        rows = [connection.execute(tables.format(sql.Identifier(name))).fetchall() for name in names]
+        return repr((connection.execute(SHAPE).fetchall(), names, rows))
+
+    def _run(self, statement: str) -> None:
+        with psycopg.connect(self.admin, autocommit=True) as connection:
+            connection.execute(statement)
