@@ -1,21 +1,21 @@
-"""Memory from Python: the same tools, in this process, with typed results.
+"""Memory from Python: the same tools, in this process or over HTTP, with typed results.
 
-async with Memex() as memex:
+async with Memex() as memex:  # or Memex(url="http://127.0.0.1:8630", api_key="mx_…")
     memory = memex.for_user("alice", actor="support-bot")
     await memory.remember("I prefer oolong tea.")
     print((await memory.context("Which tea?")).context)
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 from memex.errors import ValidationFailed
+from memex.remote import TIMEOUT_S, For, Remote
 from memex.service.context import DEFAULT_BUDGET, ContextResult
 from memex.service.files import (
     FindResult,
@@ -35,7 +35,7 @@ from memex.service.replay.replay import ReplayResult
 from memex.service.revisions import DiffResult, HistoryResult, RevertResult
 from memex.service.service import Caller, Service
 from memex.service.tool import Result
-from memex.settings import read_settings
+from memex.settings import Settings, read_settings
 from memex.store import tenants
 from memex.store.identity import Context, Principal
 from memex.wiring import running_service
@@ -44,35 +44,94 @@ R = TypeVar("R", bound=Result)
 AsOf = datetime | str | Mapping[str, int]  # a time with its zone, or the state of an earlier answer
 
 
+class Asked(Protocol):
+    """What a user's memory asks: a Memex in this process, or one over HTTP. All raise MemexErrors."""
+
+    async def execute(
+        self, who: For, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
+    ) -> dict[str, Any]:
+        """Run a tool and return its result."""
+        ...
+
+    async def revert(
+        self, who: For, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
+    ) -> dict[str, Any]:
+        """Undo what a call wrote."""
+        ...
+
+    async def operations(self, who: For, *, limit: int, cursor: str | None) -> Any:
+        """Return the user's calls."""
+        ...
+
+    async def operation(self, who: For, tool_call_id: str) -> Sequence[Any]:
+        """Return the attempts at a call."""
+        ...
+
+    async def replay(self, who: For, tool_call_id: str, changes: Mapping[str, Any]) -> Any:
+        """Run a call again."""
+        ...
+
+    async def catalogue(self, who: For, *, max_chars: int) -> str:
+        """Return a line for each file."""
+        ...
+
+    async def prompt_block(
+        self, who: For, *, budget: int | None, project: str | None, tool_call_id: str | None
+    ) -> Any:
+        """Return a text for a system prompt."""
+        ...
+
+
 class Memex:
-    """A Memex in this process. It starts with the first call, and ends with `close` or `async with`.
+    """A Memex in this process, or with a `url` one over HTTP.
+
+    One in this process starts with the first call, and ends with `close` or `async with`.
 
     Args:
+        url: of a running service, such as `http://127.0.0.1:8630`; by default MEMEX_URL, or else none.
+        api_key: for that service; by default MEMEX_API_KEY.
+        timeout_s: seconds that one request over HTTP may take.
         database_url: a Postgres ≥ 15; by default DATABASE_URL, or else the embedded one.
         data_dir: where the embedded Postgres keeps its data; by default MEMEX_DATA_DIR, or else ~/.memex.
-        tenant: whose memory it is; made when it is missing.
+        tenant: whose memory it is; made when it is missing. Over HTTP the key says it.
+
+    Raises:
+        ValidationFailed: a `url` without a key, or beside a database.
     """
 
     def __init__(
         self,
         *,
+        url: str | None = None,
+        api_key: str | None = None,
+        timeout_s: float = TIMEOUT_S,
         database_url: str | None = None,
         data_dir: str | Path | None = None,
         tenant: str = "default",
     ) -> None:
-        given = {"database_url": database_url, "data_dir": None if data_dir is None else Path(data_dir)}
-        changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        if data_dir is not None and database_url is None:
-            changed["database_url"] = None  # a folder is named, so it is meant whatever the environment says
-        self._settings = read_settings().model_copy(update=changed)
-        self._tenant = tenant
-        self._open = AsyncExitStack()
-        self._starting = asyncio.Lock()
-        self._running: tuple[Service, int, asyncio.AbstractEventLoop] | None = None
+        settings = read_settings()
+        is_here = database_url is not None or data_dir is not None
+        if url is not None and is_here:
+            raise ValidationFailed(
+                "A Memex is over HTTP or in this process.", hint="Give url, or database_url or data_dir."
+            )
+        if url is None and not is_here:
+            url = settings.url
+        self._asked: _Here | Remote
+        if url is not None:
+            key = api_key or (settings.api_key.get_secret_value() if settings.api_key else "")
+            if not key:
+                raise ValidationFailed(
+                    f"There is no key for {url}.",
+                    hint="Give api_key, or set MEMEX_API_KEY; `memex keys create` makes one.",
+                )
+            self._asked = Remote(url, key, timeout_s=timeout_s)
+        else:
+            self._asked = _Here(settings, database_url, data_dir, tenant)
 
     async def __aenter__(self) -> Self:
         """Start; raises StoreUnavailable or SchemaTooNew, whose hint says what to do."""
-        await self._started()
+        await self._asked.__aenter__()
         return self
 
     async def __aexit__(
@@ -82,23 +141,91 @@ class Memex:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections, and give the share of the embedded Postgres back. A later call starts anew."""
+        """Close the connections, and give the share of the embedded Postgres back."""
+        await self._asked.close()
+
+    def for_user(
+        self, user_id: str | None = None, *, actor: str | None = None, project: str | None = None
+    ) -> "UserMemory":
+        """Return the memory of one user, as an agent has it.
+
+        Args:
+            user_id: yours, 1 to 200 printable characters. It is never taken from a model. None is for a key over
+                HTTP that is bound to its user.
+            actor: who acts for the user, such as the program's name; kept with what it writes.
+            project: the slug of the one that the work is about, by default for each call.
+        """
+        return UserMemory(self._asked, For(user_id, actor, project))
+
+
+class _Here:
+    """A service in this process, started with the first call."""
+
+    def __init__(
+        self, settings: Settings, database_url: str | None, data_dir: str | Path | None, tenant: str
+    ) -> None:
+        given = {"database_url": database_url, "data_dir": None if data_dir is None else Path(data_dir)}
+        changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if data_dir is not None and database_url is None:
+            changed["database_url"] = None  # a folder is named, so it is meant whatever the environment says
+        self._settings = settings.model_copy(update=changed)
+        self._tenant = tenant
+        self._open = AsyncExitStack()
+        self._starting = asyncio.Lock()
+        self._running: tuple[Service, int, asyncio.AbstractEventLoop] | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._started()
+        return self
+
+    async def close(self) -> None:
+        """Close the connections. A later call starts anew."""
         async with self._starting:
             self._running = None
             await self._open.aclose()
 
-    def for_user(self, user_id: str, *, actor: str | None = None, project: str | None = None) -> "UserMemory":
-        """Return the memory of one user, as an agent has it.
+    async def execute(
+        self, who: For, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
+    ) -> dict[str, Any]:
+        service, caller = await self._caller(who)
+        return await service.execute(caller, tool, dict(arguments), tool_call_id=tool_call_id)
 
-        Args:
-            user_id: yours, 1 to 200 printable characters. It is never taken from a model.
-            actor: who acts for the user, such as the program's name; kept with what it writes.
-            project: the slug of the one that the work is about, by default for each call.
-        """
-        return UserMemory(partial(self._caller, Context(user_id, actor, project)))
+    async def revert(
+        self, who: For, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
+    ) -> dict[str, Any]:
+        service, caller = await self._caller(who)
+        return await service.revert(caller, reverted, reason=reason, tool_call_id=tool_call_id)
 
-    async def _caller(self, context: Context) -> tuple[Service, Caller]:
+    async def operations(self, who: For, *, limit: int, cursor: str | None) -> OperationsResult:
+        service, caller = await self._caller(who)
+        return await service.operations(caller, limit=limit, cursor=cursor)
+
+    async def operation(self, who: For, tool_call_id: str) -> Sequence[OperationResult]:
+        service, caller = await self._caller(who)
+        return await service.operation(caller, tool_call_id)
+
+    async def replay(
+        self, who: For, tool_call_id: str, changes: Mapping[str, Any]
+    ) -> ReplayResult | ChangedResult:
+        service, caller = await self._caller(who)
+        change = Change.of(**changes)
+        if change.named:
+            return await replay_changed(service, caller, tool_call_id, change)
+        return await replay_call(service, caller, tool_call_id)
+
+    async def catalogue(self, who: For, *, max_chars: int) -> str:
+        service, caller = await self._caller(who)
+        return await service.catalogue(caller, max_chars=max_chars)
+
+    async def prompt_block(
+        self, who: For, *, budget: int | None, project: str | None, tool_call_id: str | None
+    ) -> PromptBlockResult:
+        service, caller = await self._caller(who)
+        return await prompt_block(service, caller, budget=budget, project=project, tool_call_id=tool_call_id)
+
+    async def _caller(self, who: For) -> tuple[Service, Caller]:
         service, tenant_id = await self._started()
+        context = Context(who.user_id, who.actor, who.project)
         return service, await service.caller(Principal(tenant_id, "agent"), context)
 
     async def _started(self) -> tuple[Service, int]:
@@ -129,8 +256,9 @@ class UserMemory:
     from memory as it stood then. All raise `MemexError`s with a `code` and a hint.
     """
 
-    def __init__(self, caller: Callable[[], Awaitable[tuple[Service, Caller]]]) -> None:
-        self._caller = caller
+    def __init__(self, asked: Asked, who: For) -> None:
+        self._asked = asked
+        self._who = who
 
     async def remember(
         self,
@@ -397,19 +525,19 @@ class UserMemory:
         self, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
     ) -> RevertResult:
         """Undo everything that the call `reverted` wrote, all or nothing."""
-        service, caller = await self._caller()
-        result = await service.revert(caller, reverted, reason=reason, tool_call_id=tool_call_id)
+        result = await self._asked.revert(self._who, reverted, reason=reason, tool_call_id=tool_call_id)
         return RevertResult.model_validate(result)
 
     async def operations(self, *, limit: int = 50, cursor: str | None = None) -> OperationsResult:
         """Return the user's calls, the newest first."""
-        service, caller = await self._caller()
-        return await service.operations(caller, limit=limit, cursor=cursor)
+        return OperationsResult.model_validate(
+            await self._asked.operations(self._who, limit=limit, cursor=cursor)
+        )
 
     async def operation(self, tool_call_id: str) -> Sequence[OperationResult]:
         """Return the attempts at one call, the newest first, with the operations inside each."""
-        service, caller = await self._caller()
-        return await service.operation(caller, tool_call_id)
+        found = await self._asked.operation(self._who, tool_call_id)
+        return [OperationResult.model_validate(attempt) for attempt in found]
 
     async def replay(
         self,
@@ -423,27 +551,34 @@ class UserMemory:
 
         With something changed, return the call beside what it would have come to.
         """
-        service, caller = await self._caller()
-        change = Change.of(planner=planner, budget=budget, search_mode=search_mode)
-        if change.named:
-            return await replay_changed(service, caller, tool_call_id, change)
-        return await replay_call(service, caller, tool_call_id)
+        given = {"planner": planner, "budget": budget, "search_mode": search_mode}
+        changes = {name: value for name, value in given.items() if value is not None}
+        result = await self._asked.replay(self._who, tool_call_id, changes)
+        kind = ChangedResult if changes else ReplayResult
+        return kind.model_validate(result)
 
     async def catalogue(self, *, max_chars: int = 8_000) -> str:
         """Return a line for each file, at most `max_chars` characters."""
-        service, caller = await self._caller()
-        return await service.catalogue(caller, max_chars=max_chars)
+        return await self._asked.catalogue(self._who, max_chars=max_chars)
 
     async def prompt_block(
         self, *, budget: int | None = None, project: str | None = None, tool_call_id: str | None = None
     ) -> PromptBlockResult:
         """Return a text for a system prompt: how to use the memory, what is pinned for all, what there is."""
-        service, caller = await self._caller()
-        return await prompt_block(service, caller, budget=budget, project=project, tool_call_id=tool_call_id)
+        return PromptBlockResult.model_validate(
+            await self._asked.prompt_block(
+                self._who, budget=budget, project=project, tool_call_id=tool_call_id
+            )
+        )
+
+    async def execute(
+        self, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
+    ) -> dict[str, Any]:
+        """Run a tool by its name with arguments as a model gave them, and return its result as JSON."""
+        return await self._asked.execute(self._who, tool, arguments, tool_call_id=tool_call_id)
 
     async def _call(self, tool: str, kind: type[R], tool_call_id: str | None, **arguments: Any) -> R:
-        service, caller = await self._caller()
-        return kind.model_validate(await service.execute(caller, tool, arguments, tool_call_id=tool_call_id))
+        return kind.model_validate(await self.execute(tool, arguments, tool_call_id=tool_call_id))
 
 
 def _as_of(moment: AsOf | None) -> str | dict[str, int] | None:

@@ -248,3 +248,25 @@ class ModelUnavailable(Unavailable):
 
     code = "MODEL_UNAVAILABLE"
     default_hint = "It is tried again later; what needs no model goes on without it."
+
+
+def error_of(code: str, message: str, *, hint: str = "", **details: Any) -> MemexError:
+    """Return the error of a code that another process named; an unknown code is kept."""
+    kind = _kinds().get(code)
+    if kind is not None:
+        return kind(message, hint=hint, **details)
+    unknown = MemexError(message, hint=hint, **details)
+    unknown.code = code  # type: ignore[misc]  # of a newer Memex
+    return unknown
+
+
+def _kinds() -> dict[str, type[MemexError]]:
+    """Return the classes by their codes; of two with one code that which is nearer to the root."""
+    kinds: dict[str, type[MemexError]] = {}
+    level: list[type[MemexError]] = [MemexError]
+    while level:
+        for kind in level:
+            if kind.code != MemexError.code:
+                kinds.setdefault(kind.code, kind)
+        level = [below for kind in level for below in kind.__subclasses__()]
+    return kinds

@@ -19,6 +19,12 @@ class Settings(BaseSettings):
         frozen=True, extra="ignore", env_ignore_empty=True, populate_by_name=True
     )
 
+    url: str | None = Field(
+        None,
+        validation_alias="MEMEX_URL",
+        description="A running Memex that the commands and the Python API ask instead of a database.",
+    )
+    api_key: SecretStr | None = Field(None, validation_alias="MEMEX_API_KEY", description="The key for it.")
     database_url: str | None = Field(
         None,
         validation_alias="DATABASE_URL",

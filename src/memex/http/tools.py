@@ -2,19 +2,21 @@
 
 import pathlib
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from memex.http.callers import Holder, KeyedRoute, RequestContext, TheService, resolve
+from memex.service.compat import ALIASES
+from memex.service.definitions import Format, Profile, define, full
 from memex.service.service import TOOLS, check_role
 
 router = APIRouter(prefix="/v1/tools", tags=["tools"], route_class=KeyedRoute)
 admin_router = APIRouter(prefix="/v1/admin/tools", tags=["admin"], route_class=KeyedRoute)
 
 
-ToolName = Annotated[str, Path(description="Of the tool.", json_schema_extra={"enum": list(TOOLS)})]
+ToolName = Annotated[str, Path(description="Of the tool.", json_schema_extra={"enum": [*TOOLS, *ALIASES]})]
 
 
 class ToolCall(BaseModel):
@@ -51,46 +53,39 @@ EXAMPLES: dict[str, Any] = {
 }
 
 
-class ToolDescription(BaseModel):
-    """A tool with the JSON Schemas of its arguments and its result."""
-
-    name: str
-    description: str
-    input_schema: dict[str, Any]
-    output_schema: dict[str, Any]
-    read_only: bool
-
-
 class ToolList(BaseModel):
-    """The tools, in a fixed order."""
+    """The tools, in a fixed order, each as the API of that format takes it."""
 
-    format: str
-    tools: list[ToolDescription]
+    format: Format
+    profile: Profile | None
+    tools: list[dict[str, Any]]
 
 
 @cache
-def _described(prompts_dir: pathlib.Path | None) -> list[ToolDescription]:
-    return [
-        ToolDescription(
-            name=tool.name,
-            description=tool.description(prompts_dir),
-            input_schema=tool.input_schema(prompts_dir),
-            output_schema=tool.result.model_json_schema(),
-            read_only=tool.is_read_only,
-        )
-        for tool in TOOLS.values()
-    ]
+def _listed(form: Format, profile: Profile | None, prompts_dir: pathlib.Path | None) -> ToolList:
+    if profile is None and form == "json-schema":
+        return ToolList(format=form, profile=None, tools=full(prompts_dir))
+    chosen = profile or "agent"
+    tools = [definition.rendered(form) for definition in define(chosen, prompts_dir)]
+    return ToolList(format=form, profile=chosen, tools=tools)
 
 
 @router.get("", summary="List the tools")
 async def list_tools(
     service: TheService,
     holder: Holder,
-    format: Annotated[Literal["json-schema"], Query(description="How they are described.")] = "json-schema",  # noqa: A002  # the query's name
+    format: Annotated[Format, Query(description="For which API they are described.")] = "json-schema",  # noqa: A002  # the query's name
+    profile: Annotated[
+        Profile | None,
+        Query(
+            description="agent: an agent's two tools with what a model fills in; files: all tools. "
+            "By default agent; for json-schema all tools with every argument that a host may send."
+        ),
+    ] = None,
 ) -> ToolList:
-    """Return every tool with the schemas of its arguments and result."""
+    """Return tools as a model is told of them, ready to be passed to the API that `format` names."""
     check_role(holder, "agent")
-    return ToolList(format=format, tools=_described(service.prompts_dir))
+    return _listed(format, profile, service.prompts_dir)
 
 
 @router.post("/{tool}/execute", summary="Run a tool")

@@ -28,6 +28,7 @@ from memex.errors import (
 )
 from memex.metrics import Metrics
 from memex.service import files, memory, operations, revisions
+from memex.service.compat import translated
 from memex.service.files import FindArguments
 from memex.service.meaning import Meaning, Vectors
 from memex.service.moment import AtMoment, memory_at
@@ -199,7 +200,7 @@ class Service:
 
         Args:
             caller: made from the key and the context, never from the arguments.
-            tool: such as `memory_write`.
+            tool: such as `memory_write`, or another service's name for it that `compat` knows.
             arguments: as they came; null means absent.
             tool_call_id: the caller's, by which a write is done once; generated when absent.
             now: the clock of the call, for evals; by default the real one. What a surface passes on never sets it.
@@ -209,6 +210,7 @@ class Service:
             MemexError: logged as a failed or denied attempt.
         """
         check_json(arguments)
+        tool, arguments = translated(tool, arguments)
         call = new_call(caller, tool, arguments, tool_call_id, now=now)
         async with self.logged(caller, call) as recorded:
             if tool not in TOOLS:

@@ -1,0 +1,121 @@
+"""A tool call of a model: run for one user, and answered with a text that the model reads.
+
+It needs no other part of Memex than its errors, as `remote`.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from memex.errors import MemexError, UnknownTool, ValidationFailed
+
+# What a model of the profile `agent` may fill in; the other arguments are the host's.
+AGENT_ARGUMENTS = {"memory_remember": ("text", "project"), "memory_context": ("query", "budget", "project")}
+NOTHING_KNOWN = "Nothing is known about that."
+MORE = "More was found than the budget holds: ask for more characters, or more narrowly."
+
+
+class Runner(Protocol):
+    """One user's memory, in this process or over HTTP."""
+
+    async def execute(
+        self, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
+    ) -> dict[str, Any]:
+        """Run a tool and return its result; raises MemexErrors."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a tool call: `text` is for the model; one of `result` and `error` is there for the host."""
+
+    text: str
+    result: dict[str, Any] | None = None
+    error: MemexError | None = None
+
+
+async def run(
+    memory: Runner,
+    tool: str,
+    arguments: Mapping[str, Any] | str,
+    *,
+    tool_call_id: str | None = None,
+    allowed: Mapping[str, tuple[str, ...]] = AGENT_ARGUMENTS,
+) -> Outcome:
+    """Run a call as a model made it. An error of Memex is an answer that the model can act on; nothing is raised.
+
+    Args:
+        memory: whose it is was said when it was made, never by the model.
+        tool: the name that the model gave.
+        arguments: as an object or as its JSON; null means absent.
+        tool_call_id: of the model's API. A call that is run twice under it is done once.
+        allowed: the tools that the model was told of, each with the arguments it may fill in.
+    """
+    try:
+        given = parsed(tool, arguments, allowed)
+        result = await memory.execute(tool, given, tool_call_id=tool_call_id)
+    except MemexError as error:
+        return Outcome(error_text(error), error=error)
+    return Outcome(result_text(tool, result), result=result)
+
+
+def parsed(
+    tool: str, arguments: Mapping[str, Any] | str, allowed: Mapping[str, tuple[str, ...]] = AGENT_ARGUMENTS
+) -> dict[str, Any]:
+    """Return the arguments that a model gave, without those that are null.
+
+    Raises:
+        UnknownTool: the model was not told of that tool.
+        ValidationFailed: they are no JSON object, or hold an argument that the model was not told of.
+    """
+    if tool not in allowed:
+        raise UnknownTool(f"There is no tool {tool[:100]!r}.", hint=f"The tools are: {', '.join(allowed)}.")
+    try:
+        given = json.loads(arguments or "{}") if isinstance(arguments, str) else dict(arguments)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        raise ValidationFailed("The arguments are no JSON object.", hint="Send a JSON object.")
+    names = allowed[tool]
+    if unknown := [str(name)[:100] for name in given if name not in names]:
+        raise ValidationFailed(
+            f"{tool}: there is no argument {unknown[0]}.", hint=f"The arguments are: {', '.join(names)}."
+        )
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def result_text(tool: str, result: Mapping[str, Any]) -> str:
+    """Return a result in the few words that a model needs; of the tools on files the whole, as JSON."""
+    if tool == "memory_context":
+        return _context_text(result)
+    if tool == "memory_remember":
+        return _remember_text(result)
+    return json.dumps(dict(result), ensure_ascii=False)
+
+
+def error_text(error: MemexError) -> str:
+    """Return an error as JSON: its code, what happened, and what to do next."""
+    told = {"code": error.code, "message": error.message, "hint": error.hint}
+    return json.dumps({"error": {name: value for name, value in told.items() if value}}, ensure_ascii=False)
+
+
+def _context_text(result: Mapping[str, Any]) -> str:
+    if result["not_modified"]:
+        return "Nothing has changed since."
+    if not result["context"]:
+        return NOTHING_KNOWN
+    did_not_fit = any(passage["reason"] == "budget" for passage in result["omitted"]["best"])
+    return f"{result['context']}\n{MORE}" if did_not_fit else str(result["context"])
+
+
+def _remember_text(result: Mapping[str, Any]) -> str:
+    status = result["status"]
+    if status == "queued":
+        return "It will be remembered in a moment."
+    lines = [f"{write['path']}@{write['version']}: {write['reason']}" for write in result["writes"]]
+    said = {"committed": "Remembered.", "nothing": "Nothing was written.", "dry_run": "Would be remembered:"}
+    reasons = sorted({skipped["reason"] for skipped in result["skipped"]})
+    if reasons:
+        lines.append(f"Not written: {', '.join(reasons)}.")
+    return "\n".join([said.get(status, status), *lines])
