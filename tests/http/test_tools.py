@@ -217,7 +217,7 @@ def test_an_unbound_key_names_the_user_with_each_call(client_of: ClientOf) -> No
 def test_unknown_arguments_and_tools_are_refused_with_what_there_is(alice: Client) -> None:
     """The hint lists the tool's arguments; a tool that is missing is not found."""
     unknown = run(alice, "memory_find", query="tea", top_k=3)
-    missing = run(alice, "memory_search", query="tea")
+    missing = run(alice, "memory_forget", query="tea")
 
     assert unknown.json()["code"] == "VALIDATION_ERROR"
     assert "top_k" in unknown.json()["detail"]

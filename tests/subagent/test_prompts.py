@@ -1,6 +1,7 @@
 """Prompts: what the models read, and what is refused as a prompt."""
 
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.errors import ValidationFailed
+from memex.service.definitions import Format, define
 from memex.subagent import prompts
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("context", "remember")
-MAX_TOOL_CHARS = 1_200
+MAX_TOOLS_CHARS = 1_200
 
 GOOD = """\
 ---
@@ -151,14 +153,16 @@ def test_the_tools_are_described_with_the_arguments_that_a_model_sees() -> None:
     assert shown == {"context": ("query", "budget", "project"), "remember": ("text", "project")}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_tool_is_described_within_its_room(name: str) -> None:
-    """Description and arguments stand in every request of the calling model, so they are short."""
-    prompt = prompts.load(name)
+@pytest.mark.parametrize("form", ["openai", "openai-responses", "anthropic", "mcp"])
+def test_the_tools_are_described_within_their_room(form: Format) -> None:
+    """They stand in every request of the calling model, so both together are short, as compact JSON of any API."""
+    tools = [definition.rendered(form) for definition in define("agent")]
+    if form == "mcp":  # a client gives its model no more of them
+        tools = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in tools]
+    sent = [json.dumps(tool, ensure_ascii=False, separators=(",", ":")) for tool in tools]
 
-    assert len(prompt.tool) + sum(map(len, prompt.arguments.values())) <= MAX_TOOL_CHARS
-    assert "Call it" in prompt.tool
-    assert "Do not" in prompt.tool
+    assert len(tools) == 2
+    assert sum(map(len, sent)) <= MAX_TOOLS_CHARS
 
 
 @pytest.mark.parametrize("name", NAMES)
