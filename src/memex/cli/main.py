@@ -13,6 +13,7 @@ from memex.cli import (
     index,
     keys,
     log,
+    mcp,
     memory,
     migrate,
     projects,
@@ -22,6 +23,7 @@ from memex.cli import (
     replay,
     revisions,
     serve,
+    setup,
     spend,
     transfer,
 )
@@ -32,7 +34,6 @@ MEMORY, FILES, VERSIONS, LOG, SERVICE = "Memory", "Files", "Versions", "Log", "S
 app = typer.Typer(
     name="memex",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -57,6 +58,8 @@ app.command(rich_help_panel=LOG)(log.revert)
 app.add_typer(queue.app, name="queue", rich_help_panel=LOG)
 app.command(rich_help_panel=LOG)(spend.spend)
 app.command(rich_help_panel=SERVICE)(serve.serve)
+app.command(rich_help_panel=SERVICE)(mcp.mcp)
+app.add_typer(setup.app, name="setup", rich_help_panel=SERVICE)
 app.add_typer(keys.app, name="keys", rich_help_panel=SERVICE)
 app.add_typer(projects.app, name="projects", rich_help_panel=SERVICE)
 app.command(rich_help_panel=SERVICE)(migrate.migrate)

@@ -1,0 +1,206 @@
+"""The programs that agents run in: where each keeps its MCP servers, and how it writes one.
+
+Sources: code.claude.com/docs/en/mcp, modelcontextprotocol.io (Claude Desktop), cursor.com/docs/mcp,
+developers.openai.com/codex/mcp, code.visualstudio.com/docs/copilot/reference/mcp-configuration.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memex.errors import ValidationFailed
+from memex.setup import jsontext, tomltext
+from memex.setup.names import NAMES, Profile, Scope
+
+SERVER = "memex"
+KEY_VARIABLE = "MEMEX_API_KEY"
+VSCODE_INPUT = {"type": "promptString", "id": "memex-key", "description": "Memex key", "password": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How a client reaches Memex: over HTTP where `url` is given, else by starting `command`.
+
+    A `key` of None stands for the environment variable MEMEX_API_KEY, or what the client asks its user for.
+    """
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    url: str | None = None
+    key: str | None = None
+    profile: Profile = "agent"
+    user: str | None = None
+
+    @property
+    def endpoint(self) -> str:
+        """Where the service speaks MCP in this profile."""
+        base = (self.url or "").rstrip("/").removesuffix("/mcp")
+        return f"{base}/mcp" if self.profile == "agent" else f"{base}/mcp/{self.profile}"
+
+    def headers(self, variable: str) -> dict[str, str]:
+        """The headers of a request; without a key it stands there as the client writes a variable."""
+        user = {"Memex-User": self.user} if self.user else {}
+        return {"Authorization": f"Bearer {self.key or variable}", **user}
+
+    def process(self) -> dict[str, Any]:
+        """The program to start, as most clients write it."""
+        arguments = [*self.command[1:], "mcp"]
+        if self.profile != "agent":
+            arguments += ["--profile", self.profile]
+        if self.user:
+            arguments += ["--user", self.user]
+        entry: dict[str, Any] = {"command": self.command[0], "args": arguments}
+        return entry | ({"env": dict(self.environment)} if self.environment else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A program that starts or asks MCP servers."""
+
+    name: str
+    files: Mapping[Scope, Callable[[], Path]]
+    entry: Callable[[Connection], dict[str, Any]]
+    parent: str = "mcpServers"
+    after: str = "Start it anew to load the server."
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return NAMES[self.name]
+
+    @property
+    def default_scope(self) -> Scope:
+        """The first that it knows."""
+        return next(iter(self.files))
+
+    def file(self, scope: Scope) -> Path:
+        """Return its file.
+
+        Raises:
+            ValidationFailed: it has none for the scope.
+        """
+        if scope not in self.files:
+            raise ValidationFailed(
+                f"{self.title} has no file of the scope {scope}.", hint="Leave --scope out."
+            )
+        return self.files[scope]()
+
+    def changed(self, text: str, connection: Connection) -> str:
+        """Return the text of its file with Memex in it."""
+        entry = self.entry(connection)
+        if self.name == "codex":
+            return tomltext.put_table(text, self.parent, SERVER, entry)
+        text = jsontext.put(text if text.strip() else "{}\n", [self.parent, SERVER], entry)
+        return self._with_input(text) if "${input:" in str(entry) else text
+
+    def snippet(self, connection: Connection) -> str:
+        """Return what to write into its file by hand."""
+        return self.changed("", connection)
+
+    @staticmethod
+    def _with_input(text: str) -> str:
+        known = jsontext.parse(text).get("inputs", [])
+        if any(isinstance(one, dict) and one.get("id") == VSCODE_INPUT["id"] for one in known):
+            return text
+        return jsontext.append(text, "inputs", VSCODE_INPUT)
+
+
+def _claude_code(connection: Connection) -> dict[str, Any]:
+    if connection.url is None:
+        return {"type": "stdio", **connection.process()}
+    headers = connection.headers(f"${{{KEY_VARIABLE}}}")
+    return {"type": "http", "url": connection.endpoint, "headers": headers}
+
+
+def _claude_desktop(connection: Connection) -> dict[str, Any]:
+    """Its file knows only programs: one that speaks to the service over HTTP."""
+    if connection.url is None:
+        return connection.process()
+    if connection.key is None:
+        raise ValidationFailed("Claude Desktop reads no variable for a key.", hint="Name the key with --key.")
+    entry = connection.process()
+    remote = {"MEMEX_URL": connection.url, KEY_VARIABLE: connection.key}
+    return entry | {"env": remote}
+
+
+def _cursor(connection: Connection) -> dict[str, Any]:
+    if connection.url is None:
+        return connection.process()
+    return {"url": connection.endpoint, "headers": connection.headers(f"${{env:{KEY_VARIABLE}}}")}
+
+
+def _codex(connection: Connection) -> dict[str, Any]:
+    if connection.url is None:
+        return connection.process()
+    headers = connection.headers("")
+    entry: dict[str, Any] = {"url": connection.endpoint}
+    if connection.key is None:
+        entry["bearer_token_env_var"] = KEY_VARIABLE
+        del headers["Authorization"]
+    return entry | ({"http_headers": headers} if headers else {})
+
+
+def _vscode(connection: Connection) -> dict[str, Any]:
+    if connection.url is None:
+        return {"type": "stdio", **connection.process()}
+    headers = connection.headers(f"${{input:{VSCODE_INPUT['id']}}}")
+    return {"type": "http", "url": connection.endpoint, "headers": headers}
+
+
+def _applications() -> Path:
+    """Return the folder where programs keep the settings of the user, by the system's custom."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    if sys.platform == "win32":
+        return Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+
+
+def _codex_home() -> Path:
+    return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+
+
+CLIENTS = {
+    client.name: client
+    for client in (
+        Client(
+            "claude-code",
+            {"project": lambda: Path(".mcp.json"), "user": lambda: Path.home() / ".claude.json"},
+            _claude_code,
+            after="Start claude anew; /mcp in it shows the server.",
+        ),
+        Client(
+            "claude-desktop",
+            {"user": lambda: _applications() / "Claude" / "claude_desktop_config.json"},
+            _claude_desktop,
+        ),
+        Client(
+            "cursor",
+            {
+                "user": lambda: Path.home() / ".cursor" / "mcp.json",
+                "project": lambda: Path(".cursor/mcp.json"),
+            },
+            _cursor,
+        ),
+        Client(
+            "codex",
+            {"user": lambda: _codex_home() / "config.toml"},
+            _codex,
+            parent="mcp_servers",
+            after="Start codex anew; /mcp in it shows the server.",
+        ),
+        Client(
+            "vscode",
+            {
+                "project": lambda: Path(".vscode/mcp.json"),
+                "user": lambda: _applications() / "Code" / "User" / "mcp.json",
+            },
+            _vscode,
+            parent="servers",
+            after="It offers to start the server above its entry in the file.",
+        ),
+    )
+}

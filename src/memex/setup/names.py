@@ -1,0 +1,14 @@
+"""The names that `memex setup` takes, apart so that the command line loads nothing else for its help."""
+
+from typing import Literal
+
+Scope = Literal["user", "project"]
+Profile = Literal["agent", "files"]
+
+NAMES = {
+    "claude-code": "Claude Code",
+    "claude-desktop": "Claude Desktop",
+    "cursor": "Cursor",
+    "codex": "Codex",
+    "vscode": "VS Code",
+}

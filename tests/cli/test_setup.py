@@ -1,0 +1,197 @@
+"""`memex setup` writes a client's configuration, asks first, and takes it back."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import PROGRAM, Memex
+
+KEY = "mx_" + "k" * 43
+URL = "http://127.0.0.1:8630"
+SERVICE = ("--url", URL, "--user", "alice")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home of somebody who has used none of the clients."""
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def here(memex: Memex, home: Path, tmp_path: Path) -> Memex:
+    """The command of that person."""
+    unset = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_STATE_HOME", "CODEX_HOME"), "")
+    return memex.elsewhere(tmp_path / "data", HOME=str(home), **unset)
+
+
+def test_every_client_gets_its_own_form(here: Memex, home: Path) -> None:
+    """A service is written as each client reads it; without a key a variable stands there, or a question."""
+    header = {"Memex-User": "alice"}
+
+    def printed(client: str, *options: str) -> str:
+        return here.plain("setup", client, *SERVICE, *options, "--print")
+
+    assert json.loads(printed("claude-code", "--profile", "files"))["mcpServers"]["memex"] == {
+        "type": "http",
+        "url": f"{URL}/mcp/files",
+        "headers": {"Authorization": "Bearer ${MEMEX_API_KEY}", **header},
+    }
+    assert json.loads(printed("cursor"))["mcpServers"]["memex"] == {
+        "url": f"{URL}/mcp",
+        "headers": {"Authorization": "Bearer ${env:MEMEX_API_KEY}", **header},
+    }
+    vscode = json.loads(printed("vscode"))
+    assert vscode["servers"]["memex"]["headers"] == {"Authorization": "Bearer ${input:memex-key}", **header}
+    assert [one["id"] for one in vscode["inputs"]] == ["memex-key"]
+    assert tomllib.loads(printed("codex"))["mcp_servers"]["memex"] == {
+        "url": f"{URL}/mcp",
+        "bearer_token_env_var": "MEMEX_API_KEY",
+        "http_headers": header,
+    }
+    desktop = json.loads(printed("claude-desktop", "--key", KEY))["mcpServers"]["memex"]
+    assert desktop["args"][-3:] == ["mcp", "--user", "alice"]
+    assert desktop["env"] == {"MEMEX_URL": URL, "MEMEX_API_KEY": KEY}
+    assert "MEMEX_DATA_DIR" in here.plain("setup", "cursor", "--print")
+    assert not home.exists()
+
+
+def test_nothing_is_changed_unasked(here: Memex, home: Path) -> None:
+    """Without a terminal and without --yes the difference is shown and nothing written; the exit code says so."""
+    done = here.run("setup", "cursor", *SERVICE, "--key", KEY)
+
+    assert done.code == 3
+    assert "+++" in done.out
+    assert KEY not in done.out
+    assert "--yes" in done.err
+    assert not home.exists()
+
+
+def test_a_file_is_changed_and_put_back(here: Memex, home: Path) -> None:
+    """Other servers stay, a file with a key is for its owner alone, and undo restores bytes and rights."""
+    file = home / ".cursor" / "mcp.json"
+    file.parent.mkdir(parents=True)
+    before = (
+        b'{ "mcpServers": {"git": {"command": "uvx", "args": ["mcp-server-git"]}},\r\n\t"mine": "\xc3\xa9" }'
+    )
+    file.write_bytes(before)
+    file.chmod(0o644)
+
+    first = here.json("setup", "cursor", *SERVICE, "--key", KEY, "--yes")
+    again = here.json("setup", "cursor", *SERVICE, "--key", KEY, "--yes")
+    changed, mode = json.loads(file.read_bytes()), file.stat().st_mode & 0o777
+    here.json("setup", "cursor", "--url", URL, "--yes")
+    here.plain("setup", "cursor", "--undo")
+
+    assert (first["status"], again["status"]) == ("changed", "unchanged")
+    assert changed["mcpServers"]["git"] == {"command": "uvx", "args": ["mcp-server-git"]}
+    assert changed["mcpServers"]["memex"]["headers"]["Authorization"] == f"Bearer {KEY}"
+    assert changed["mine"] == "é"
+    assert mode == 0o600
+    assert file.read_bytes() == before
+    assert file.stat().st_mode & 0o777 == 0o644
+    assert here.run("setup", "cursor", "--undo").code == 1
+
+
+def test_a_file_that_was_changed_since_is_not_put_back(here: Memex, home: Path) -> None:
+    """Undo takes away nothing that somebody else wrote; a link stays a link."""
+    file, dotfiles = home / ".codex" / "config.toml", home / "dotfiles.toml"
+    file.parent.mkdir(parents=True)
+    dotfiles.write_text('model = "m"  # mine\n')
+    file.symlink_to(dotfiles)
+    here.plain("setup", "codex", "--yes")
+    written = dotfiles.read_text()
+    dotfiles.write_text(written + "# more\n")
+
+    done = here.run("setup", "codex", "--undo", "--json")
+
+    assert written.startswith('model = "m"  # mine\n')
+    assert file.is_symlink()
+    assert (done.code, json.loads(done.err)["code"]) == (1, "VERSION_CONFLICT")
+    assert dotfiles.read_text().endswith("# more\n")
+
+
+def test_a_broken_file_is_left_as_it_is(here: Memex, home: Path) -> None:
+    """The error has a code and says how to get what to write by hand."""
+    file = home / ".claude.json"
+    home.mkdir()
+    file.write_text('{"mcpServers": ')
+
+    done = here.run("setup", "claude-code", "--scope", "user", "--yes", "--json")
+
+    error = json.loads(done.err)
+    assert (done.code, error["code"]) == (1, "VALIDATION_ERROR")
+    assert "--print" in error["hint"]
+    assert file.read_text() == '{"mcpServers": '
+    assert list(home.iterdir()) == [file]
+
+
+def test_what_does_not_fit_together_is_refused(here: Memex) -> None:
+    """A key without a service, no address, a scope that the client has not, and a client that reads no variable."""
+    refused = [
+        ("cursor", "--key", KEY),
+        ("cursor", "--url", "example.com"),
+        ("codex", "--scope", "project"),
+        ("claude-desktop", "--url", URL),
+    ]
+    for options in refused:
+        done = here.run("setup", *options, "--print", "--json")
+        assert (done.code, json.loads(done.err)["code"]) == (1, "VALIDATION_ERROR"), options
+
+
+def test_the_text_for_agents_comes_and_goes(here: Memex, tmp_path: Path) -> None:
+    """In a project it stands between marks, once; the skill is a file of its own, with its description."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "AGENTS.md").write_text("# Ours\n")
+    inside = replace(here, within=("env", "-C", str(project)))
+
+    inside.plain("setup", "agents-md", "--yes")
+    inside.plain("setup", "skill", "--yes")
+    placed = (project / "AGENTS.md").read_text()
+    inside.plain("setup", "agents-md", "--undo")
+
+    assert placed.startswith("# Ours\n\n<!-- memex: begin -->\n## Memory\n")
+    assert (project / "AGENTS.md").read_text() == "# Ours\n"
+    skill = (project / ".claude/skills/memex-memory/SKILL.md").read_text()
+    assert skill.startswith("---\nname: memex-memory\n")
+    assert here.plain("setup", "agents-md", "--print") in skill
+
+
+@pytest.mark.parametrize(("answer", "is_written"), [(b"y\n", True), (b"n\n", False)])
+def test_on_a_terminal_it_asks(here: Memex, home: Path, answer: bytes, is_written: bool) -> None:
+    """The difference is shown and a person decides."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*PROGRAM, "setup", "cursor"], env=here.environment, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    os.write(ours, answer)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 65_536):
+            shown += chunk
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(ours)
+
+    assert process.wait(60) == (0 if is_written else 3)
+    assert b"Write " in shown
+    assert (home / ".cursor" / "mcp.json").exists() is is_written
+
+
+def test_the_shell_completes_commands(memex: Memex) -> None:
+    """The script that --show-completion prints asks the command itself what can come next."""
+    asking = {"_MEMEX_COMPLETE": "complete_bash", "COMP_WORDS": "memex setup c", "COMP_CWORD": "2"}
+
+    script = Path(sys.executable).with_name("memex")  # the shell asks by the name of the program
+    asked = subprocess.run(
+        [script], env={**memex.environment, **asking}, capture_output=True, text=True, check=False
+    )
+
+    assert asked.stdout.split() == ["claude-code", "claude-desktop", "cursor", "codex"]
