@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from hypothesis import settings
+import tests.examples  # noqa: F401  # sets how much is tried
 from psycopg.conninfo import make_conninfo
 from tests.cli.forking import Forks, forks
 from tests.model_server import ModelServer, serving
@@ -20,11 +20,6 @@ from memex.store import embedded, tenants
 from memex.store.access import Role
 from memex.store.database import Database
 from memex.store.identity import Context, Principal
-
-# A property is tried on fewer inputs than the library's 100; on many with --hypothesis-profile=thorough.
-settings.register_profile("quick", max_examples=40)
-settings.register_profile("thorough", max_examples=1_000)
-settings.load_profile("quick")
 
 STOCK_BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 

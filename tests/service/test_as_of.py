@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import costly
 
 from memex.errors import FileNotFound, ProjectNotFound, Refused, ValidationFailed
 from memex.service.service import Caller, Service
@@ -110,7 +111,7 @@ async def state_of(service: Service, caller: Caller) -> dict[str, int]:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=costly(), deadline=None, suppress_health_check=list(HealthCheck), database=None)
 async def test_every_answer_is_given_again(service: Service, caller_of: CallerOf, seed: int) -> None:
     """List, read, links, find and context, byte for byte, by the state of then; the history between is random."""
     chance = random.Random(seed)

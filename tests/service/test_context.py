@@ -21,6 +21,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import costly
 
 from memex.errors import (
     BudgetTooSmall,
@@ -219,7 +220,7 @@ QUERY = st.one_of(
 BUDGET = st.integers(200, 3_000) | st.integers(200, 200_000)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=costly(), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     texts=STATES,
     huge=st.none() | HUGE,

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import costly
 
 from memex.errors import MemexError, ToolCallConflict, ValidationFailed
 from memex.service.service import Caller, Service
@@ -120,7 +121,7 @@ TREES = st.dictionaries(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=costly(), deadline=None, suppress_health_check=list(HealthCheck))
 @given(TREES.filter(bool))
 async def test_whatever_is_taken_comes_back(service: Service, admin: Caller, files: Files) -> None:
     """Under the same name in NFC; the rest is refused by a code."""

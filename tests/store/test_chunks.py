@@ -1,11 +1,13 @@
 """Files as chunks."""
 
-import time
 import unicodedata
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.growth import LINEAR, growth
 
 from memex.store.chunks import MAX_CHARS, Chunk, split
 from memex.store.markdown import describe, parse
@@ -156,11 +158,11 @@ def test_fields_do_not_outweigh_the_text() -> None:
 
 @pytest.mark.parametrize("unit", ["a ", "a", "\n", "\u0301", "```\n", "a. ", "漢。", "a\r\n\r\n", "- ```\n"])
 def test_hostile_text_takes_linear_time(unit: str) -> None:
-    """A long run of anything is cut in little time."""
-    text = unit * (1 << 16)
-    document = parse(text)
-    description = describe("user/a.md", document)
-    started = time.process_time()
-    split("user/a.md", text, description, document)
+    """A run of anything that is four times as long is cut in about four times the time."""
 
-    assert time.process_time() - started < 2
+    def prepared(size: int) -> Callable[[], object]:
+        text = unit * size
+        document = parse(text)
+        return partial(split, "user/a.md", text, describe("user/a.md", document), document)
+
+    assert growth(prepared, 1 << 13) < LINEAR

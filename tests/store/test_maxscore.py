@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import costly
 
 from memex.service.service import Caller, Service
 from memex.store import lexical, pending, pruning
@@ -65,7 +66,7 @@ async def views_of(
     return view.query, Postings(scope.scope_id, view.postings.df, removed)
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=costly(), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
 async def test_pruning_changes_no_row(
     service: Service, caller_of: CallerOf, monkeypatch: pytest.MonkeyPatch, seed: int

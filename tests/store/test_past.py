@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import costly
 
 from memex.errors import FileNotFound, LimitExceeded, VersionNotFound
 from memex.service.service import Caller, Service
@@ -123,7 +124,7 @@ def ranked(texts: Texts, query: str, prefix: str = "") -> Ranked:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=costly(), deadline=None, suppress_health_check=list(HealthCheck), database=None)
 async def test_past_scores_are_those_of_the_formula(service: Service, caller_of: CallerOf, seed: int) -> None:
     """To the integer, over all chunks of all files that stood, after any change of a random history."""
     chance = random.Random(seed)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import costly
 
 from memex.errors import Refused
 from memex.service.service import Caller, Service
@@ -125,7 +126,7 @@ FILTERS = [
 ]
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=costly(), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32), bound=st.sampled_from([0, 3, 10, 10_000]))
 async def test_a_merge_changes_no_score(
     service: Service, caller_of: CallerOf, monkeypatch: pytest.MonkeyPatch, seed: int, bound: int

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import costly
 
 from memex.errors import Refused, StoreUnavailable, ValidationFailed
 from memex.service.service import Caller, Service
@@ -163,7 +164,7 @@ async def anew(service: Service, database: Database, source: Caller, target: Cal
     return await derived(database, scope_id)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=costly(), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
 async def test_a_rebuild_makes_what_writing_makes(
     service: Service, database: Database, caller_of: CallerOf, seed: int

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import costly
 from tests.servers import Server
 
 from memex.errors import ProjectNotFound, Refused, ValidationFailed
@@ -149,7 +150,7 @@ async def member_of(service: Service, caller_of: CallerOf) -> Caller:
 
 
 @given(seed=st.integers(min_value=0, max_value=2**32))
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=costly(), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_restored_scopes_answer_at_every_state_as_they_did(
     service: Service, caller_of: CallerOf, seed: int
 ) -> None:
@@ -176,7 +177,7 @@ async def test_restored_scopes_answer_at_every_state_as_they_did(
 
 
 @given(seed=st.integers(min_value=0, max_value=2**32))
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=costly(), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_commits_in_a_restored_scope_go_on_as_in_its_own(
     service: Service, caller_of: CallerOf, seed: int
 ) -> None:

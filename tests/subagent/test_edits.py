@@ -4,7 +4,7 @@ from datetime import date
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.profiles.openai import OpenAIJsonSchemaTransformer
 
@@ -201,7 +201,6 @@ EDITS = st.builds(
 )
 
 
-@settings(max_examples=500)
 @given(EDITS, st.sampled_from(["apollo", None]))
 def test_whatever_is_proposed_only_the_user_and_his_project_are_written(
     edit: Edit, project: str | None

@@ -268,7 +268,7 @@ def candidates_of(draw: st.DrawFn) -> tuple[dict[str, str], list[Candidate], lis
     return texts, first, found
 
 
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 @given(candidates_of(), st.integers(1, 3_000), st.randoms())
 def test_a_selection_keeps_to_its_room(
     drawn: tuple[dict[str, str], list[Candidate], list[Candidate]], available: int, chance: object

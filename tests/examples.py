@@ -1,0 +1,12 @@
+"""On how many inputs a property is tried: few in each run, many with `pytest --hypothesis-profile=thorough`."""
+
+from hypothesis import settings
+
+settings.register_profile("quick", max_examples=50, deadline=None)
+settings.register_profile("thorough", max_examples=1_000, deadline=None)
+settings.load_profile("quick")
+
+
+def costly() -> int:
+    """Return the number for a property of which one input takes seconds."""
+    return max(2, settings().max_examples // 20)
