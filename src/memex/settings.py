@@ -49,6 +49,16 @@ class Settings(BaseSettings):
     port: int = Field(
         8630, validation_alias="MEMEX_PORT", ge=0, le=65_535, description="On which port; 0 picks a free one."
     )
+    allowed_hosts: str | None = Field(
+        None,
+        validation_alias="MEMEX_ALLOWED_HOSTS",
+        description="Names beside localhost and MEMEX_HOST by which /mcp may be called, by commas; * for any.",
+    )
+    oauth_issuer: str | None = Field(
+        None,
+        validation_alias="MEMEX_OAUTH_ISSUER",
+        description="The authorization server that /mcp names to clients; what it issues must be keys of Memex.",
+    )
     max_connections: int = Field(
         10,
         validation_alias="MEMEX_MAX_CONNECTIONS",

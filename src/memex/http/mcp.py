@@ -1,0 +1,207 @@
+"""MCP over streamable HTTP, one path a profile, and what OAuth clients ask about these paths."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Self
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Depends, Request, Response
+from starlette.types import Receive, Scope, Send
+
+from memex.errors import Forbidden, Unauthenticated
+from memex.http.callers import Holder, KeyedRoute, RequestContext, TheService, context_of_headers
+from memex.http.door import MAX_BODY_BYTES
+from memex.http.problems import on_memex_error
+from memex.remote import For
+from memex.service.service import Service, check_role
+from memex.settings import Settings
+from memex.store.access import Role
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from memex.mcp.memory import Memory
+    from memex.mcp.tools import Profile
+
+PATHS: "Mapping[str, Profile]" = {"/mcp": "agent", "/mcp/files": "files", "/mcp/admin": "admin"}
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # no name of this service
+METADATA = "/.well-known/oauth-protected-resource"
+HOST_HINT = "Name the host in MEMEX_ALLOWED_HOSTS where the service runs; hosts are separated by commas."
+
+
+class Mounted:
+    """The MCP servers of a service. The SDK takes as long to load as half of Memex, so the first request does it.
+
+    Args:
+        service: that answers.
+        settings: which hosts the service is known by, and who issues its tokens.
+    """
+
+    def __init__(self, service: Service, settings: Settings) -> None:
+        named = [host.strip() for host in (settings.allowed_hosts or "").split(",")]
+        own = [] if settings.host in ANY_ADDRESS else [settings.host]
+        self.oauth_issuer = settings.oauth_issuer
+        self._is_open = "*" in named
+        self._hosts = {*LOOPBACK, *filter(None, map(_hostname, [*named, *own]))}
+        self._service = service
+        self._ended = asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
+        self._managers: asyncio.Future[Mapping[Profile, StreamableHTTPSessionManager]] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        if self._running is not None:
+            await self._running
+
+    def check_host(self, request: Request) -> None:
+        """Refuse a request by which another site's page might speak through a browser.
+
+        Raises:
+            Forbidden: the Host is not known, or there is an Origin that is not.
+        """
+        if self._is_open:
+            return
+        origin = request.headers.get("origin")
+        if _hostname(request.headers.get("host", "")) not in self._hosts:
+            raise Forbidden("The request is for a host that this service is not known by.", hint=HOST_HINT)
+        if origin is not None and _hostname(origin) not in self._hosts:
+            raise Forbidden("The request comes from a page of another site.", hint=HOST_HINT)
+
+    async def manager(self, profile: "Profile") -> "StreamableHTTPSessionManager":
+        """Return what answers the requests of a profile."""
+        if self._managers is None:
+            self._managers = asyncio.get_running_loop().create_future()
+            self._running = asyncio.create_task(self._run(self._managers))
+        return (await asyncio.shield(self._managers))[profile]
+
+    async def _run(self, ready: "asyncio.Future[Mapping[Profile, StreamableHTTPSessionManager]]") -> None:
+        """Run the managers until the end: what they open must be closed by the task that opened it."""
+        try:
+            managers = await asyncio.to_thread(_managers, self._service)
+            async with AsyncExitStack() as running:
+                for manager in managers.values():
+                    await running.enter_async_context(manager.run())
+                ready.set_result(managers)
+                await self._ended.wait()
+        except Exception as error:  # whoever asks is told
+            if ready.done():
+                raise
+            ready.set_exception(error)
+
+
+def _managers(service: Service) -> "Mapping[Profile, StreamableHTTPSessionManager]":
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415  # see Mounted
+
+    from memex.mcp.server import new_server  # noqa: PLC0415
+
+    return {
+        profile: StreamableHTTPSessionManager(
+            new_server(profile, _memory_of, service.prompts_dir),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=2 * MAX_BODY_BYTES,  # the door refuses before, with a problem body
+        )
+        for profile in PATHS.values()
+    }
+
+
+def _memory_of(context: Any) -> "Memory":
+    memory: Memory = context.request.state.memory
+    return memory
+
+
+class MCPRoute(KeyedRoute):
+    """A route that looks at the host before the key, and tells clients without a key where to learn of keys."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler; it raises Forbidden."""
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            _mounted(request).check_host(request)
+            try:
+                return await handle(request)
+            except Unauthenticated as error:
+                refused = await on_memex_error(request, error)
+                known_at = _address(request, METADATA + request.url.path)
+                refused.headers["WWW-Authenticate"] = f'Bearer resource_metadata="{known_at}"'
+                return refused
+
+        return guarded
+
+
+router = APIRouter(route_class=MCPRoute, include_in_schema=False)
+metadata_router = APIRouter(include_in_schema=False)
+
+
+class Answered(Response):
+    """The answer of an MCP server, which reads the request and sends the response by itself."""
+
+    def __init__(self, manager: "StreamableHTTPSessionManager") -> None:
+        super().__init__()
+        self._manager = manager
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self._manager.handle_request(scope, receive, send)
+
+
+async def answer(
+    request: Request,
+    service: TheService,
+    holder: Holder,
+    context: Annotated[RequestContext, Depends(context_of_headers)],
+) -> Response:
+    """Answer one message of MCP; for whom, the key and the headers say."""
+    profile = PATHS[request.scope["route"].path]
+    role: Role = "admin" if profile == "admin" else "agent"
+    check_role(holder, role)
+    manager = await _mounted(request).manager(profile)
+    from memex.mcp.memory import Memory, ServedMemex  # noqa: PLC0415  # see Mounted
+
+    who = For(context.user_id, context.actor, context.project)
+    request.state.memory = Memory(ServedMemex(service, holder, role), who)
+    return Answered(manager)
+
+
+async def metadata(request: Request) -> dict[str, Any]:
+    """Return what RFC 9728 wants known of the paths as resources that OAuth protects."""
+    mounted = _mounted(request)
+    mounted.check_host(request)
+    known: dict[str, Any] = {
+        "resource": _address(request, request.url.path.removeprefix(METADATA)),
+        "resource_name": "Memex",
+        "bearer_methods_supported": ["header"],
+    }
+    return known | ({"authorization_servers": [mounted.oauth_issuer]} if mounted.oauth_issuer else {})
+
+
+for path in PATHS:
+    router.add_api_route(path, answer, methods=["POST"])
+for path in ("", *PATHS):
+    metadata_router.add_api_route(METADATA + path, metadata, methods=["GET"])
+
+
+def _mounted(request: Request) -> Mounted:
+    mounted: Mounted = request.app.state.mcp
+    return mounted
+
+
+def _address(request: Request, path: str) -> str:
+    return str(request.base_url).rstrip("/") + path
+
+
+def _hostname(address: str) -> str | None:
+    """Return the host of a Host header, an Origin or a name, in lower case; None for what is none."""
+    try:
+        return urlsplit(address if "://" in address else f"//{address}").hostname
+    except ValueError:
+        return None

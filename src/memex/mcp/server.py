@@ -1,0 +1,209 @@
+"""An MCP server over memory: its tools, its files as resources, and its prompt block as a prompt.
+
+What a call comes to is the tool's result, as structured content and as the few words that a model needs. An error
+of Memex is a result too, marked as one, with its code: only faults of the protocol are errors of the protocol.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import structlog
+from mcp.server import Server, ServerRequestContext
+from mcp.server.caching import CacheHint
+from mcp.server.context import CallNext, HandlerResult
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from mcp import MCPError, types
+from memex import toolcalls
+from memex.errors import MemexError, NotFound, Refused, ValidationFailed
+from memex.logging import frames
+from memex.mcp.memory import Memory
+from memex.mcp.resources import MARKDOWN, TEMPLATES, listed, path_of
+from memex.mcp.tools import Profile, listing
+from memex.remote import new_tool_call_id
+from memex.service.compat import translated
+from memex.service.prompt_block import PROMPT
+from memex.store.paths import check_id
+from memex.subagent import prompts
+
+Context = ServerRequestContext[Any, Any]
+MemoryOf = Callable[[Context], Memory]
+
+# Where a client says under which id its model made a call, in `_meta` of the call: ours, and that of Claude Code.
+TOOL_CALL_ID = "memex/toolCallId"
+TOOL_CALL_IDS = (TOOL_CALL_ID, "claudecode/toolUseId")
+ERROR = "memex/error"
+MEMORY_PROMPT = "memory"
+PAGE = 200  # resources
+FRESH_MS = 300_000  # how long a client may keep the list of tools, which changes with the version of Memex
+RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
+NEVER = {"code": "INTERNAL", "hint": "This is a bug: report it with the request id."}
+
+
+def new_server(profile: Profile, memory_of: MemoryOf, prompts_dir: Path | None = None) -> "Server[Any]":
+    """Return the server of a profile.
+
+    Args:
+        profile: which tools it has.
+        memory_of: whose memory a request is for; made from the connection, never from what a model says.
+        prompts_dir: whose prompts go before ours.
+    """
+    told = listing(profile, prompts_dir)
+
+    async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=list(told.tools))
+
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        name, arguments = translated(params.name, dict(params.arguments or {}))
+        if name not in told.allowed:
+            raise _unknown_tool(params.name, told.allowed)
+        try:
+            tool_call_id = _tool_call_id(context.meta)
+            memory = _acting(memory_of(context), context)
+        except MemexError as error:
+            return _failed(error, None)
+        outcome = await toolcalls.run(
+            memory, name, arguments, tool_call_id=tool_call_id, allowed=told.allowed
+        )
+        if outcome.error is not None:
+            return _failed(outcome.error, tool_call_id)
+        return types.CallToolResult(content=[_text(outcome.text)], structured_content=outcome.result)
+
+    async def list_resources(
+        context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        asked = {"limit": PAGE, "cursor": params.cursor if params else None}
+        page = await _acting(memory_of(context), context).execute("memory_list", asked)
+        return types.ListResourcesResult(
+            resources=[listed(file) for file in page["files"]], next_cursor=page["next_cursor"]
+        )
+
+    async def list_templates(
+        _: Context, __: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=list(TEMPLATES))
+
+    async def read_resource(
+        context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        asked = {"path": path_of(str(params.uri))}
+        file = await _acting(memory_of(context), context).execute("memory_read", asked)
+        return types.ReadResourceResult(
+            contents=[types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=file["content"])]
+        )
+
+    async def list_prompts(_: Context, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[_PROMPT])
+
+    async def get_prompt(context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        given = params.arguments or {}
+        if params.name != MEMORY_PROMPT:
+            raise MCPError(types.INVALID_PARAMS, f"There is no prompt {params.name[:100]!r}.")
+        if unknown := set(given) - {"project"}:
+            raise ValidationFailed(f"The prompt has no argument {min(unknown)[:100]}.")
+        text = await _acting(memory_of(context), context).prompt_block(project=given.get("project"))
+        return types.GetPromptResult(
+            description=_PROMPT.description,
+            messages=[types.PromptMessage(role="user", content=_text(text))],
+        )
+
+    fresh = CacheHint(ttl_ms=FRESH_MS, scope="public")
+    server: Server[Any] = Server(
+        "memex",
+        title="Memex",
+        version=version("memex"),
+        instructions=prompts.load_text(PROMPT, prompts_dir).body,
+        cache_hints={"tools/list": fresh, "resources/templates/list": fresh, "prompts/list": fresh},
+        get_tool_input_schema=lambda _: None,  # no argument of ours is also sent as a header
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+    )
+    # In place of the SDK's own spans, which hold what a caller made up: the service has spans of its own.
+    server.middleware[:] = [_translated_errors]
+    return server
+
+
+_PROMPT = types.Prompt(
+    name=MEMORY_PROMPT,
+    title="Memory",
+    description="How to use the memory, the pinned notes, and the list of files: for the beginning of a session.",
+    arguments=[
+        types.PromptArgument(name="project", description="List this project's files.", required=False)
+    ],
+)
+
+
+async def _translated_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Answer a request, or raise an error of the protocol that says no more than its caller may know."""
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except MemexError as error:
+        raise MCPError(_code(error, ctx), error.message, _told(error)) from error
+    except Exception as error:  # noqa: BLE001  # here a request ends
+        structlog.get_logger("memex.mcp").error(
+            "request_failed", error=type(error).__name__, where=frames(error)
+        )
+        raise MCPError(types.INTERNAL_ERROR, "Memex failed.", dict(NEVER)) from None
+
+
+def _acting(memory: Memory, context: Context) -> Memory:
+    """Return the memory with the client's name as the actor, where the connection names none."""
+    client = context.session.client_params
+    if memory.who.actor is not None or client is None:
+        return memory
+    try:
+        actor = check_id(client.client_info.name, "actor")
+    except ValidationFailed:
+        return memory
+    return replace(memory, who=replace(memory.who, actor=actor))
+
+
+def _tool_call_id(meta: Mapping[str, Any] | None) -> str:
+    """Return the id of a call: the client's, or a new one. The id of the request counts anew in each connection."""
+    given = next((meta[name] for name in TOOL_CALL_IDS if name in meta), None) if meta else None
+    if given is None:
+        return new_tool_call_id()
+    if not isinstance(given, str):
+        raise ValidationFailed(f"_meta: {TOOL_CALL_ID} is no string.")
+    return given
+
+
+def _failed(error: MemexError, tool_call_id: str | None) -> types.CallToolResult:
+    """Return an error as a result. It has no structured content: clients hold that against the output schema."""
+    meta = {TOOL_CALL_ID: tool_call_id} if tool_call_id else {}
+    return types.CallToolResult(
+        content=[_text(toolcalls.error_text(error))], is_error=True, _meta={**meta, ERROR: _told(error)}
+    )
+
+
+def _unknown_tool(name: str, allowed: Mapping[str, Any]) -> MCPError:
+    hint = f"The tools are: {', '.join(allowed)}."
+    return MCPError(
+        types.INVALID_PARAMS, f"There is no tool {name[:100]!r}.", {"code": "UNKNOWN_TOOL", "hint": hint}
+    )
+
+
+def _code(error: MemexError, context: Context) -> int:
+    if isinstance(error, NotFound) and context.method == "resources/read":
+        is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        return types.INVALID_PARAMS if is_modern else RESOURCE_NOT_FOUND
+    return types.INVALID_PARAMS if isinstance(error, Refused) else types.INTERNAL_ERROR
+
+
+def _told(error: MemexError) -> dict[str, Any]:
+    return {"code": error.code, "message": error.message, "hint": error.hint, "details": error.details}
+
+
+def _text(text: str) -> types.TextContent:
+    return types.TextContent(type="text", text=text)

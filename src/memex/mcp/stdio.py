@@ -1,0 +1,85 @@
+"""An MCP server over stdin and stdout: nothing but the protocol goes to stdout."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Iterable
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.server import Server
+from mcp.server.stdio import stdio_server
+
+from memex.errors import ValidationFailed
+from memex.mcp.memory import Memory, ServedMemex
+from memex.mcp.server import new_server
+from memex.mcp.tools import Profile
+from memex.postgres import Postgres
+from memex.remote import For, Remote
+from memex.settings import Settings
+from memex.store import tenants
+from memex.store.access import Role
+from memex.store.identity import Principal
+from memex.wiring import running_service
+
+
+@asynccontextmanager
+async def memory_here(
+    settings: Settings, profile: Profile, tenant: str, who: For, started: "Future[Postgres] | None" = None
+) -> AsyncIterator[Memory]:
+    """One user's memory in this process; raises as `running_service`."""
+    async with running_service(settings, started=started, with_worker=True) as service:
+        tenant_id = await tenants.ensure_tenant(service.database, tenant)
+        role = role_of(profile)
+        yield Memory(ServedMemex(service, Principal(tenant_id, role), role), who)
+
+
+@asynccontextmanager
+async def memory_at(url: str, settings: Settings, profile: Profile, who: For) -> AsyncIterator[Memory]:
+    """One user's memory at a running Memex, with the key of the settings.
+
+    Raises:
+        ValidationFailed: there is no key.
+    """
+    if settings.api_key is None:
+        raise ValidationFailed(
+            f"There is no key for {url}.", hint="Set MEMEX_API_KEY; `memex keys create` makes one."
+        )
+    async with Remote(url, settings.api_key.get_secret_value(), role=role_of(profile)) as remote:
+        yield Memory(remote, who)
+
+
+async def serve(
+    memory: Memory, profile: Profile, settings: Settings, ending: Iterable[signal.Signals]
+) -> bool:
+    """Answer the client until it closes stdin or one of the `ending` signals comes; tell whether that came.
+
+    After a signal a thread still waits for stdin, and no such read can be ended: the process can only be left.
+    """
+    server = new_server(profile, lambda _: memory, settings.prompts_dir)
+    ended = asyncio.Event()
+    for number in ending:
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    tasks = [asyncio.ensure_future(_answer(server)), asyncio.ensure_future(ended.wait())]
+    done, running = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in running:
+        task.cancel()
+    for task in done:
+        task.result()
+    return ended.is_set()
+
+
+def leave() -> None:
+    """End this process at once. All that was acknowledged is stored, and stdout holds whole messages."""
+    os._exit(0)
+
+
+def role_of(profile: Profile) -> Role:
+    """Return the role of keys that a profile is for."""
+    return "admin" if profile == "admin" else "agent"
+
+
+async def _answer(server: "Server[Any]") -> None:
+    async with stdio_server() as (read_stream, write_stream):
+        await server.run(read_stream, write_stream, server.create_initialization_options())
