@@ -84,6 +84,14 @@ async def find_tenant(database: Database, name: str) -> int:
     return tenant_id
 
 
+async def name_of(database: Database, tenant_id: int) -> str:
+    """Return the name of a tenant that there is."""
+    async with database.maintenance() as connection:
+        found = await row(connection, "tenant_name", tenant_id=tenant_id)
+    assert found is not None  # noqa: S101  # it has a key
+    return str(found["name"])
+
+
 async def create_key(
     database: Database, tenant: str, role: Role, *, user_id: str | None = None, label: str | None = None
 ) -> tuple[str, Key]:
@@ -96,13 +104,46 @@ async def create_key(
         user_id: binds the key to this user; None lets an agent's key name the user with each call.
         label: what it is for.
     """
-    if user_id is not None:
-        check_id(user_id, "user id")
-    if label is not None:
-        check_id(label, "label")
+    _check_key(user_id, label)
     tenant_id = await ensure_tenant(database, tenant)
     async with database.maintenance() as connection:
-        return await _add_key(connection, tenant_id, role, user_id, label)
+        return await add_key(connection, tenant_id, role, user_id, label)
+
+
+async def add_key(
+    connection: Connection, tenant_id: int, role: Role, user_id: str | None, label: str | None
+) -> tuple[str, Key]:
+    """Make a key of a tenant, and return the secret and the key. For maintenance; see `create_key`."""
+    _check_key(user_id, label)
+    secret = new_secret()
+    made = await row(
+        connection,
+        "key_add",
+        tenant_id=tenant_id,
+        key_sha256=key_digest(secret),
+        role=role,
+        user_id=user_id,
+        label=label,
+    )
+    assert made is not None  # noqa: S101  # an insert that returns its row
+    return secret, Key(made["key_id"], role, user_id, label, made["created_at"], None)
+
+
+async def keys_of(connection: Connection, tenant_id: int) -> Sequence[Key]:
+    """Return the keys of a tenant, the revoked ones too. For maintenance."""
+    return [Key(**record) for record in await rows(connection, "key_list", tenant_id=tenant_id)]
+
+
+async def end_key(connection: Connection, tenant_id: int, key_id: int) -> Key:
+    """Revoke a key of a tenant. For maintenance.
+
+    Raises:
+        ValidationFailed: the tenant has no such key.
+    """
+    revoked = await row(connection, "key_revoke", tenant_id=tenant_id, key_id=key_id)
+    if revoked is None:
+        raise ValidationFailed(f"There is no key {key_id}.", hint="See them with `memex keys list`.")
+    return Key(**revoked)
 
 
 async def first_keys(database: Database, tenant: str) -> FirstKeys | None:
@@ -113,8 +154,8 @@ async def first_keys(database: Database, tenant: str) -> FirstKeys | None:
         await row(connection, "tenant_lock", tenant_id=tenant_id)
         if await rows(connection, "key_list", tenant_id=tenant_id):
             return None
-        agent, _ = await _add_key(connection, tenant_id, "agent", None, "made by the first start")
-        admin, _ = await _add_key(connection, tenant_id, "admin", None, "made by the first start")
+        agent, _ = await add_key(connection, tenant_id, "agent", None, "made by the first start")
+        admin, _ = await add_key(connection, tenant_id, "admin", None, "made by the first start")
     return FirstKeys(agent, admin)
 
 
@@ -125,7 +166,7 @@ async def list_keys(database: Database, tenant: str) -> Sequence[Key]:
         found = await row(connection, "tenant_find", name=tenant)
         if found is None:
             return []
-        return [Key(**record) for record in await rows(connection, "key_list", tenant_id=found["tenant_id"])]
+        return await keys_of(connection, found["tenant_id"])
 
 
 async def revoke_key(database: Database, tenant: str, key_id: int) -> Key:
@@ -206,21 +247,11 @@ async def list_users(
     return [User(**record) for record in found]
 
 
-async def _add_key(
-    connection: Connection, tenant_id: int, role: Role, user_id: str | None, label: str | None
-) -> tuple[str, Key]:
-    secret = new_secret()
-    made = await row(
-        connection,
-        "key_add",
-        tenant_id=tenant_id,
-        key_sha256=key_digest(secret),
-        role=role,
-        user_id=user_id,
-        label=label,
-    )
-    assert made is not None  # noqa: S101  # an insert that returns its row
-    return secret, Key(made["key_id"], role, user_id, label, made["created_at"], None)
+def _check_key(user_id: str | None, label: str | None) -> None:
+    if user_id is not None:
+        check_id(user_id, "user id")
+    if label is not None:
+        check_id(label, "label")
 
 
 async def _project(connection: Connection, access: Access, slug: str) -> int:

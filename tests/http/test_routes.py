@@ -120,6 +120,12 @@ def run(tool: str, outcomes: Outcomes, shows: str | None = None, /, **arguments:
     return Try(outcomes, shows, url={"tool": tool}, json={"arguments": arguments})
 
 
+def said(tool: str, outcomes: Outcomes, shows: str | None = None, /, **arguments: Any) -> Try:
+    """A call of a tool in a message of MCP: what its result refuses comes with 200."""
+    params = {"name": tool, "arguments": arguments}
+    return Try(outcomes, shows, json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+
+
 STATIC = "? /docs/static"  # the files of the page /docs, a mount without methods
 
 ROUTES: dict[str, list[Try]] = {
@@ -128,8 +134,26 @@ ROUTES: dict[str, list[Try]] = {
     "GET /docs/oauth2-redirect": [Try(everyone())],
     "GET /health/live": [Try(everyone())],
     "GET /health/ready": [Try(everyone())],
+    **{
+        f"GET /.well-known/oauth-protected-resource{path}": [Try(everyone())]
+        for path in ("", "/mcp", "/mcp/files", "/mcp/admin")
+    },
+    "POST /mcp": [
+        said("memory_context", agents(backend=OK) | {"alice as bob": OK}, WORDS[NOTE], query="word")
+    ],
+    "POST /mcp/files": [
+        said("memory_find", agents(backend=OK) | {"alice as bob": OK}, WORDS[NOTE], query="word")
+    ],
+    "POST /mcp/admin": [said("memory_find", admins(), WORDS[NOTE], query="word")],
     "GET /metrics": [Try(admins(theirs=OK))],  # of the whole process, and nobody's
     "GET /v1/tools": [Try(agents(backend=OK) | {"alice as bob": OK})],  # the same for every agent's key
+    "GET /v1/me": [
+        Try(
+            agents(backend=OK)
+            | dict.fromkeys(("admin", "admin for alice", "their admin"), OK)
+            | {"alice as bob": "FORBIDDEN"},
+        )
+    ],
     "POST /v1/tools/{tool}/execute": [
         *(run("memory_read", outcomes, WORDS[path], path=path) for path, outcomes in READ.items()),
         *(
@@ -212,6 +236,27 @@ ROUTES: dict[str, list[Try]] = {
             Try(outcomes, WORDS[path], query={"from": path.rpartition("/")[0]})
             for path, outcomes in READ.items()
         ),
+    ],
+    "GET /v1/replayable": [Try(agents(), ALICES_QUESTION)],
+    "GET /v1/admin/replayable": [Try(admins(), ALICES_QUESTION)],
+    "GET /v1/admin/catalogue": [Try(admins(), word) for word in WORDS.values()],
+    "POST /v1/admin/import": [
+        Try(admins(admin="VALIDATION_ERROR"), query={"into": "user"}, content=zipped("mine.md")),
+        Try(admins(), query={"into": "shared"}, content=zipped("mine.md")),
+        Try(admins(theirs="PROJECT_NOT_FOUND"), query={"into": "projects/apollo"}, content=zipped("mine.md")),
+    ],
+    "GET /v1/admin/export": [
+        *(Try(admins(), word) for word in WORDS.values()),
+        Try(admins(theirs="PROJECT_NOT_FOUND"), WORDS[PLAN], query={"from": "projects/apollo"}),
+    ],
+    "GET /v1/admin/spend": [Try(admins())],
+    "GET /v1/admin/keys": [Try(admins())],
+    "POST /v1/admin/keys": [Try(admins(), "mx_", json={"role": "agent", "user": "alice"})],
+    "DELETE /v1/admin/keys/{key_id}": [  # of no tenant; that of another: see test_keys
+        Try(
+            admins(admin="VALIDATION_ERROR", for_alice="VALIDATION_ERROR", theirs="VALIDATION_ERROR"),
+            url={"key_id": "9000000000"},
+        )
     ],
     "GET /v1/admin/operations": [Try(admins())],
     "GET /v1/admin/operations/{tool_call_id:path}": [

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel
 
 from memex.http.callers import KeyedRoute, TheService, admin_by_headers
+from memex.service.planning import SpendingResult
 from memex.service.service import Caller
 from memex.service.tool import from_cursor, to_cursor
 from memex.store import tenants
@@ -160,3 +161,11 @@ async def list_users(
         ],
         next_cursor=to_cursor(page[-1].user_id) if len(found) > limit else None,
     )
+
+
+@router.get("/spend", summary="Show what models cost")
+async def spend(
+    service: TheService, caller: Admin, days: Annotated[int, Query(ge=1, le=366)] = 7
+) -> SpendingResult:
+    """Return what the calls of the last days (UTC), today included, used of chat models, by day and model."""
+    return await service.spending(caller, days=days)

@@ -17,6 +17,9 @@ from memex.http import (
     admin,
     files,
     health,
+    keys,
+    mcp,
+    me,
     metrics,
     operations,
     problems,
@@ -28,6 +31,7 @@ from memex.http import (
 )
 from memex.http.door import Door
 from memex.service.service import Service
+from memex.settings import Settings
 
 OpenService = Callable[[], AbstractAsyncContextManager[Service]]
 
@@ -48,12 +52,18 @@ NO_TELEMETRY: TelemetryConfig = {
 PROBLEM_STATUSES = (400, 401, 403, 404, 405, 409, 412, 413, 422, 503)
 
 
-def create_app(open_service: OpenService) -> FastAPI:
-    """Return the app; it opens its service when it starts and closes it when it ends."""
+def create_app(open_service: OpenService, settings: Settings | None = None) -> FastAPI:
+    """Return the app; it opens its service when it starts and closes it when it ends.
+
+    Args:
+        open_service: over which it answers.
+        settings: of this process; by default none is set.
+    """
+    known = settings or Settings.model_construct()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_service() as service:
+        async with open_service() as service, mcp.Mounted(service, known) as app.state.mcp:
             app.state.service = service
             yield
 
@@ -80,9 +90,13 @@ def create_app(open_service: OpenService) -> FastAPI:
     app.add_exception_handler(HTTPException, problems.on_http_error)
     for part in (tools, files, operations, provenance, queue, transfer, prompt_block, health, metrics):
         app.include_router(part.router)
-    app.include_router(admin.router)
-    for part in (tools, operations, provenance, queue, prompt_block):
+    for router in (me.router, operations.replayable_router, admin.router, keys.router):
+        app.include_router(router)
+    app.include_router(operations.admin_replayable_router)
+    for part in (tools, files, operations, provenance, queue, transfer, prompt_block):
         app.include_router(part.admin_router)
+    app.include_router(mcp.router)
+    app.include_router(mcp.metadata_router)
     app.openapi = partial(_document, app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     return app
 

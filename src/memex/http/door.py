@@ -16,6 +16,7 @@ from memex.http.problems import problem
 
 MAX_BODY_BYTES = 8 << 20  # a file of 1 MiB, each character escaped in JSON, and the rest of the request
 MAX_VAULT_BYTES = 16 << 20  # a zip to import
+VAULT_PATHS = ("/v1/import", "/v1/admin/import")
 MAX_REQUEST_ID_CHARS = 200
 
 
@@ -40,7 +41,7 @@ class Door:
         request.state.request_id = request_id
         status = 0
         expected_bytes = _content_length(request)
-        max_bytes = MAX_VAULT_BYTES if scope["path"] == "/v1/import" else MAX_BODY_BYTES
+        max_bytes = MAX_VAULT_BYTES if scope["path"] in VAULT_PATHS else MAX_BODY_BYTES
         read_bytes = 0
 
         async def limited_receive() -> Message:
@@ -56,7 +57,7 @@ class Door:
         async def named_send(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status = int(message["status"])
                 message["headers"] = [*message.get("headers", []), (b"x-request-id", request_id.encode())]
             await send(message)
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict
 
 from memex.errors import ValidationFailed
-from memex.http.callers import HeaderToolCallId, KeyedRoute, TheService, agent_by_headers
+from memex.http.callers import HeaderToolCallId, KeyedRoute, TheService, admin_by_headers, agent_by_headers
 from memex.service.files import (
     LinksResult,
     ListResult,
@@ -20,8 +20,10 @@ from memex.service.service import Caller
 from memex.store.catalogue import MIN_CHARS
 
 router = APIRouter(prefix="/v1", tags=["files"], route_class=KeyedRoute)
+admin_router = APIRouter(prefix="/v1/admin", tags=["admin"], route_class=KeyedRoute)
 
 Agent = Annotated[Caller, Depends(agent_by_headers)]
+Admin = Annotated[Caller, Depends(admin_by_headers)]
 PathQuery = Annotated[
     str,
     Query(description="A virtual path; percent-encoded as one query value.", examples=["user/profile.md"]),
@@ -275,11 +277,20 @@ class Catalogue(BaseModel):
     catalogue: str
 
 
+CatalogueChars = Annotated[int, Query(ge=MIN_CHARS, le=1_000_000)]
+
+
 @router.get("/catalogue", summary="Show what there is")
-async def catalogue(
-    service: TheService, caller: Agent, max_chars: Annotated[int, Query(ge=MIN_CHARS, le=200_000)] = 8_000
-) -> Catalogue:
+async def catalogue(service: TheService, caller: Agent, max_chars: CatalogueChars = 8_000) -> Catalogue:
     """Return the files with titles, sizes, dates and tags, at most `max_chars` characters."""
+    return Catalogue(catalogue=await service.catalogue(caller, max_chars=max_chars))
+
+
+@admin_router.get("/catalogue", summary="Show what there is, as an admin")
+async def catalogue_as_admin(
+    service: TheService, caller: Admin, max_chars: CatalogueChars = 8_000
+) -> Catalogue:
+    """Return the files of shared/, of every project, and of the user in Memex-User."""
     return Catalogue(catalogue=await service.catalogue(caller, max_chars=max_chars))
 
 

@@ -4,14 +4,14 @@ import asyncio
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from memex.http.callers import HeaderToolCallId, KeyedRoute, TheService, admin_by_headers, agent_by_headers
 from memex.service.bundle.archive import packed
 from memex.service.bundle.bundle import export_call as export_call_of
 from memex.service.context import MAX_BUDGET, MIN_BUDGET
 from memex.service.operations import OperationResult, OperationsResult
-from memex.service.replay.calls import replay_call, replay_changed
+from memex.service.replay.calls import Which, replay_call, replay_changed, replayable
 from memex.service.replay.changed import Change, ChangedResult
 from memex.service.replay.replay import ReplayResult
 from memex.service.revisions import RevertResult
@@ -19,11 +19,16 @@ from memex.service.service import Caller, Service
 
 router = APIRouter(prefix="/v1/operations", tags=["operations"], route_class=KeyedRoute)
 admin_router = APIRouter(prefix="/v1/admin/operations", tags=["admin"], route_class=KeyedRoute)
+replayable_router = APIRouter(prefix="/v1/replayable", tags=["operations"], route_class=KeyedRoute)
+admin_replayable_router = APIRouter(prefix="/v1/admin/replayable", tags=["admin"], route_class=KeyedRoute)
 
 Agent = Annotated[Caller, Depends(agent_by_headers)]
 Admin = Annotated[Caller, Depends(admin_by_headers)]
 Limit = Annotated[int, Query(ge=1, le=500)]
-
+ManyCalls = Annotated[int, Query(ge=1, le=100_000)]
+Tools = Annotated[Which, Query(description="Calls of which tools.")]
+Since = Annotated[AwareDatetime | None, Query(description="Made at this time (RFC 3339) or later.")]
+OnlyDegraded = Annotated[bool, Query(description="Only those where a model should have planned and did not.")]
 
 ZIP = "application/zip"
 BUNDLE: dict[int | str, dict[str, Any]] = {
@@ -70,6 +75,40 @@ class ReplayBody(BaseModel):
     planner: Literal["builtin"] | None = None
     budget: Annotated[int, Field(ge=MIN_BUDGET, le=MAX_BUDGET)] | None = None
     search_mode: Literal["bm25", "hybrid"] | None = None
+
+
+class Replayable(BaseModel):
+    """The ids of calls that can be replayed, the newest first."""
+
+    calls: list[str]
+
+
+@replayable_router.get("", summary="List the calls that can be replayed")
+async def list_replayable(
+    service: TheService,
+    caller: Agent,
+    tool: Tools = "all",
+    since: Since = None,
+    degraded: OnlyDegraded = False,
+    limit: ManyCalls = 1_000,
+) -> Replayable:
+    """Return the ids of the user's calls that gave an answer, the newest first."""
+    found = await replayable(service, caller, which=tool, since=since, only_degraded=degraded, limit=limit)
+    return Replayable(calls=found)
+
+
+@admin_replayable_router.get("", summary="List the calls that can be replayed, as an admin")
+async def list_replayable_as_admin(
+    service: TheService,
+    caller: Admin,
+    tool: Tools = "all",
+    since: Since = None,
+    degraded: OnlyDegraded = False,
+    limit: ManyCalls = 1_000,
+) -> Replayable:
+    """Return those of the user in Memex-User, or without one those of admins."""
+    found = await replayable(service, caller, which=tool, since=since, only_degraded=degraded, limit=limit)
+    return Replayable(calls=found)
 
 
 @router.get("", summary="List the user's calls")

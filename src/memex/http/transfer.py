@@ -2,20 +2,22 @@
 
 from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
 
-from memex.http.callers import HeaderToolCallId, KeyedRoute, TheService, agent_by_headers
+from memex.http.callers import HeaderToolCallId, KeyedRoute, TheService, admin_by_headers, agent_by_headers
 from memex.service import transfer
-from memex.service.service import Caller
+from memex.service.service import Caller, Service
 from memex.service.transfer import ImportResult
 from memex.sources.vault import ZipWriter
 
 router = APIRouter(prefix="/v1", tags=["transfer"], route_class=KeyedRoute)
+admin_router = APIRouter(prefix="/v1/admin", tags=["admin"], route_class=KeyedRoute)
 
 Agent = Annotated[Caller, Depends(agent_by_headers)]
+Admin = Annotated[Caller, Depends(admin_by_headers)]
 
 ZIP = "application/zip"
 BINARY = {"type": "string", "format": "binary"}
@@ -24,27 +26,37 @@ MEMORY_BYTES = 1 << 20  # a larger export is kept in a file while it is sent
 CHUNK_BYTES = 64 << 10
 
 
-@router.post(
-    "/import",
-    summary="Import a vault",
-    openapi_extra={
-        "requestBody": {"required": True, "content": {ZIP: {"schema": BINARY, "example": EMPTY_ZIP}}}
-    },
-)
+VAULT = {"requestBody": {"required": True, "content": {ZIP: {"schema": BINARY, "example": EMPTY_ZIP}}}}
+ZIPPED: dict[int | str, dict[str, Any]] = {
+    200: {"description": "A zip of the files", "content": {ZIP: {"schema": BINARY}}}
+}
+Into = Annotated[
+    str | None,
+    Query(
+        description="The folder that it goes to. By default an export goes back to where it was, "
+        "and anything else to user.",
+        examples=["user/notes"],
+    ),
+]
+DryRun = Annotated[bool, Query(description="Say what would happen, and write nothing.")]
+From = Annotated[
+    str | None,
+    Query(
+        alias="from",
+        description="Only the files below this folder, by paths relative to it.",
+        examples=["user"],
+    ),
+]
+
+
+@router.post("/import", summary="Import a vault", openapi_extra=VAULT)
 async def import_vault(
     request: Request,
     service: TheService,
     caller: Agent,
     tool_call_id: HeaderToolCallId,
-    into: Annotated[
-        str | None,
-        Query(
-            description="The folder that it goes to. By default an export goes back to where it was, "
-            "and anything else to user.",
-            examples=["user/notes"],
-        ),
-    ] = None,
-    dry_run: Annotated[bool, Query(description="Say what would happen, and write nothing.")] = False,
+    into: Into = None,
+    dry_run: DryRun = False,
 ) -> ImportResult:
     """Write the Markdown files of a zip as they are; what cannot be taken is named, and the rest is written.
 
@@ -55,26 +67,42 @@ async def import_vault(
     )
 
 
-@router.get(
-    "/export",
-    summary="Export files",
-    response_class=StreamingResponse,
-    responses={200: {"description": "A zip of the files", "content": {ZIP: {"schema": BINARY}}}},
-)
-async def export_files(
+@admin_router.post("/import", summary="Import a vault as an admin", openapi_extra=VAULT)
+async def import_vault_as_admin(
+    request: Request,
     service: TheService,
-    caller: Agent,
+    caller: Admin,
     tool_call_id: HeaderToolCallId,
-    source: Annotated[
-        str | None,
-        Query(
-            alias="from",
-            description="Only the files below this folder, by paths relative to it.",
-            examples=["user"],
-        ),
-    ] = None,
+    into: Into = None,
+    dry_run: DryRun = False,
+) -> ImportResult:
+    """Write the files of a zip for the user in Memex-User, into shared/ or a project, as above."""
+    return await transfer.import_vault(
+        service, caller, await request.body(), into=into, dry_run=dry_run, tool_call_id=tool_call_id
+    )
+
+
+@router.get("/export", summary="Export files", response_class=StreamingResponse, responses=ZIPPED)
+async def export_files(
+    service: TheService, caller: Agent, tool_call_id: HeaderToolCallId, source: From = None
 ) -> StreamingResponse:
     """Return a zip of every file that the user reads, by its virtual path, as all stood at one moment."""
+    return await _export(service, caller, tool_call_id, source)
+
+
+@admin_router.get(
+    "/export", summary="Export files as an admin", response_class=StreamingResponse, responses=ZIPPED
+)
+async def export_files_as_admin(
+    service: TheService, caller: Admin, tool_call_id: HeaderToolCallId, source: From = None
+) -> StreamingResponse:
+    """Return a zip of shared/, of every project, and of the files of the user in Memex-User."""
+    return await _export(service, caller, tool_call_id, source)
+
+
+async def _export(
+    service: Service, caller: Caller, tool_call_id: str | None, source: str | None
+) -> StreamingResponse:
     spool = SpooledTemporaryFile(max_size=MEMORY_BYTES)  # noqa: SIM115  # closed when the last of it is sent
     try:
         await transfer.export_files(

@@ -69,6 +69,7 @@ ACTIONS = (
     *("memory_revert", "memory_import", "memory_export", "prompt_block", "demo_load", "demo_remove"),
     *("project_list", "project_open", "project_close", "project_member_add", "project_member_remove"),
     *("user_list", "queue_retry", "memory_replay", "memory_blame"),
+    *("key_list", "key_create", "key_revoke"),
 )
 
 ROLE_HINTS: dict[Role, str] = {

@@ -1,0 +1,116 @@
+"""The keys of a tenant, as an admin of it keeps them."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from memex.errors import Forbidden
+from memex.service.service import Caller, Service, check_role, new_call
+from memex.store import operations as log
+from memex.store import tenants
+from memex.store.access import Role
+from memex.store.tenants import Key
+
+
+class KeyResult(BaseModel):
+    """A key as it is listed, never its secret; `user` is to whom it is bound, null for none."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    role: Role
+    user: str | None
+    label: str | None
+    created_at: str
+    revoked_at: str | None
+
+
+class MadeKeyResult(KeyResult):
+    """A key that was made now; `key` is its secret, which is shown this once."""
+
+    key: str
+    tenant: str
+
+
+class RevokedKeyResult(KeyResult):
+    """A key that is revoked now."""
+
+    tenant: str
+
+
+class KeysResult(BaseModel):
+    """The keys of a tenant by id, the revoked ones too."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tenant: str
+    keys: list[KeyResult]
+
+
+def told(key: Key) -> dict[str, Any]:
+    """Return a key as JSON."""
+    return {
+        "id": key.key_id,
+        "role": key.role,
+        "user": key.user_id,
+        "label": key.label,
+        "created_at": key.created_at.isoformat(),
+        "revoked_at": key.revoked_at.isoformat() if key.revoked_at else None,
+    }
+
+
+async def create_key(
+    service: Service, caller: Caller, role: Role, *, user_id: str | None, label: str | None
+) -> MadeKeyResult:
+    """Make a key of the caller's tenant, and log that it was made, without its secret.
+
+    Raises:
+        Forbidden: the caller is no admin of all users.
+        ValidationFailed: the user's id or the label is malformed.
+    """
+    call = new_call(caller, "key_create", {"role": role, "user": user_id, "label": label}, None)
+    async with service.logged(caller, call):
+        _check_keeper(caller)
+        async with service.database.maintenance() as connection:
+            secret, key = await tenants.add_key(connection, caller.access.tenant_id, role, user_id, label)
+            await log.add(connection, caller.access, call, status="committed")
+    name = await tenants.name_of(service.database, caller.access.tenant_id)
+    return MadeKeyResult(key=secret, tenant=name, **told(key))
+
+
+async def list_keys(service: Service, caller: Caller) -> KeysResult:
+    """Return the keys of the caller's tenant; raises Forbidden as `create_key`."""
+    call = new_call(caller, "key_list", {}, None)
+    async with service.logged(caller, call):
+        _check_keeper(caller)
+        async with service.database.maintenance() as connection:
+            found = await tenants.keys_of(connection, caller.access.tenant_id)
+            await log.add(connection, caller.access, call, status="committed")
+    name = await tenants.name_of(service.database, caller.access.tenant_id)
+    return KeysResult(tenant=name, keys=[KeyResult(**told(key)) for key in found])
+
+
+async def revoke_key(service: Service, caller: Caller, key_id: int) -> RevokedKeyResult:
+    """Revoke a key of the caller's tenant, at once and for ever.
+
+    Raises:
+        Forbidden: as `create_key`.
+        ValidationFailed: the tenant has no such key.
+    """
+    call = new_call(caller, "key_revoke", {"id": key_id}, None)
+    async with service.logged(caller, call):
+        _check_keeper(caller)
+        async with service.database.maintenance() as connection:
+            revoked = await tenants.end_key(connection, caller.access.tenant_id, key_id)
+            await log.add(connection, caller.access, call, status="committed")
+    name = await tenants.name_of(service.database, caller.access.tenant_id)
+    return RevokedKeyResult(tenant=name, **told(revoked))
+
+
+def _check_keeper(caller: Caller) -> None:
+    """Refuse who may not keep keys: one that is bound to a user could make itself one that is not."""
+    check_role(caller.principal, "admin")
+    if caller.principal.bound_user is not None:
+        raise Forbidden(
+            "A key that is bound to a user keeps no keys.", hint="Use an admin's key that is bound to nobody."
+        )
