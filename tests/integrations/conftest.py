@@ -1,0 +1,66 @@
+"""One Memex for all integrations, in a thread of its own over real HTTP; each test has users of its own on it."""
+
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from tests.http.conftest import Served, _serving
+from tests.servers import Server
+
+from memex import Memex
+from memex.client import UserMemory
+from memex.store import tenants
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A Memex that runs: its address, an agent's key for any user, and its database."""
+
+    url: str
+    key: str
+    database_url: str
+    served: Served
+
+    def bound_key(self, user: str) -> str:
+        """Return a key of an agent that is bound to a user."""
+        assert self.served.service is not None
+        made = tenants.create_key(self.served.service.database, "default", "agent", user_id=user)
+        return self.served.run(made)[0]
+
+
+@pytest.fixture(scope="module")
+def home(embedded_server: Server) -> Iterator[Home]:
+    """The Memex of a test module."""
+    with embedded_server.lend() as conninfo, _serving(conninfo) as served:
+        assert served.service is not None
+        secret, _ = served.run(tenants.create_key(served.service.database, "default", "agent"))
+        yield Home(served.url, secret, conninfo, served)
+
+
+@pytest.fixture
+async def memex(home: Home) -> AsyncIterator[Memex]:
+    """That Memex from Python."""
+    async with Memex(url=home.url, api_key=home.key) as memex:
+        yield memex
+
+
+@pytest.fixture
+def user() -> str:
+    """A user that only this test has."""
+    return f"user-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def memory(memex: Memex, user: str) -> UserMemory:
+    """The memory of the test's user."""
+    return memex.for_user(user, actor="tests")
+
+
+def texts_of(messages: list[dict[str, Any]]) -> list[str]:
+    """Return the texts of the results that a host appends."""
+    return [message.get("content") or message["output"] for message in messages]
+
+
+MakeMemory = Callable[[str], UserMemory]

@@ -1,0 +1,181 @@
+"""Every way to a user's memory, driven as its own library drives it.
+
+A surface is opened for one user and answers tool calls: `await call(tool, arguments, tool_call_id)`. Where a
+library runs the tools for a model, a scripted model makes the call, and what it is shown is the answer.
+"""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+from tests.integrations.conftest import Home
+from tests.integrations.scripts import ANTHROPIC, CHAT, RESPONSES, Wire
+from tests.model_server import ModelServer, serving
+
+from memex import Memex
+from memex.client import UserMemory
+from memex.errors import MemexError
+from memex.toolcalls import Outcome, error_text, result_text
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call was answered with: the text that a model reads, and the result where the surface gives it."""
+
+    text: str
+    result: Mapping[str, Any] | None = None
+
+
+Call = Callable[[str, Mapping[str, Any], str], Awaitable[Answer]]
+RunAgent = Callable[[ModelServer, UserMemory], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """A surface by its name: how it is opened for a user, and whether it passes the tool call id to the log."""
+
+    name: str
+    open: Callable[[Home, str], AbstractAsyncContextManager[Call]]
+    passes_ids: bool = True
+
+
+@asynccontextmanager
+async def http(home: Home, user: str) -> AsyncIterator[Call]:
+    """Requests as any language makes them."""
+    headers = {"Authorization": f"Bearer {home.key}"}
+    async with httpx2.AsyncClient(base_url=home.url, headers=headers, timeout=30) as client:
+
+        async def call(tool: str, arguments: Mapping[str, Any], tool_call_id: str) -> Answer:
+            context = {"userId": user, "toolCallId": tool_call_id}
+            body = {"context": context, "arguments": dict(arguments)}
+            answer = await client.post(f"/v1/tools/{tool}/execute", json=body)
+            if answer.is_success:
+                return Answer(result_text(tool, answer.json()), answer.json())
+            return Answer(json.dumps({"error": answer.json()}))
+
+        yield call
+
+
+async def _executed(memory: UserMemory, tool: str, arguments: Mapping[str, Any], tool_call_id: str) -> Answer:
+    try:
+        result = await memory.execute(tool, arguments, tool_call_id=tool_call_id)
+    except MemexError as error:
+        return Answer(error_text(error))
+    return Answer(result_text(tool, result), result)
+
+
+@asynccontextmanager
+async def python_here(home: Home, user: str) -> AsyncIterator[Call]:
+    """`Memex` in this process, over the same database."""
+    async with Memex(database_url=home.database_url) as memex:
+        memory = memex.for_user(user)
+        yield lambda tool, arguments, tool_call_id: _executed(memory, tool, arguments, tool_call_id)
+
+
+@asynccontextmanager
+async def python_remote(home: Home, user: str) -> AsyncIterator[Call]:
+    """`Memex` over HTTP, with a key that is bound to its user."""
+    async with Memex(url=home.url, api_key=home.bound_key(user)) as memex:
+        memory = memex.for_user()
+        yield lambda tool, arguments, tool_call_id: _executed(memory, tool, arguments, tool_call_id)
+
+
+def agent_surface(name: str, wire: Wire, run: RunAgent, *, passes_ids: bool = True) -> Surface:
+    """Return the surface of a library that runs an agent against a scripted model."""
+
+    @asynccontextmanager
+    async def opened(home: Home, user: str) -> AsyncIterator[Call]:
+        async with Memex(url=home.url, api_key=home.key) as memex:
+            memory = memex.for_user(user, actor=name)
+
+            async def call(tool: str, arguments: Mapping[str, Any], tool_call_id: str) -> Answer:
+                with serving() as model:
+                    model.play(wire.calls((tool_call_id, tool, arguments)), wire.says("done"))
+                    ran = await run(model, memory)
+                    [text] = wire.results(model.requests[-1])
+                result = ran.result if isinstance(ran, Outcome) else None
+                return Answer(text, result)
+
+            yield call
+
+    return Surface(name, opened, passes_ids)
+
+
+async def openai_chat(model: ModelServer, memory: UserMemory) -> Outcome:
+    """Run the loop of Chat Completions."""
+    from openai import AsyncOpenAI
+
+    from memex.integrations.openai import run_tool_calls, tools
+
+    async with AsyncOpenAI(base_url=model.url, api_key="-", max_retries=0) as client:
+        messages: list[Any] = [{"role": "user", "content": "Go on."}]
+        response = await client.chat.completions.create(model="m", messages=messages, tools=tools())
+        answered = await run_tool_calls(response, memory)
+        messages += [response.choices[0].message, *answered.messages]
+        await client.chat.completions.create(model="m", messages=messages, tools=tools())
+    [outcome] = answered.outcomes.values()
+    return outcome
+
+
+async def openai_responses(model: ModelServer, memory: UserMemory) -> Outcome:
+    """Run the loop of the Responses API."""
+    from openai import AsyncOpenAI
+
+    from memex.integrations.openai import run_tool_calls, tools
+
+    async with AsyncOpenAI(base_url=model.url, api_key="-", max_retries=0) as client:
+        items: list[Any] = [{"role": "user", "content": "Go on."}]
+        response = await client.responses.create(model="m", input=items, tools=tools("responses"))
+        answered = await run_tool_calls(response, memory)
+        await client.responses.create(
+            model="m", input=[*items, *response.output, *answered.messages], tools=tools("responses")
+        )
+    [outcome] = answered.outcomes.values()
+    return outcome
+
+
+async def pydantic_ai(model: ModelServer, memory: UserMemory) -> None:
+    """Run an agent of Pydantic AI."""
+    from openai import AsyncOpenAI
+    from pydantic_ai import Agent
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    from memex.integrations.pydantic_ai import MemoryToolset
+
+    async with AsyncOpenAI(base_url=model.url, api_key="-", max_retries=0) as client:
+        chat = OpenAIChatModel("m", provider=OpenAIProvider(openai_client=client))
+        await Agent(chat, toolsets=[MemoryToolset(memory)]).run("Go on.")
+
+
+async def anthropic(model: ModelServer, memory: UserMemory) -> Outcome:
+    """Run the loop of the Messages API."""
+    from anthropic import AsyncAnthropic
+
+    from memex.integrations.anthropic import run_tool_use, tools
+
+    async with AsyncAnthropic(base_url=model.url.removesuffix("/v1"), api_key="-", max_retries=0) as client:
+        messages: list[Any] = [{"role": "user", "content": "Go on."}]
+        message = await client.messages.create(model="m", max_tokens=100, messages=messages, tools=tools())
+        ran = await run_tool_use(message, memory)
+        messages += [
+            {"role": "assistant", "content": message.content},
+            {"role": "user", "content": ran.blocks},
+        ]
+        await client.messages.create(model="m", max_tokens=100, messages=messages, tools=tools())
+    [outcome] = ran.outcomes.values()
+    return outcome
+
+
+SURFACES = [
+    Surface("http", http),
+    Surface("python-here", python_here),
+    Surface("python-remote", python_remote),
+    agent_surface("openai-chat", CHAT, openai_chat),
+    agent_surface("openai-responses", RESPONSES, openai_responses),
+    agent_surface("pydantic-ai", CHAT, pydantic_ai),
+    agent_surface("anthropic", ANTHROPIC, anthropic),
+]
