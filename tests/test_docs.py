@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from tests.cli.forking import Forks
 
 from memex.errors import MemexError
 from memex.http.problems import status_of
@@ -71,8 +72,9 @@ def test_every_link_in_the_documents_leads_somewhere() -> None:
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 
 
-def test_the_readme_runs(server_folder: Path) -> None:
+def test_the_readme_runs(server_folder: Path, tmp_path: Path, forked: Forks) -> None:
     """`make serve` answers, and every command block of the README does what it says, in its order."""
+    forked.program(tmp_path / "memex")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -87,6 +89,7 @@ def test_the_readme_runs(server_folder: Path) -> None:
     try:
         key = _first_key(log, served)
         here = README.replace("127.0.0.1:8630", f"127.0.0.1:{port}")
+        here = here.replace(".venv/bin/memex", str(tmp_path / "memex"))
         blocks = re.findall(r"^```(sh|python)\n(.*?)^```$", here, flags=re.MULTILINE | re.DOTALL)
         programs = {"sh": ["sh", "-e"], "python": [sys.executable, "-"]}
         answers = []
