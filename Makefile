@@ -26,7 +26,7 @@ serve: $(STAMP)
 	$(BIN)/memex serve
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal  # a file stays with one worker, which makes its fixtures once
 
 # Needs Linux or macOS with a wheel of xllamacpp, 2 GB of memory and 3 GB of disk; see docs/models.md.
 LLM := .venv-llm
