@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 from tests.integrations.conftest import Home
-from tests.integrations.scripts import ANTHROPIC, CHAT, RESPONSES, Wire
+from tests.integrations.scripts import ANTHROPIC, CHAT, GEMINI, RESPONSES, Wire
 from tests.model_server import ModelServer, serving
 
 from memex import Memex
@@ -170,6 +170,57 @@ async def anthropic(model: ModelServer, memory: UserMemory) -> Outcome:
     return outcome
 
 
+async def openai_agents(model: ModelServer, memory: UserMemory) -> None:
+    """Run an agent of the OpenAI Agents SDK."""
+    from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner
+    from openai import AsyncOpenAI
+
+    from memex.integrations.openai_agents import memory_tools
+
+    async with AsyncOpenAI(base_url=model.url, api_key="-", max_retries=0) as client:
+        chat = OpenAIChatCompletionsModel("m", client)
+        agent = Agent(name="Assistant", model=chat, tools=memory_tools(memory))
+        await Runner.run(agent, "Go on.", run_config=RunConfig(tracing_disabled=True))
+
+
+async def langchain(model: ModelServer, memory: UserMemory) -> None:
+    """Run an agent of LangChain, which is a graph of LangGraph with its ToolNode."""
+    from langchain.agents import create_agent
+    from tests.integrations.stubs.langchain_openai import ChatOpenAI
+
+    from memex.integrations.langchain import memory_tools
+
+    agent = create_agent(ChatOpenAI(model="m", base_url=model.url), tools=memory_tools(memory))
+    await agent.ainvoke({"messages": [{"role": "user", "content": "Go on."}]})
+
+
+async def llama_index(model: ModelServer, memory: UserMemory) -> None:
+    """Run an agent of LlamaIndex."""
+    from llama_index.core.agent.workflow import FunctionAgent
+    from tests.integrations.stubs.llama_index.llms.ollama import Ollama
+
+    from memex.integrations.llama_index import memory_tools
+
+    llm = Ollama(model="m", base_url=model.url)
+    await FunctionAgent(llm=llm, tools=memory_tools(memory), streaming=False).run("Go on.")
+
+
+async def google_adk(model: ModelServer, memory: UserMemory) -> None:
+    """Run an agent of Google's Agent Development Kit, whose Gemini is asked at the scripted model's address."""
+    from google.adk.agents import LlmAgent
+    from google.adk.models import Gemini
+    from google.adk.runners import InMemoryRunner
+
+    from memex.integrations.google_adk import memory_tools
+
+    gemini = Gemini(model="gemini-2.5-flash", base_url=model.url.removesuffix("/v1"))
+    agent = LlmAgent(name="assistant", model=gemini, tools=memory_tools(memory))
+    runner = InMemoryRunner(agent=agent)
+    await runner.run_debug("Go on.", quiet=True)
+    await runner.close()
+    await gemini.api_client.aio.aclose()
+
+
 SURFACES = [
     Surface("http", http),
     Surface("python-here", python_here),
@@ -178,4 +229,8 @@ SURFACES = [
     agent_surface("openai-responses", RESPONSES, openai_responses),
     agent_surface("pydantic-ai", CHAT, pydantic_ai),
     agent_surface("anthropic", ANTHROPIC, anthropic),
+    agent_surface("openai-agents", CHAT, openai_agents),
+    agent_surface("langchain", CHAT, langchain),
+    agent_surface("llama-index", CHAT, llama_index, passes_ids=False),
+    agent_surface("google-adk", GEMINI, google_adk),
 ]

@@ -12,6 +12,21 @@ from memex.toolcalls import NOTHING_KNOWN
 
 TEA = "I prefer oolong tea."
 
+# Those of LlamaIndex's workflows and of google-genai, which are not ours to mend.
+pytestmark = [
+    pytest.mark.filterwarnings(r"ignore:The `__fields\w*` attribute is deprecated"),
+    pytest.mark.filterwarnings("ignore:Accessing the 'model_\\w+' attribute on the instance is deprecated"),
+    pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries that want a key get one, and send no traces."""
+    monkeypatch.setenv("GOOGLE_API_KEY", "-")
+    monkeypatch.setenv("OPENAI_AGENTS_DISABLE_TRACING", "1")
+    monkeypatch.setenv("LANGSMITH_TRACING", "false")
+
 
 @pytest.fixture(params=SURFACES, ids=lambda surface: surface.name)
 def surface(request: pytest.FixtureRequest) -> Surface:
