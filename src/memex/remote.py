@@ -3,32 +3,38 @@
 It needs httpx2 and tenacity alone, so that it can be imported beside libraries that Memex cannot be installed with.
 """
 
+import asyncio
+import json
 import secrets
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any, Literal, Self
 from urllib.parse import quote
 
 import httpx2
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception,
-    stop_after_attempt,
-    wait_exponential_jitter,
-)
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exponential_jitter
 
 from memex.errors import MemexError, StoreUnavailable, ValidationFailed, error_of
 
+Role = Literal["agent", "admin"]
+
+BASES: dict[Role, str] = {"agent": "/v1", "admin": "/v1/admin"}
 TIMEOUT_S = 120.0  # a model may plan for a minute
 CONNECT_TIMEOUT_S = 10.0
 ATTEMPTS = 4
 FIRST_WAIT_S = 0.2
+JITTER_S = 0.1
 LONGEST_WAIT_S = 20.0
 RETRIED_STATUSES = (429, 502, 503, 504)
 IN_PROGRESS = "TOOL_CALL_IN_PROGRESS"
+OF_A_PROBLEM = ("type", "title", "status", "detail", "code", "hint")
 HINT = "Check that the address is that of a Memex and that it runs: GET /health/ready answers 200."
+LATE_HINT = "Send it again under its tool_call_id, which does a write once; or grant it more time: timeout_s."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +45,19 @@ class For:
     actor: str | None = None
     project: str | None = None
 
-    def headers(self, tool_call_id: str | None = None) -> dict[str, str]:
-        """Return the context as headers."""
+    def headers(self, tool_call_id: str | None = None) -> dict[str, bytes]:
+        """Return the context as headers, in UTF-8.
+
+        Raises:
+            ValidationFailed: a header cannot carry a value as it is.
+        """
         named = {
             "Memex-User": self.user_id,
             "Memex-Actor": self.actor,
             "Memex-Project": self.project,
             "Memex-Tool-Call-Id": tool_call_id,
         }
-        return {name: value.encode().decode("latin-1") for name, value in named.items() if value is not None}
+        return {name: _header(name, value) for name, value in named.items() if value is not None}
 
     def body(self, tool_call_id: str | None = None) -> dict[str, str]:
         """Return the context as a part of a body."""
@@ -64,7 +74,8 @@ class Remote:
     """A service at an address, asked with one key.
 
     A request is tried again when the network or the service fails for the moment, at most four times. Each call
-    goes under one tool call id, so that a write which arrived twice is done once.
+    goes under one tool call id, so that a write which arrived twice is done once. Connections are opened by the
+    first request, and again after `close`.
 
     Args:
         url: such as `http://127.0.0.1:8630`.
@@ -73,27 +84,18 @@ class Remote:
         timeout_s: seconds that one attempt may take.
     """
 
-    def __init__(
-        self,
-        url: str,
-        api_key: str,
-        *,
-        role: Literal["agent", "admin"] = "agent",
-        timeout_s: float = TIMEOUT_S,
-    ) -> None:
-        if not url.startswith(("http://", "https://")):
+    def __init__(self, url: str, api_key: str, *, role: Role = "agent", timeout_s: float = TIMEOUT_S) -> None:
+        if not _is_address(url):
             raise ValidationFailed(
-                f"{url!r} is no address of a Memex.", hint="Give one such as http://127.0.0.1:8630."
+                f"{url[:200]!r} is no address of a Memex.", hint="Give one such as http://127.0.0.1:8630."
             )
-        if not api_key.isascii() or not api_key.isprintable() or not api_key:
+        if not api_key.isascii() or not api_key.isprintable() or not api_key or " " in api_key:
             raise ValidationFailed("The key is malformed.", hint="Copy it as `memex keys create` printed it.")
         self.url = url.rstrip("/")
-        self._base = "/v1/admin" if role == "admin" else "/v1"
-        self._http = httpx2.AsyncClient(
-            base_url=self.url,
-            headers={"Authorization": f"Bearer {api_key}"},
-            timeout=httpx2.Timeout(timeout_s, connect=CONNECT_TIMEOUT_S),
-        )
+        self.role: Role = role
+        self._api_key = api_key
+        self._timeout_s = timeout_s
+        self._open: tuple[httpx2.AsyncClient, asyncio.AbstractEventLoop] | None = None
 
     async def __aenter__(self) -> Self:
         """Return itself."""
@@ -106,22 +108,40 @@ class Remote:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._http.aclose()
+        """Close the connections; raises ValidationFailed in another event loop than theirs."""
+        if self._open is not None:
+            http = self._connections()
+            self._open = None
+            await http.aclose()
+
+    @property
+    def base(self) -> str:
+        """Where the paths of the routes begin that are asked."""
+        return BASES[self.role]
+
+    async def me(self, who: For | None = None) -> dict[str, Any]:
+        """Return what the service is, and whose key this is."""
+        answer = await self.request("GET", "/v1/me", headers=(who or For()).headers())
+        return dict(_document(answer, self.url))
 
     async def execute(
         self, who: For, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
     ) -> dict[str, Any]:
         """Run a tool and return its result; raises MemexErrors with the codes of the service."""
-        body = {"context": who.body(tool_call_id or new_tool_call_id()), "arguments": dict(arguments)}
-        return dict(await self.json("POST", f"/tools/{quote(tool, safe='')}/execute", body=body))
+        own_id = _or_new(tool_call_id)
+        body = {"context": who.body(own_id), "arguments": dict(arguments)}
+        try:
+            return dict(await self.json("POST", f"/tools/{quote(tool, safe='')}/execute", body=body))
+        except StoreUnavailable as error:
+            error.details.setdefault("tool_call_id", own_id)  # by which it is found out what became of it
+            raise
 
     async def revert(
         self, who: For, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
     ) -> dict[str, Any]:
         """Undo what a call wrote."""
         path = f"/operations/{quote(reverted, safe='')}/revert"
-        headers = who.headers(tool_call_id or new_tool_call_id())
+        headers = who.headers(_or_new(tool_call_id))
         return dict(await self.json("POST", path, headers=headers, body={"reason": reason}))
 
     async def operations(self, who: For, *, limit: int, cursor: str | None) -> dict[str, Any]:
@@ -149,7 +169,7 @@ class Remote:
     ) -> dict[str, Any]:
         """Return the text for a system prompt."""
         params = {"budget": budget, "project": project}
-        headers = who.headers(tool_call_id or new_tool_call_id())
+        headers = who.headers(_or_new(tool_call_id))
         return dict(await self.json("GET", "/prompt-block", headers=headers, params=params))
 
     async def json(
@@ -157,13 +177,37 @@ class Remote:
         method: str,
         path: str,
         *,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, bytes] | None = None,
         params: Mapping[str, Any] | None = None,
         body: Any = None,
+        role: Role | None = None,
+        is_repeatable: bool = True,
     ) -> Any:
-        """Return the JSON answer to a request below /v1, for an admin below /v1/admin; None for an empty one."""
-        answer = await self.request(method, self._base + path, headers=headers, params=params, json=body)
-        return answer.json() if answer.content else None
+        """Return the JSON answer to a request below /v1, for an admin below /v1/admin.
+
+        Args:
+            method: of HTTP.
+            path: below one of them, such as `/operations`.
+            headers: besides the key.
+            params: of the query; those that are None are left out.
+            body: of JSON; None for none.
+            role: whose routes are asked, by default those that this is for.
+            is_repeatable: whether it may arrive twice.
+
+        Raises:
+            ValidationFailed: the body is no JSON.
+            MemexError: as `request`.
+        """
+        base = self.base if role is None else BASES[role]
+        given = dict(headers or {})
+        content = None
+        if body is not None:
+            content = _encoded(body)
+            given["Content-Type"] = b"application/json"
+        answer = await self.request(
+            method, base + path, headers=given, params=params, content=content, is_repeatable=is_repeatable
+        )
+        return _document(answer, self.url)
 
     async def request(
         self,
@@ -171,7 +215,10 @@ class Remote:
         path: str,
         *,
         params: Mapping[str, Any] | None = None,
-        **options: Any,
+        headers: Mapping[str, bytes] | None = None,
+        content: bytes | None = None,
+        timeout_s: float | None = None,
+        is_repeatable: bool = True,
     ) -> httpx2.Response:
         """Return the answer to a request, tried again while that can help.
 
@@ -179,32 +226,84 @@ class Remote:
             method: of HTTP.
             path: the whole one, such as `/v1/files`.
             params: of the query; those that are None are left out.
-            options: what `httpx2.AsyncClient.request` takes besides: `json`, `content`, `headers`.
+            headers: besides the key.
+            content: the body.
+            timeout_s: seconds that one attempt may take, where it is another number than for the rest.
+            is_repeatable: whether it may arrive twice; if not, it is sent again only when it never arrived.
 
         Raises:
             MemexError: of the class of its code; StoreUnavailable when no Memex answers.
         """
-        asked = {name: value for name, value in (params or {}).items() if value is not None}
+        http = self._connections()
+        request = http.build_request(
+            method,
+            path,
+            params={name: value for name, value in (params or {}).items() if value is not None},
+            headers=[(name.encode(), value) for name, value in (headers or {}).items()],
+            content=content,
+            timeout=_timeout(timeout_s or self._timeout_s),
+        )
+        granted_s = timeout_s or self._timeout_s
         attempts = AsyncRetrying(
-            retry=retry_if_exception(_may_pass),
+            retry=retry_if_exception(
+                lambda error: (
+                    isinstance(error, _Failed) and (error.may_pass if is_repeatable else not error.arrived)
+                )
+            ),
             wait=_wait_s,
-            stop=stop_after_attempt(ATTEMPTS),
+            stop=lambda state: _is_over(state, granted_s),
             reraise=True,
         )
-        async for attempt in attempts:
-            with attempt:
-                return await self._once(method, path, params=asked, **options)
+        try:
+            async for attempt in attempts:
+                with attempt:
+                    return await self._once(http, request, granted_s)
+        except _Failed as failed:
+            raise failed.error from failed.__cause__
         raise AssertionError("unreachable")
 
-    async def _once(self, method: str, path: str, **options: Any) -> httpx2.Response:
+    async def _once(
+        self, http: httpx2.AsyncClient, request: httpx2.Request, granted_s: float
+    ) -> httpx2.Response:
         try:
-            answer = await self._http.request(method, path, **options)
+            answer = await http.send(request)
+        except (httpx2.ConnectTimeout, httpx2.ConnectError) as error:
+            raise _Failed(self._silence(error), arrived=False) from error
+        except httpx2.TimeoutException as error:
+            late = StoreUnavailable(f"{self.url} did not answer within {granted_s:g} s.", hint=LATE_HINT)
+            raise _Failed(late, may_pass=False) from error
         except httpx2.HTTPError as error:
-            what = str(error) or type(error).__name__
-            raise StoreUnavailable(f"No Memex answers at {self.url}: {what}.", hint=HINT) from error
+            raise _Failed(self._silence(error)) from error
         if answer.is_success:
             return answer
-        raise _error_in(answer, self.url)
+        refusal = _error_in(answer, self.url)
+        raise _Failed(
+            refusal,
+            may_pass=answer.status_code in RETRIED_STATUSES or refusal.code == IN_PROGRESS,
+            arrived=answer.status_code != 429,
+            after_s=refusal.details.get("retry_after_s", 0),
+        )
+
+    def _silence(self, error: Exception) -> StoreUnavailable:
+        what = str(error).rstrip(".") or type(error).__name__
+        return StoreUnavailable(f"No Memex answers at {self.url}: {what}.", hint=HINT)
+
+    def _connections(self) -> httpx2.AsyncClient:
+        """Return the client of the event loop that runs; raises ValidationFailed when they are another's."""
+        loop = asyncio.get_running_loop()
+        if self._open is None:
+            http = httpx2.AsyncClient(
+                base_url=self.url,
+                headers={"Authorization": f"Bearer {self._api_key}", "Accept": "application/json"},
+            )
+            self._open = http, loop
+        http, opened_in = self._open
+        if opened_in is not loop:
+            raise ValidationFailed(
+                "This Memex was used in another event loop.",
+                hint="Make one for each asyncio.run, or close it before the first one ends.",
+            )
+        return http
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,32 +325,96 @@ def new_tool_call_id() -> str:
     return f"call_{secrets.token_hex(12)}"
 
 
+class _Failed(Exception):
+    """An attempt that failed: why, whether another may succeed, and whether the service had the request."""
+
+    def __init__(
+        self, error: MemexError, *, may_pass: bool = True, arrived: bool = True, after_s: float = 0
+    ) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.may_pass = may_pass
+        self.arrived = arrived
+        self.after_s = after_s
+
+
+def _or_new(tool_call_id: str | None) -> str:
+    return new_tool_call_id() if tool_call_id is None else tool_call_id
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parsed = httpx2.URL(url)
+    except (httpx2.InvalidURL, TypeError):
+        return False
+    return parsed.scheme in ("http", "https") and bool(parsed.host) and not parsed.query
+
+
+def _timeout(timeout_s: float) -> httpx2.Timeout:
+    return httpx2.Timeout(timeout_s, connect=min(timeout_s, CONNECT_TIMEOUT_S))
+
+
+def _header(name: str, value: str) -> bytes:
+    """Return a header's value; raises ValidationFailed where it could not arrive as it is."""
+    if value == value.strip() and not any(ord(character) < ord(" ") for character in value):
+        with suppress(UnicodeEncodeError):
+            return value.encode()
+    raise ValidationFailed(
+        f"{name}: {value[:100]!r} has outer spaces, or characters that no header can hold.",
+        hint="Give 1 to 200 printable characters without outer spaces.",
+    )
+
+
+def _encoded(body: Any) -> bytes:
+    """Return a body as JSON in ASCII, so that what is no Unicode text is refused by the service, and as there."""
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValidationFailed(f"The arguments are no JSON: {error}.") from None
+
+
+def _document(answer: httpx2.Response, url: str) -> Any:
+    try:
+        return answer.json()
+    except ValueError:
+        raise StoreUnavailable(
+            f"{url} answers {answer.status_code}, and not as a Memex does.", hint=HINT
+        ) from None
+
+
 def _error_in(answer: httpx2.Response, url: str) -> MemexError:
     try:
         problem = answer.json()
-        details = {
-            name: value
-            for name, value in problem.items()
-            if name not in ("type", "title", "status", "detail", "code", "hint")
-        }
+        details = {name: value for name, value in problem.items() if name not in OF_A_PROBLEM}
         found = error_of(problem["code"], problem["detail"], hint=problem["hint"], **details)
     except (ValueError, KeyError, TypeError, AttributeError):
         found = StoreUnavailable(f"{url} answers {answer.status_code}, and not as a Memex does.", hint=HINT)
-    found.details |= {"http_status": answer.status_code}
-    if (after := answer.headers.get("retry-after", "")).isdigit():
-        found.details.setdefault("retry_after_s", int(after))
+    if (after_s := _retry_after_s(answer.headers.get("retry-after", ""))) is not None:
+        found.details.setdefault("retry_after_s", after_s)
     return found
 
 
-def _may_pass(error: BaseException) -> bool:
-    if not isinstance(error, MemexError):
-        return False
-    status = error.details.get("http_status")
-    return status is None or status in RETRIED_STATUSES or error.code == IN_PROGRESS
+def _retry_after_s(value: str) -> float | None:
+    """Return the seconds that a Retry-After header asks for: it holds them, or a date."""
+    if value.isascii() and value.isdigit():
+        return int(value)
+    try:
+        date = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (date.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+
+
+def _is_over(state: RetryCallState, granted_s: float) -> bool:
+    """Tell whether to give up: after four attempts; a call that still runs is waited for while there is time."""
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, _Failed) and error.error.code == IN_PROGRESS:
+        return time.monotonic() - state.start_time >= granted_s
+    return state.attempt_number >= ATTEMPTS
 
 
 def _wait_s(state: RetryCallState) -> float:
-    backoff = wait_exponential_jitter(initial=FIRST_WAIT_S, max=LONGEST_WAIT_S)(state)
+    backoff = wait_exponential_jitter(initial=FIRST_WAIT_S, max=LONGEST_WAIT_S, jitter=JITTER_S)(state)
     error = state.outcome.exception() if state.outcome else None
-    asked = error.details.get("retry_after_s", 0) if isinstance(error, MemexError) else 0
+    asked = error.after_s if isinstance(error, _Failed) else 0.0
     return min(max(backoff, float(asked)), LONGEST_WAIT_S)

@@ -41,8 +41,8 @@ async def demo(
     done = {"user": session.user, **asdict(await sample.load(session.service, caller))}
     done["answers"] = [await _asked(session, question) for question in _questions()]
     made = len(done["answers"]) + (done["tool_call_id"] is not None)
-    log = await session.service.operations(caller, limit=made)
-    done["log"] = log.model_dump(mode="json")["operations"]
+    log = await session.operations(limit=made)
+    done["log"] = log["operations"]
     done["next"] = _next_commands(session, done)
     return Shown(done, lambda screen: _show_demo(screen, done))
 

@@ -63,6 +63,10 @@ async def _examine() -> AsyncIterator[Finding]:
     with ExitStack() as held:
         try:
             settings = read_settings()
+            if settings.url is not None:
+                async for finding in _examine_service(settings):
+                    yield finding
+                return
             if settings.database_url is None:
                 for finding in _examine_embedded(settings):
                     yield finding
@@ -79,6 +83,32 @@ async def _examine() -> AsyncIterator[Finding]:
                 yield finding
         except MemexError as error:
             yield _problem("settings" if error.code == "VALIDATION_ERROR" else "database", error)
+
+
+async def _examine_service(settings: "Settings") -> AsyncIterator[Finding]:
+    """Say what MEMEX_URL is, and whose MEMEX_API_KEY; what it stands on is for the doctor there to say."""
+    from importlib.metadata import version
+
+    from memex.cli.remote import remote_of
+
+    url = f"MEMEX_URL: {settings.url}"
+    try:
+        async with remote_of(settings) as remote:
+            await remote.request("GET", "/health/ready")
+            yield Finding("service", f"{url} answers, and so does its database")
+            me = await remote.me()
+    except MemexError as error:
+        name = "key" if error.code == "UNAUTHENTICATED" else "service"
+        yield Finding(name, f"{url}: {error.code}: {error.message}", "problem", error.hint)
+        return
+    own = version("memex")
+    if me["version"] == own:
+        yield Finding("version", f"the service has {own}, as this command")
+    else:
+        said = f"the service has {me['version']}, and this command {own}"
+        yield Finding("version", said, "note", "Install the version of the service here.")
+    whose = f"bound to the user {me['user']}" if me["user"] else "each call names its user"
+    yield Finding("key", f"an {me['role']}'s of the tenant {me['tenant']}; {whose}")
 
 
 def _examine_embedded(settings: "Settings") -> Iterator[Finding]:

@@ -31,7 +31,7 @@ async def list_files(
     if catalogue:
         if as_of is not None:
             raise ValidationFailed("The catalogue is of now: --catalogue and --as-of exclude each other.")
-        text = await session.service.catalogue(await session.caller(), max_chars=CATALOGUE_CHARS)
+        text = await session.catalogue(max_chars=CATALOGUE_CHARS)
         return Shown({"catalogue": text}, lambda screen: screen.line(text.rstrip("\n")))
     found = await session.execute("memory_list", prefix=prefix, limit=limit, cursor=cursor, as_of=as_of)
     return Shown(found, lambda screen: _show_list(screen, found))
@@ -103,7 +103,7 @@ async def find(
         mode=mode,
         as_of=as_of,
     )
-    languages = {scope.mount: scope.language for scope in (await session.caller()).access.scopes}
+    languages = await session.languages() if sys.stdout.isatty() else {}  # what is highlighted on a terminal
     return Shown(found, lambda screen: _show_hits(screen, session, found, languages, explain=explain))
 
 
@@ -194,9 +194,7 @@ def _show_written(screen: Screen, written: dict[str, Any]) -> None:
 def _show_hits(
     screen: Screen, session: Session, found: dict[str, Any], languages: dict[str, str], *, explain: bool
 ) -> None:
-    from memex.store.analyzer import analyzer_of
     from memex.store.bm25 import SCALE
-    from memex.store.paths import parse
 
     if not found["hits"]:
         screen.line(("Nothing found.", "dim"))
@@ -213,8 +211,7 @@ def _show_hits(
             ("  " + heading if heading else "", "cyan"),
             (f"  {hit['score'] / SCALE:.2f}" if hit["score"] else "  near in meaning", "dim"),
         )
-        analyzer = analyzer_of(languages[parse(hit["path"]).mount_name])
-        screen.paragraph(*_highlighted(hit["snippet"], set(hit["match"]["terms"]), analyzer))
+        screen.paragraph(*_highlighted(hit, languages))
         if explain:
             _explain(screen, hit["match"], at + 1)
 
@@ -242,7 +239,17 @@ def _explain(screen: Screen, match: dict[str, Any], rank: int) -> None:
         )
 
 
-def _highlighted(snippet: str, terms: set[str], analyzer: Any) -> list[Part]:
+def _highlighted(hit: dict[str, Any], languages: dict[str, str]) -> list[Part]:
+    """Return a hit's snippet with its words marked; unmarked where it is not known in which language they are."""
+    from memex.store.paths import parse
+
+    snippet, terms = hit["snippet"], set(hit["match"]["terms"])
+    language = languages.get(parse(hit["path"]).mount_name)
+    if language is None:
+        return [snippet]
+    from memex.store.analyzer import analyzer_of
+
+    analyzer = analyzer_of(language)
     parts: list[Part] = []
     shown = 0
     for token in sorted(analyzer.tokens(snippet), key=lambda token: (token.start, -token.end)):

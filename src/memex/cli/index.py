@@ -11,6 +11,7 @@ import typer
 from memex.cli.options import Json
 from memex.cli.output import Column, Screen, Shown, counted, moment, present, reporting, sized
 from memex.cli.progress import counting_bar
+from memex.cli.session import check_here
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -174,6 +175,7 @@ async def _open() -> AsyncIterator[Opened]:
     from memex.settings import read_settings
 
     settings = read_settings()
+    check_here(settings)
     # A line for each batch would go through the bar.
     logging.configure("warning" if sys.stderr.isatty() else settings.log_level)
     started = postgres.start_in_background(settings)

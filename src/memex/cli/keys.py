@@ -24,12 +24,7 @@ async def create(
     label: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
 ) -> Shown:
     """Make a key. Its secret is printed this once: only its digest is kept."""
-    from memex.store import tenants
-
-    secret, key = await tenants.create_key(
-        session.service.database, session.tenant, role, user_id=user, label=label
-    )
-    document = {"key": secret, "tenant": session.tenant, **_document(key)}
+    document = await session.create_key(role, user, label)
     return Shown(document, lambda screen: _show_created(screen, document))
 
 
@@ -37,11 +32,8 @@ async def create(
 @for_tenant
 async def list_keys(session: Session) -> Shown:
     """List the keys of a tenant, the revoked ones too; never their secrets."""
-    from memex.store import tenants
-
-    found = await tenants.list_keys(session.service.database, session.tenant)
-    keys = [_document(key) for key in found]
-    return Shown({"tenant": session.tenant, "keys": keys}, lambda screen: _show_keys(screen, keys))
+    listed = await session.list_keys()
+    return Shown(listed, lambda screen: _show_keys(screen, listed["keys"]))
 
 
 @app.command()
@@ -51,24 +43,11 @@ async def revoke(
     key: Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="As `keys list` shows it.")],
 ) -> Shown:
     """Revoke a key, at once and for ever."""
-    from memex.store import tenants
-
-    revoked = _document(await tenants.revoke_key(session.service.database, session.tenant, key))
+    revoked = await session.revoke_key(key)
     return Shown(
-        {"tenant": session.tenant, **revoked},
+        revoked,
         lambda screen: screen.line(f"Key {key} is revoked since {moment(revoked['revoked_at'])}."),
     )
-
-
-def _document(key: Any) -> dict[str, Any]:
-    return {
-        "id": key.key_id,
-        "role": key.role,
-        "user": key.user_id,
-        "label": key.label,
-        "created_at": key.created_at.isoformat(),
-        "revoked_at": key.revoked_at.isoformat() if key.revoked_at else None,
-    }
 
 
 def _show_created(screen: Screen, key: dict[str, Any]) -> None:

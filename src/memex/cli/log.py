@@ -60,14 +60,11 @@ async def show(
     """List the newest calls, or tell the story of every attempt at one."""
     if call is not None and named is not None:
         raise ValidationFailed("TOOL_CALL_ID and --call exclude each other.")
-    caller = await session.caller()
     wanted = call if call is not None else named
     if wanted is not None:
-        found = await session.service.operation(caller, wanted)
-        attempts = [attempt.model_dump(mode="json") for attempt in found]
+        attempts = await session.operation(wanted)
         return Shown({"attempts": attempts}, lambda screen: _show_attempts(screen, attempts, raw=raw))
-    page = await session.service.operations(caller, limit=limit, cursor=cursor)
-    listed = page.model_dump(mode="json")
+    listed = await session.operations(limit=limit, cursor=cursor)
     return Shown(listed, lambda screen: show_log(screen, listed))
 
 
@@ -78,9 +75,7 @@ async def revert(
     reason: Reason = None,
 ) -> Shown:
     """Undo everything that a call wrote, all or nothing, as new versions."""
-    reverted = await session.service.revert(
-        await session.caller(), call, tool_call_id=session.tool_call_id, reason=reason
-    )
+    reverted = await session.revert(call, reason=reason)
     return Shown(reverted, lambda screen: _show_reverted(screen, reverted))
 
 

@@ -2,6 +2,7 @@
 
 from memex.cli.options import Json
 from memex.cli.output import Screen, Shown, present, reporting
+from memex.cli.session import check_here
 
 
 def migrate(as_json: Json = False) -> None:
@@ -17,6 +18,7 @@ def _migrate() -> Shown:
     from memex.store.migrate import migrations
 
     settings = read_settings()
+    check_here(settings)
     logging.configure(settings.log_level)
     ready = postgres.start(settings)
     ready.close()

@@ -17,30 +17,18 @@ Member = Annotated[str, typer.Argument(metavar="USER", help="The user's id.")]
 @for_tenant
 async def create(session: Session, slug: Slug) -> Shown:
     """Make a project, or open a closed one again with its files and without its members."""
-    from memex.store import tenants
-
-    created = await session.administer(
-        "project_open",
-        {"slug": slug},
-        lambda connection, access: tenants.open_project(connection, access, slug),
-    )
-    did = "is made" if created else "was there, and is open"
-    return Shown({"slug": slug, "created": created}, lambda screen: screen.line(f"Project {slug} {did}."))
+    document = await session.open_project(slug)
+    did = "is made" if document["created"] else "was there, and is open"
+    return Shown(document, lambda screen: screen.line(f"Project {slug} {did}."))
 
 
 @app.command()
 @for_tenant
 async def close(session: Session, slug: Slug) -> Shown:
     """Close a project: its members go, its files stay for the day it is made again."""
-    from memex.store import tenants
-
-    await session.administer(
-        "project_close",
-        {"slug": slug},
-        lambda connection, access: tenants.close_project(connection, access, slug),
-    )
+    document = await session.close_project(slug)
     return Shown(
-        {"slug": slug, "closed": True},
+        document,
         lambda screen: screen.line(f"Project {slug} is closed; its files stay."),
     )
 
@@ -49,35 +37,20 @@ async def close(session: Session, slug: Slug) -> Shown:
 @for_tenant
 async def list_projects(session: Session) -> Shown:
     """List the open projects with their members."""
-    from memex.store import tenants
-
-    found = await session.administer("project_list", {}, tenants.list_projects)
-    projects = [
-        {
-            "slug": project.slug,
-            "files": project.files,
-            "members": list(project.members),
-            "created_at": project.created_at.isoformat(),
-        }
-        for project in found
-    ]
-    return Shown({"projects": projects}, lambda screen: _show_projects(screen, projects))
+    document = await session.list_projects()
+    return Shown(document, lambda screen: _show_projects(screen, document["projects"]))
 
 
 @app.command()
 @for_tenant
 async def add(session: Session, slug: Slug, user: Member) -> Shown:
     """Make a user a member of a project."""
-    from memex.store import tenants
-
-    changed = await session.administer(
-        "project_member_add",
-        {"slug": slug, "user": user},
-        lambda connection, access: tenants.add_member(connection, access, slug, user),
-    )
+    document = await session.set_member(slug, user, member=True)
     return Shown(
-        {"slug": slug, "user": user, "member": True, "changed": changed},
-        lambda screen: screen.line(f"{user} is {'now' if changed else 'already'} a member of {slug}."),
+        document,
+        lambda screen: screen.line(
+            f"{user} is {'now' if document['changed'] else 'already'} a member of {slug}."
+        ),
     )
 
 
@@ -85,16 +58,12 @@ async def add(session: Session, slug: Slug, user: Member) -> Shown:
 @for_tenant
 async def remove(session: Session, slug: Slug, user: Member) -> Shown:
     """End a user's membership of a project."""
-    from memex.store import tenants
-
-    changed = await session.administer(
-        "project_member_remove",
-        {"slug": slug, "user": user},
-        lambda connection, access: tenants.remove_member(connection, access, slug, user),
-    )
+    document = await session.set_member(slug, user, member=False)
     return Shown(
-        {"slug": slug, "user": user, "member": False, "changed": changed},
-        lambda screen: screen.line(f"{user} is {'no longer' if changed else 'not'} a member of {slug}."),
+        document,
+        lambda screen: screen.line(
+            f"{user} is {'no longer' if document['changed'] else 'not'} a member of {slug}."
+        ),
     )
 
 

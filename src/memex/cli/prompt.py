@@ -16,23 +16,20 @@ async def prompt(
     ] = None,
 ) -> Shown:
     """Print the prompt block: how to use the memory, what is pinned in shared/, and what files there are."""
-    from memex.service.prompt_block import PromptBlockResult, prompt_block
+    block = await session.prompt_block(budget=budget)
 
-    caller = await session.caller()
-    block = await prompt_block(session.service, caller, budget=budget, tool_call_id=session.tool_call_id)
-
-    def show(screen: Screen, block: PromptBlockResult = block) -> None:
+    def show(screen: Screen) -> None:
         if not screen.is_terminal:
-            screen.raw(block.text)
+            screen.raw(block["text"])
             return
-        for line in block.text.split("\n"):
+        for line in block["text"].split("\n"):
             screen.line(line)
         screen.line()
-        used = f"{block.budget.used:,} of {block.budget.limit:,} characters"
+        used = f"{block['budget']['used']:,} of {block['budget']['limit']:,} characters"
         left_out = [
-            counted(len(block.notes_left_out), "pinned note"),
-            counted(block.files_left_out, "file"),
+            counted(len(block["notes_left_out"]), "pinned note"),
+            counted(block["files_left_out"], "file"),
         ]
         screen.line((f"{used}; left out: {', '.join(left_out)}", "dim"))
 
-    return Shown(block.model_dump(mode="json"), show)
+    return Shown(block, show)

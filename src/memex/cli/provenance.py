@@ -1,7 +1,7 @@
 """`memex blame` and `memex seen`: who wrote the lines of a file, and which calls saw what."""
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -9,9 +9,6 @@ from memex.cli.options import Cursor, PathArgument
 from memex.cli.output import Column, Screen, Shown, counted, moment
 from memex.cli.session import Session, for_user
 from memex.errors import ValidationFailed
-
-if TYPE_CHECKING:
-    from memex.service.service import Caller
 
 SHOWN_WRITES = 3
 
@@ -26,12 +23,7 @@ async def blame(
 
     As with git: what was taken out and put back is of the version that put it back, also when that restored it.
     """
-    from memex.service.blame import blame
-
-    found = await blame(
-        session.service, await session.caller(), path, version, tool_call_id=session.tool_call_id
-    )
-    document = found.model_dump(mode="json")
+    document = await session.blame(path, version)
     return Shown(document, lambda screen: _show_blame(screen, document))
 
 
@@ -52,26 +44,15 @@ async def seen(
     cursor: Cursor = None,
 ) -> Shown:
     """Show which calls saw a version of a file, how, and what they wrote; or what one call saw."""
-    from memex.service.seen import calls_that_saw, revisions_seen
-
     if (revision is None) == (call is None):
         raise ValidationFailed("Name a PATH@VERSION, or a call with --call.")
     if call is not None:
-        of_call = await revisions_seen(session.service, await session.caller(), call)
-        document = of_call.model_dump(mode="json")
+        document = await session.revisions_seen(call)
         return Shown(document, lambda screen: _show_revisions(screen, document))
     path, version = _split(revision or "")
-    caller = await (_everyone(session) if everyone else session.caller())
-    calls = await calls_that_saw(session.service, caller, path, version, limit=limit, cursor=cursor)
-    listed = calls.model_dump(mode="json")
+    asking = session.of(None) if everyone else session  # the admin who names no user means all
+    listed = await asking.calls_that_saw(path, version, limit=limit, cursor=cursor)
     return Shown(listed, lambda screen: _show_calls(screen, listed, with_user=everyone))
-
-
-async def _everyone(session: Session) -> "Caller":
-    """Return the admin who names no user, and so means all."""
-    from dataclasses import replace
-
-    return await replace(session, user=None).caller()
 
 
 def _split(revision: str) -> tuple[str, int]:

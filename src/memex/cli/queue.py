@@ -4,14 +4,13 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memex.cli.options import Cursor, Json
 from memex.cli.output import Column, Screen, Shown, counted, moment, present, program, reporting
-from memex.cli.session import Session, for_tenant
+from memex.cli.session import Session, check_here, for_tenant
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -36,11 +35,7 @@ async def list_calls(
     cursor: Cursor = None,
 ) -> Shown:
     """List the calls that are in the queue or were given up there, the oldest first."""
-    from memex.service import queue
-
-    caller = await replace(session, user=user).caller()
-    page = await queue.calls(session.service, caller, limit=limit, cursor=cursor)
-    listed = page.model_dump(mode="json")
+    listed = await session.of(user).queue(limit=limit, cursor=cursor)
     return Shown(listed, lambda screen: _show_calls(screen, session, listed))
 
 
@@ -52,10 +47,7 @@ async def retry(
     user: User = None,
 ) -> Shown:
     """Put a call that was given up back into the queue, for five more attempts."""
-    from memex.service import queue
-
-    caller = await replace(session, user=user).caller()
-    retried = (await queue.retry(session.service, caller, call)).model_dump(mode="json")
+    retried = await session.of(user).retry(call)
     return Shown(retried, lambda screen: _show_retried(screen, retried["calls"]))
 
 
@@ -83,6 +75,7 @@ async def _work() -> Shown | None:
     from memex.settings import read_settings
 
     settings = read_settings()
+    check_here(settings)
     logging.configure(settings.log_level)
     started = postgres.start_in_background(settings)
     from memex.wiring import running_service  # loads while the database starts

@@ -94,7 +94,7 @@ async def replay(
             "One call is replayed, whenever it was made.",
             hint="Leave out its id, or --since, --tool, --degraded.",
         )
-    async with _asked(change) as named:
+    async with _asked(session, change) as named:
         if call is not None:
             return await _one(session, call, change, named)
         return await _many(session, change, named, _Filters(which, _time(since), degraded, limit))
@@ -111,11 +111,12 @@ class _Filters:
 
 
 @asynccontextmanager
-async def _asked(change: "Change") -> AsyncIterator["Planner | None"]:
-    """The model that is really asked, where the change wants one."""
+async def _asked(session: Session, change: "Change") -> AsyncIterator["Planner | None"]:
+    """The model that is really asked, where the change wants one: with what this machine has for it."""
     if not change.model and not change.prompt:
         yield None
         return
+    _ = session.service  # the model reads the memory of this machine
     from memex.settings import read_settings
     from memex.wiring import asked_planner
 
@@ -146,24 +147,17 @@ async def _of_bundle(session: Session, path: Path) -> "ReplayResult":
 
 
 async def _one(session: Session, call: str, change: "Change", planner: "Planner | None") -> Shown:
-    from memex.service.replay import calls
-
-    caller = await session.caller()
     if not change.named:
-        return _shown_replay(await calls.replay_call(session.service, caller, call))
-    changed = await calls.replay_changed(session.service, caller, call, change, planner=planner)
+        return _shown_replay(await session.replay(call))
+    changed = await session.replay_changed(call, change, planner)
     return Shown(changed.model_dump(mode="json"), lambda screen: _show_changed(screen, changed))
 
 
 async def _many(session: Session, change: "Change", planner: "Planner | None", filters: _Filters) -> Shown:
-    from memex.service.replay import calls, many
+    from memex.service.replay import many
 
-    caller = await session.caller()
-    service = session.service
     has_budget = bool(change.budget or change.search_mode)  # which only a context has
-    found = await calls.replayable(
-        service,
-        caller,
+    found = await session.replayable(
         which="context" if has_budget and filters.which == "all" else filters.which,
         since=filters.since,
         only_degraded=filters.only_degraded,
@@ -171,9 +165,7 @@ async def _many(session: Session, change: "Change", planner: "Planner | None", f
     )
     with progress_bar() as progress:
         if not change.named:
-            done = await many.replay_all(
-                found, lambda call: calls.replay_call(service, caller, call), progress=progress
-            )
+            done = await many.replay_all(found, session.replay, progress=progress)
             is_whole = done.equal == done.calls
             return Shown(
                 done.model_dump(mode="json", exclude={"different": {"__all__": {"result"}}}),
@@ -186,7 +178,7 @@ async def _many(session: Session, change: "Change", planner: "Planner | None", f
         summed = await replays.change_all(
             found,
             change.named,
-            lambda call: calls.replay_changed(service, caller, call, change, planner=planner),
+            lambda call: session.replay_changed(call, change, planner),
             progress=progress,
         )
     return Shown(summed.model_dump(mode="json"), lambda screen: _show_changed_set(screen, summed))

@@ -1,53 +1,58 @@
-"""A service in this process for the time of one command, and commands that run in one."""
+"""What a command may ask, of a service in this process or of one over HTTP, and commands that ask it."""
 
-import gc
 import inspect
 import os
 import shlex
 import signal
-from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self
 
 from memex.cli.options import DemoOptions, Json, TenantOptions, UserOptions
 from memex.cli.output import Shown, present, program, reporting
+from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
+    from memex.service.bundle.bundle import Bundle
+    from memex.service.replay.changed import Change, ChangedResult
+    from memex.service.replay.replay import ReplayResult
     from memex.service.service import Caller, Service
-    from memex.store.access import Access
-    from memex.store.database import Connection
+    from memex.service.transfer import Progress, Writer
+    from memex.settings import Settings
+    from memex.subagent.planner import Planner
 
 P = ParamSpec("P")
-T = TypeVar("T")
+Document = dict[str, Any]  # of JSON
 Options = TenantOptions | UserOptions | DemoOptions
+Which = Literal["context", "remember", "reads", "all"]
 ACTOR = "cli"
+HERE_HINT = "Run it where the service runs, or unset MEMEX_URL to work on the database of this machine."
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """A running service, and for whom the command acts: as an admin, since it has the database itself."""
+class Session(ABC):
+    """What a command may ask, and for whom. Answers are JSON as the API gives it; all raise MemexErrors.
 
-    service: "Service"
+    Attributes:
+        tenant: by name.
+        user: whose memory it is; None for nobody's, or for whom the key is bound to.
+        project: that the work is about.
+        tool_call_id: under which the call is logged.
+    """
+
     tenant: str
     user: str | None = None
     project: str | None = None
     tool_call_id: str | None = None
 
-    async def caller(self) -> "Caller":
-        """Return who calls; raises as `identity.resolve`."""
-        from memex.store import tenants
-        from memex.store.identity import Context, Principal
-
-        tenant_id = await tenants.find_tenant(self.service.database, self.tenant)
-        context = Context(user_id=self.user, actor=ACTOR, project=self.project, channel="user")
-        return await self.service.caller(Principal(tenant_id, "admin"), context)
-
-    async def execute(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Run a tool and return its result; raises as `Service.execute`."""
-        return await self.service.execute(
-            await self.caller(), tool, arguments, tool_call_id=self.tool_call_id
-        )
+    def of(self, user: str | None) -> Self:
+        """Return the same for another user, or for none."""
+        return replace(self, user=user)
 
     def command(self, *words: str) -> str:
         """Return the line that runs another command for the same tenant and user, for a shell."""
@@ -60,14 +65,137 @@ class Session:
         ]
         return shlex.join([program(), *words, *options])
 
-    async def administer(
-        self,
-        action: str,
-        arguments: dict[str, Any],
-        work: "Callable[[Connection, Access], Awaitable[T]]",
-    ) -> T:
-        """Do an admin's work on the tenant; raises as `Service.administer`."""
-        return await self.service.administer(await self.caller(), action, arguments, work)
+    @property
+    def service(self) -> "Service":
+        """The service in this process; raises ValidationFailed where there is none."""
+        raise not_over_http()
+
+    async def caller(self) -> "Caller":
+        """Return who calls the service in this process; raises ValidationFailed where there is none."""
+        raise not_over_http()
+
+    @abstractmethod
+    async def execute(self, tool: str, **arguments: Any) -> Document:
+        """Run a tool."""
+
+    @abstractmethod
+    async def revert(self, call: str, *, reason: str | None) -> Document:
+        """Undo what a call wrote."""
+
+    @abstractmethod
+    async def operations(self, *, limit: int, cursor: str | None = None) -> Document:
+        """Return calls, the newest first."""
+
+    @abstractmethod
+    async def operation(self, call: str) -> list[Document]:
+        """Return the attempts at a call."""
+
+    @abstractmethod
+    async def catalogue(self, *, max_chars: int) -> str:
+        """Return a line for each file."""
+
+    @abstractmethod
+    async def languages(self) -> dict[str, str]:
+        """Return in which language each mount is searched."""
+
+    @abstractmethod
+    async def prompt_block(self, *, budget: int | None) -> Document:
+        """Return the text for a system prompt."""
+
+    @abstractmethod
+    async def blame(self, path: str, version: int | None) -> Document:
+        """Return who wrote each line."""
+
+    @abstractmethod
+    async def calls_that_saw(self, path: str, version: int, *, limit: int, cursor: str | None) -> Document:
+        """Return the calls that saw a version of a file."""
+
+    @abstractmethod
+    async def revisions_seen(self, call: str) -> Document:
+        """Return what a call saw."""
+
+    @abstractmethod
+    async def queue(self, *, limit: int, cursor: str | None) -> Document:
+        """Return the calls of the queue."""
+
+    @abstractmethod
+    async def retry(self, call: str) -> Document:
+        """Put a call that was given up back into the queue."""
+
+    @abstractmethod
+    async def replayable(
+        self, *, which: Which, since: datetime | None, only_degraded: bool, limit: int
+    ) -> Sequence[str]:
+        """Return the ids of the calls that can be replayed."""
+
+    @abstractmethod
+    async def replay(self, call: str) -> "ReplayResult":
+        """Run a call again as it was."""
+
+    @abstractmethod
+    async def replay_changed(
+        self, call: str, change: "Change", planner: "Planner | None" = None
+    ) -> "ChangedResult":
+        """Run a call again with something changed; `planner` is the model that is really asked, if one is."""
+
+    @abstractmethod
+    async def import_vault(
+        self, source: Path, *, into: str | None, dry_run: bool, progress: "Progress"
+    ) -> Document:
+        """Write the files of a folder or a zip."""
+
+    @abstractmethod
+    async def export_files(self, writer: "Writer", *, source: str | None, progress: "Progress") -> Document:
+        """Write all files, or those below a folder, and close the writer."""
+
+    @abstractmethod
+    async def export_call(self, call: str) -> "Bundle":
+        """Return a call with all that it takes to replay it."""
+
+    @abstractmethod
+    async def spending(self, *, days: int) -> Document:
+        """Return what models were used for."""
+
+    @abstractmethod
+    async def list_projects(self) -> Document:
+        """Return the open projects."""
+
+    @abstractmethod
+    async def open_project(self, slug: str) -> Document:
+        """Make a project, or open it again."""
+
+    @abstractmethod
+    async def close_project(self, slug: str) -> Document:
+        """Close a project."""
+
+    @abstractmethod
+    async def set_member(self, slug: str, user: str, *, member: bool) -> Document:
+        """Make a user a member of a project, or end that."""
+
+    @abstractmethod
+    async def create_key(
+        self, role: Literal["agent", "admin"], user: str | None, label: str | None
+    ) -> Document:
+        """Make a key."""
+
+    @abstractmethod
+    async def list_keys(self) -> Document:
+        """Return the keys."""
+
+    @abstractmethod
+    async def revoke_key(self, key: int) -> Document:
+        """Revoke a key."""
+
+
+def not_over_http() -> ValidationFailed:
+    """Return the refusal of what needs the database itself."""
+    return ValidationFailed("This works on a database, and MEMEX_URL names a service.", hint=HERE_HINT)
+
+
+def check_here(settings: "Settings") -> None:
+    """Refuse a command that needs the database itself where a service is set; raises ValidationFailed."""
+    if settings.url is not None:
+        raise not_over_http()
 
 
 def for_user(command: Callable[Concatenate[Session, P], Awaitable[Shown]]) -> Callable[..., None]:
@@ -117,14 +245,22 @@ def _command(
 async def _in_session(
     command: Callable[..., Awaitable[Shown]], options: Options, given: dict[str, Any]
 ) -> Shown:
-    from memex import logging, postgres
+    async with _session(options) as session:
+        return await command(session, **given)
+
+
+@asynccontextmanager
+async def _session(options: Options) -> AsyncIterator[Session]:
     from memex.settings import read_settings
 
     settings = read_settings()
-    logging.configure(settings.log_level)
-    started = postgres.start_in_background(settings)
-    from memex.wiring import running_service  # loads while the database starts
+    if settings.url is not None:
+        from memex.cli.remote import remote_session
 
-    gc.enable()
-    async with running_service(settings, started=started) as service:
-        return await command(Session(service, **asdict(options)), **given)
+        async with remote_session(settings, options) as session:
+            yield session
+    else:
+        from memex.cli.local import local_session
+
+        async with local_session(settings, options) as session:
+            yield session

@@ -14,8 +14,7 @@ async def spend(
     days: Annotated[int, typer.Option(min=1, max=366, help="So many days (UTC), today included.")] = 7,
 ) -> Shown:
     """Show what the tenant's calls used of chat models, by day and model."""
-    found = await session.service.spending(await session.caller(), days=days)
-    spent = found.model_dump(mode="json")
+    spent = await session.spending(days=days)
     return Shown(spent, lambda screen: _show(screen, spent))
 
 

@@ -44,19 +44,10 @@ async def import_vault(
     ] = False,
 ) -> Shown:
     """Import the Markdown files of a vault as they are. Again, it changes only what changed."""
-    from memex.service import transfer
-
     with progress_bar() as progress:
-        done = await transfer.import_vault(
-            session.service,
-            await session.caller(),
-            Path(source),
-            into=into,
-            dry_run=dry_run,
-            tool_call_id=session.tool_call_id,
-            progress=partial(progress, "Importing"),
+        result = await session.import_vault(
+            Path(source), into=into, dry_run=dry_run, progress=partial(progress, "Importing")
         )
-    result = done.model_dump(mode="json")
     return Shown(result, lambda screen: _show_import(screen, session, result))
 
 
@@ -93,8 +84,6 @@ async def export_files(
     ] = None,
 ) -> Shown:
     """Export all files, each as it stands, into a folder or a zip; or with --call one call."""
-    from memex.service import transfer
-
     if call is not None:
         if dest is not None or source is not None:
             raise ValidationFailed("A call is exported whole.", hint="Name only --call ID and --to FILE.")
@@ -103,15 +92,8 @@ async def export_files(
         raise ValidationFailed("--to is for --call.", hint="Name where the files go without an option.")
     dest = dest or f"memex-{date.today()}.zip"
     with _writer(dest) as writer, progress_bar() as progress:
-        done = await transfer.export_files(
-            session.service,
-            await session.caller(),
-            writer,
-            source=source,
-            tool_call_id=session.tool_call_id,
-            progress=partial(progress, "Exporting"),
-        )
-    result = done.model_dump(mode="json") | {"dest": dest}
+        done = await session.export_files(writer, source=source, progress=partial(progress, "Exporting"))
+    result = done | {"dest": dest}
     return Shown(result, lambda screen: _show_export(screen, result), on_stderr=dest == STDOUT)
 
 
@@ -119,10 +101,9 @@ async def _export_call(session: Session, call: str, to: str | None) -> Shown:
     import asyncio
 
     from memex.service.bundle.archive import write
-    from memex.service.bundle.bundle import export_call
 
     dest = to or f"call-{re.sub(r'[^0-9A-Za-z_.-]', '_', call)}.zip"
-    bundle = await export_call(session.service, await session.caller(), call, own_id=session.tool_call_id)
+    bundle = await session.export_call(call)
     size_bytes = await asyncio.to_thread(write, bundle, Path(dest))
     result = {
         "call": call,
