@@ -29,6 +29,7 @@ LOADED = [
     "memex.wiring",
     "memex.evals.run",
     "memex.evals.page",
+    "memex.mcp.stdio",
 ]
 DEADLINE_S = 30.0
 MESSAGE_BYTES = 1 << 20

@@ -14,6 +14,7 @@ import typer
 
 from memex.cli.options import Json
 from memex.cli.output import Screen, program, reporting, to_json
+from memex.cli.session import check_here
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def _serve(options: dict[str, Any], *, as_json: bool) -> None:
     settings = read_settings().model_copy(
         update={name: value for name, value in options.items() if value is not None}
     )
+    check_here(settings)
     logging.configure(settings.log_level)
     with listen(settings.host, settings.port) as listener, suppress(asyncio.CancelledError):
         asyncio.run(_run(settings, listener, as_json=as_json))
@@ -112,7 +114,7 @@ async def _run(settings: "Settings", listener: socket.socket, *, as_json: bool) 
                 _welcome(Screen(sys.stdout), ready)
                 sys.stdout.flush()
 
-        await serve(service, listener, announce, ENDING)
+        await serve(service, settings, listener, announce, ENDING)
 
 
 async def _warn_of_stale(database: "Database") -> None:

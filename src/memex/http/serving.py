@@ -11,6 +11,7 @@ import uvicorn
 
 from memex.http.app import create_app
 from memex.service.service import Service
+from memex.settings import Settings
 
 PATIENCE_S = 30  # for requests that still run when the end is asked for
 
@@ -42,11 +43,15 @@ class Server(uvicorn.Server):
 
 
 async def serve(
-    service: Service, listener: socket.socket, on_ready: Callable[[], None], ending: Iterable[signal.Signals]
+    service: Service,
+    settings: Settings,
+    listener: socket.socket,
+    on_ready: Callable[[], None],
+    ending: Iterable[signal.Signals],
 ) -> None:
     """Answer requests over a service until one of the `ending` signals; those that run then end without a model."""
     config = uvicorn.Config(
-        create_app(lambda: nullcontext(service)),
+        create_app(lambda: nullcontext(service), settings),
         log_config=None,
         access_log=False,
         lifespan="on",

@@ -1,0 +1,145 @@
+"""`memex mcp` as a client's program starts it: over stdin and stdout."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from mcp.types import TextContent
+from tests.cli.forking import Forks
+from tests.http.conftest import KeyOf, Served
+
+from mcp import Client, StdioServerParameters
+from memex.mcp.stdio import Profile
+from memex.service.service import TOOLS
+
+PROGRAM = [sys.executable, "-c", "from memex.cli.main import main; main()", "mcp"]
+PATIENCE_S = 60
+NOWHERE = "http://127.0.0.1:9"
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "by-hand", "version": "1"},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def here(embedded_server: Any) -> Iterator[dict[str, str]]:
+    """The environment of programs that have one database among themselves."""
+    with embedded_server.lend() as conninfo:
+        yield {"DATABASE_URL": conninfo}
+
+
+Program = Callable[..., StdioServerParameters]
+
+
+@pytest.fixture(scope="module")
+def program(forked: Forks, tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """How a client starts the program: `program(environment, "--profile", "files")`."""
+    memex = tmp_path_factory.mktemp("bin") / "memex"
+    forked.program(memex)
+    return lambda environment, *options: StdioServerParameters(
+        command=str(memex), args=["mcp", *options], env=environment
+    )
+
+
+async def test_memory_in_the_programs_own_process(program: Program, here: dict[str, str]) -> None:
+    """For the user me unless another is named; a second program on the same data recalls what one remembered."""
+    async with Client(program(here)) as client:
+        listed = [tool.name for tool in (await client.list_tools()).tools]
+        await client.call_tool("memory_remember", {"text": "I prefer oolong tea."})
+    async with Client(program(here, "--profile", "admin", "--user", "me"), mode="legacy") as admin:
+        all_tools = {tool.name for tool in (await admin.list_tools()).tools}
+        calls = await admin.call_tool("memory_operations", {})
+        recalled = await admin.call_tool("memory_context", {"query": "Which tea?"})
+
+    [content] = recalled.content
+    [remembered] = calls.structured_content["operations"]
+    assert listed == ["memory_remember", "memory_context"]
+    assert all_tools == {*TOOLS, "memory_operations", "memory_operation", "memory_revert"}
+    assert isinstance(content, TextContent)
+    assert "- I prefer oolong tea." in content.text
+    assert remembered["tool"] == "memory_remember"
+    assert (remembered["principal"]["user"], remembered["principal"]["actor"]) == ("me", "mcp")
+
+
+@pytest.mark.parametrize("profile", ["files", "admin"])
+async def test_memory_at_a_service(program: Program, served: Served, key_of: KeyOf, profile: Profile) -> None:
+    """By MEMEX_URL and MEMEX_API_KEY: the same tools, results, errors and ids, for whom the key or --user says."""
+    role = "admin" if profile == "admin" else "agent"
+    there = {"MEMEX_URL": served.url, "MEMEX_API_KEY": key_of(role)}
+    meta: Any = {"memex/toolCallId": f"call-{profile}"}
+
+    async with Client(program(there, "--profile", profile, "--user", "zoë")) as client:
+        written = await client.call_tool("memory_write", {"path": "user/a.md", "content": "# A\n"}, meta=meta)
+        again = await client.call_tool("memory_write", {"path": "user/a.md", "content": "# B\n"}, meta=meta)
+        listed = (await client.list_resources()).resources
+        told = await client.get_prompt("memory")
+        if profile == "admin":
+            logged = await client.call_tool("memory_operation", meta and {"tool_call_id": f"call-{profile}"})
+            undone = await client.call_tool("memory_revert", {"tool_call_id": f"call-{profile}"})
+            assert len(logged.structured_content["attempts"]) == 2
+            assert undone.structured_content["writes"][0]["deleted"]
+
+    assert written.structured_content["tool_call_id"] == f"call-{profile}"
+    assert again.is_error
+    assert again.meta is not None
+    assert again.meta["memex/error"]["code"] == "TOOL_CALL_CONFLICT"
+    assert [resource.uri for resource in listed] == ["memex://user/a.md"]
+    assert "- user/a.md" in str(told.messages)
+
+
+def test_it_ends_with_its_input(forked: Forks, here: dict[str, str]) -> None:
+    """And says nothing on stdout but the protocol, also to what is no message."""
+    given = json.dumps(HELLO) + "\nnot JSON\n"
+
+    code, out, err = forked.run(["mcp"], here, given.encode(), timeout_s=PATIENCE_S)
+
+    [hello] = [json.loads(line) for line in out.splitlines()]
+    assert code == 0, err
+    assert hello["result"]["serverInfo"]["name"] == "memex"
+
+
+def test_it_ends_on_a_signal_though_its_input_is_open(here: dict[str, str]) -> None:
+    """As a client's program ends it that does not close pipes."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen(PROGRAM, env={**os.environ, **here}, text=True, **pipes)  # type: ignore[call-overload]
+    process.stdin.write(json.dumps(HELLO) + "\n")
+    process.stdin.flush()
+    hello = json.loads(process.stdout.readline())
+
+    process.send_signal(signal.SIGTERM)
+    code = process.wait(PATIENCE_S)  # before stdin is closed
+
+    out, err = process.communicate()
+    assert hello["result"]["protocolVersion"] == "2025-06-18"
+    assert (code, out) == (0, ""), err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("environment", "options", "code", "hint"),
+    [
+        ({"MEMEX_URL": NOWHERE}, [], "VALIDATION_ERROR", "Set MEMEX_API_KEY"),
+        ({}, ["--url", NOWHERE, "--tenant", "acme"], "VALIDATION_ERROR", "use a key of that tenant"),
+        ({"DATABASE_URL": "postgresql://127.0.0.1:9/none"}, [], "STORE_UNAVAILABLE", "memex doctor"),
+    ],
+)
+def test_what_is_wrong_with_the_setup_goes_to_stderr(
+    forked: Forks, environment: dict[str, str], options: list[str], code: str, hint: str
+) -> None:
+    """With a code and what to do, and nothing on stdout."""
+    status, out, err = forked.run(["mcp", *options], environment, b"", timeout_s=PATIENCE_S)
+
+    assert (status, out) == (1, b"")
+    assert code in err.decode()
+    assert hint in err.decode()
