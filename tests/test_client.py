@@ -1,4 +1,4 @@
-"""Memory from Python: the tools with typed results, in this process."""
+"""Memory from Python: the tools with typed results, in this process and over HTTP."""
 
 import asyncio
 import inspect
@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.http.conftest import _serving as serving
+from tests.servers import Server
 
 from memex import Memex, client
 from memex.errors import (
@@ -38,18 +40,31 @@ HEAVY = ["fastapi", "markdown_it", "psycopg", "pydantic", "structlog", "typer", 
 
 
 @pytest.fixture
-def url(embedded_server: Any) -> Iterator[str]:
+def url(embedded_server: Server) -> Iterator[str]:
     """A fresh migrated database."""
-    name = f"memex_test_{uuid.uuid4().hex[:12]}"
-    yield embedded_server.create(name)
-    embedded_server.drop(name)
+    with embedded_server.lend() as conninfo:
+        yield conninfo
 
 
 @pytest.fixture
-async def memex(url: str) -> AsyncIterator[Memex]:
-    """A Memex over a fresh database."""
+async def here(url: str) -> AsyncIterator[Memex]:
+    """A Memex in this process, over a fresh database."""
     async with Memex(database_url=url) as memex:
         yield memex
+
+
+@pytest.fixture(params=["here", "over HTTP"])
+async def memex(request: pytest.FixtureRequest, url: str) -> AsyncIterator[Memex]:
+    """A Memex over a fresh database: in this process, and served by another thread."""
+    if request.param == "here":
+        async with Memex(database_url=url) as memex:
+            yield memex
+        return
+    with serving(url) as served:
+        assert served.service is not None
+        key, _ = served.run(tenants.create_key(served.service.database, "default", "agent"))
+        async with Memex(url=served.url, api_key=key) as memex:
+            yield memex
 
 
 def python(code: str, **environment: str) -> str:
@@ -250,9 +265,9 @@ async def test_a_write_with_an_id_is_done_once(memex: Memex) -> None:
     assert [call.status for call in await memory.operation("call-1")] == ["failed", "repeated", "committed"]
 
 
-async def test_a_text_that_is_not_waited_for_is_remembered(memex: Memex) -> None:
+async def test_a_text_that_is_not_waited_for_is_remembered(here: Memex) -> None:
     """Once, by this Memex in the background; the same call again says what became of it."""
-    alice = memex.for_user("alice")
+    alice = here.for_user("alice")
     ask_again = partial(alice.remember, "I prefer oolong tea.", wait=False, tool_call_id="call-1")
     first = await ask_again()
     async with asyncio.timeout(20):
@@ -277,9 +292,9 @@ async def test_users_share_nothing(memex: Memex, url: str) -> None:
     assert "green" not in (await alice.context("tea")).context
 
 
-async def test_a_project_is_its_members(memex: Memex) -> None:
+async def test_a_project_is_its_members(memex: Memex, here: Memex) -> None:
     """Named for all calls of a user's memory, or for one."""
-    service, tenant_id = await memex._asked._started()
+    service, tenant_id = await here._asked._started()
     admin = await service.caller(Principal(tenant_id, "admin"), Context())
     for slug in ("apollo", "hermes"):
         await service.administer(admin, "open", {}, partial(tenants.open_project, slug=slug))
