@@ -1,7 +1,7 @@
 """One Memex for all integrations, in a thread of its own over real HTTP; each test has users of its own on it."""
 
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +23,10 @@ class Home:
     database_url: str
     served: Served
 
-    def bound_key(self, user: str) -> str:
+    def bound_key(self, user: str, *, tenant: str = "default") -> str:
         """Return a key of an agent that is bound to a user."""
         assert self.served.service is not None
-        made = tenants.create_key(self.served.service.database, "default", "agent", user_id=user)
+        made = tenants.create_key(self.served.service.database, tenant, "agent", user_id=user)
         return self.served.run(made)[0]
 
 
@@ -61,6 +61,3 @@ def memory(memex: Memex, user: str) -> UserMemory:
 def texts_of(messages: list[dict[str, Any]]) -> list[str]:
     """Return the texts of the results that a host appends."""
     return [message.get("content") or message["output"] for message in messages]
-
-
-MakeMemory = Callable[[str], UserMemory]

@@ -5,6 +5,7 @@ library runs the tools for a model, a scripted model makes the call, and what it
 """
 
 import json
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -81,6 +82,38 @@ async def python_remote(home: Home, user: str) -> AsyncIterator[Call]:
     async with Memex(url=home.url, api_key=home.bound_key(user)) as memex:
         memory = memex.for_user()
         yield lambda tool, arguments, tool_call_id: _executed(memory, tool, arguments, tool_call_id)
+
+
+async def _called(client: Any, tool: str, arguments: Mapping[str, Any], tool_call_id: str) -> Answer:
+    """Call a tool of an MCP server, whose client says under which id."""
+    done = await client.call_tool(tool, dict(arguments), meta={"memex/toolCallId": tool_call_id})
+    return Answer(done.content[0].text, None if done.is_error else done.structured_content)
+
+
+@asynccontextmanager
+async def mcp_http(home: Home, user: str) -> AsyncIterator[Call]:
+    """The SDK's client of the streamable HTTP server; a header names the user."""
+    from mcp.client.streamable_http import streamable_http_client
+
+    from mcp import Client
+
+    headers = {"Authorization": f"Bearer {home.key}", "Memex-User": user}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=30) as requests,
+        Client(streamable_http_client(f"{home.url}/mcp", http_client=requests)) as client,
+    ):
+        yield lambda tool, arguments, tool_call_id: _called(client, tool, arguments, tool_call_id)
+
+
+@asynccontextmanager
+async def mcp_stdio(home: Home, user: str) -> AsyncIterator[Call]:
+    """The SDK's client of `memex mcp`, which asks the service with a key that is bound to its user."""
+    from mcp import Client, StdioServerParameters
+
+    environment = {"MEMEX_URL": home.url, "MEMEX_API_KEY": home.bound_key(user)}
+    command = ["-c", "from memex.cli.main import main; main()", "mcp"]
+    async with Client(StdioServerParameters(command=sys.executable, args=command, env=environment)) as client:
+        yield lambda tool, arguments, tool_call_id: _called(client, tool, arguments, tool_call_id)
 
 
 def agent_surface(name: str, wire: Wire, run: RunAgent, *, passes_ids: bool = True) -> Surface:
@@ -225,6 +258,8 @@ SURFACES = [
     Surface("http", http),
     Surface("python-here", python_here),
     Surface("python-remote", python_remote),
+    Surface("mcp-http", mcp_http),
+    Surface("mcp-stdio", mcp_stdio),
     agent_surface("openai-chat", CHAT, openai_chat),
     agent_surface("openai-responses", RESPONSES, openai_responses),
     agent_surface("pydantic-ai", CHAT, pydantic_ai),

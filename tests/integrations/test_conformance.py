@@ -1,11 +1,10 @@
 """Every surface behaves alike: what it remembers and refuses, whose memory it is, and what it leaves in the log."""
 
 import json
-from collections.abc import AsyncIterator
 
 import pytest
 from tests.integrations.conftest import Home
-from tests.integrations.surfaces import SURFACES, Answer, Call, Surface
+from tests.integrations.surfaces import SURFACES, Answer, Surface
 
 from memex.client import UserMemory
 from memex.toolcalls import NOTHING_KNOWN
@@ -35,13 +34,6 @@ def surface(request: pytest.FixtureRequest) -> Surface:
     return found
 
 
-@pytest.fixture
-async def call(surface: Surface, home: Home, user: str) -> AsyncIterator[Call]:
-    """Calls tools over the surface, for the test's user."""
-    async with surface.open(home, user) as call:
-        yield call
-
-
 def code_in(answer: Answer) -> str:
     """Return the code of the error that the model reads; fails unless it comes with what to do next."""
     error = json.loads(answer.text)["error"]
@@ -52,34 +44,41 @@ def code_in(answer: Answer) -> str:
 
 
 async def test_what_was_remembered_is_recalled_with_its_source(
-    call: Call, surface: Surface, memory: UserMemory
+    surface: Surface, home: Home, user: str, memory: UserMemory
 ) -> None:
-    """The words as they stood, the file that they stand in, and within the budget; both calls are in the log."""
-    nothing = await call("memory_context", {"query": "Which tea do I prefer?"}, "call_nothing")
-    remembered = await call("memory_remember", {"text": TEA}, "call_remember")
-    recalled = await call("memory_context", {"query": "Which tea do I prefer?", "budget": 300}, "call_recall")
+    """The words as they stood, the file that they stand in, and within the budget; the calls are in the log."""
+    async with surface.open(home, user) as call:
+        nothing = await call("memory_context", {"query": "Which tea do I prefer?"}, "call_nothing")
+        remembered = await call("memory_remember", {"text": TEA}, "call_remember")
+        recalled = await call(
+            "memory_context", {"query": "Which tea do I prefer?", "budget": 300}, "call_recall"
+        )
+    logged = (await memory.operations(limit=10)).operations
 
     assert nothing.text == NOTHING_KNOWN
     assert "user/preferences.md@1" in remembered.text
     assert TEA in recalled.text
+    assert len(recalled.text) <= 300
     assert "user/preferences.md@1" in recalled.text
     if recalled.result is not None:
         assert [source["path"] for source in recalled.result["sources"]] == ["user/preferences.md"]
         assert len(recalled.result["context"]) == recalled.result["budget"]["used"] <= 300
-    logged = [(call.tool, call.status) for call in (await memory.operations(limit=10)).operations]
-    assert logged == [
+    assert [(call.tool, call.status) for call in logged] == [
         ("memory_context", "answered"),
         ("memory_remember", "committed"),
         ("memory_context", "answered"),
     ]
     if surface.passes_ids:
-        assert [call.tool for call in await memory.operation("call_remember")] == ["memory_remember"]
+        assert [call.tool_call_id for call in logged] == ["call_recall", "call_remember", "call_nothing"]
 
 
-async def test_a_call_that_comes_twice_writes_once(call: Call, surface: Surface, memory: UserMemory) -> None:
+async def test_a_call_that_comes_twice_writes_once(
+    surface: Surface, home: Home, user: str, memory: UserMemory
+) -> None:
     """Under the same tool call id, with the first answer again; without ids because the fact is known already."""
-    first = await call("memory_remember", {"text": TEA}, "call_1")
-    again = await call("memory_remember", {"text": TEA}, "call_1")
+    async with surface.open(home, user) as call:
+        first = await call("memory_remember", {"text": TEA}, "call_1")
+        again = await call("memory_remember", {"text": TEA}, "call_1")
 
     assert [file.version for file in (await memory.list()).files] == [1]
     if surface.passes_ids:
@@ -87,24 +86,19 @@ async def test_a_call_that_comes_twice_writes_once(call: Call, surface: Surface,
         assert [call.status for call in await memory.operation("call_1")] == ["repeated", "committed"]
 
 
-async def test_a_refusal_is_an_answer_that_the_model_can_act_on(call: Call) -> None:
-    """With a code and what to do next; the agent goes on."""
-    too_small = await call("memory_context", {"query": "tea", "budget": 50}, "call_1")
-    unknown = await call("memory_remember", {"text": TEA, "importance": "high"}, "call_2")
-    no_project = await call("memory_remember", {"text": TEA, "project": "zeus"}, "call_3")
+async def test_a_refusal_is_an_answer_that_the_model_can_act_on(
+    surface: Surface, home: Home, user: str
+) -> None:
+    """With a code and what to do next; the agent goes on. Nobody else can be named, whatever the model writes."""
+    async with surface.open(home, user) as call:
+        await call("memory_remember", {"text": TEA}, "call_0")
+        too_small = await call("memory_context", {"query": "tea", "budget": 50}, "call_1")
+        no_project = await call("memory_remember", {"text": TEA, "project": "zeus"}, "call_2")
+    async with surface.open(home, f"{user}-other") as other:
+        named = await other("memory_context", {"query": "tea", "user_id": user}, "call_3")
+        found = await other("memory_context", {"query": "Which tea do I prefer?"}, "call_4")
 
     assert code_in(too_small) == "BUDGET_TOO_SMALL"
-    assert code_in(unknown) == "VALIDATION_ERROR"
     assert code_in(no_project) == "PROJECT_NOT_FOUND"
-
-
-async def test_no_argument_names_another_user(call: Call, surface: Surface, home: Home, user: str) -> None:
-    """Whose memory it is was said by the host. What one user tells is not another's, whatever the model writes."""
-    await call("memory_remember", {"text": TEA}, "call_1")
-    async with surface.open(home, f"{user}-other") as other:
-        for name in ("user_id", "tenant"):
-            refused = await other("memory_context", {"query": "tea", name: user}, f"call_{name}")
-            assert code_in(refused) == "VALIDATION_ERROR"
-        found = await other("memory_context", {"query": "Which tea do I prefer?"}, "call_1")
-
+    assert code_in(named) == "VALIDATION_ERROR"
     assert found.text == NOTHING_KNOWN

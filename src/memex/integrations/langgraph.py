@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
-from memex.client import UserMemory
+from memex.client import Memex, UserMemory
 from memex.errors import FileNotFound
 from memex.integrations.extras import Needs
 
@@ -58,18 +58,29 @@ class MemexStore(BaseStore):
         folder: where the items stand.
     """
 
-    __slots__ = ("_folder", "_loop", "_memory", "_slots")
+    __slots__ = ("_folder", "_loop", "_memory", "_slots", "_thread")
 
     def __init__(self, memory: UserMemory, *, folder: str = "user/store") -> None:
         super().__init__()
         self._memory = memory
         self._folder = folder.rstrip("/")
         self._slots = asyncio.Semaphore(AT_ONCE)
+        self._thread: threading.Thread | None
         try:
             self._loop = asyncio.get_running_loop()
+            self._thread = None
         except RuntimeError:
             self._loop = asyncio.new_event_loop()
-            threading.Thread(target=self._loop.run_forever, name="memex-store", daemon=True).start()
+            self._thread = threading.Thread(target=self._loop.run_forever, name="memex-store", daemon=True)
+            self._thread.start()
+
+    def close(self, memex: Memex) -> None:
+        """Close the Memex that was asked, and end the store's own loop, if it has one."""
+        asyncio.run_coroutine_threadsafe(memex.close(), self._loop).result()
+        if self._thread is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations from a thread without the store's loop; see `abatch`."""

@@ -1,0 +1,37 @@
+"""A graph of LangGraph whose nodes keep what they learn in a store over Memex."""
+
+import asyncio
+import sys
+from typing import TypedDict
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.store.base import BaseStore
+
+from memex import Memex
+from memex.integrations.langgraph import MemexStore
+
+
+class State(TypedDict):
+    """What goes through the graph."""
+
+    said: str
+    known: list[str]
+
+
+async def learn(state: State, *, store: BaseStore) -> dict[str, list[str]]:
+    """Keep what was said, and return all that was ever said about tea."""
+    await store.aput(("facts",), str(hash(state["said"])), {"text": state["said"]})
+    found = await store.asearch(("facts",), query="tea")
+    return {"known": [item.value["text"] for item in found]}
+
+
+async def main(said: str) -> None:
+    """Run the graph for alice."""
+    async with Memex() as memex:
+        store = MemexStore(memex.for_user("alice", actor="langgraph"))
+        graph = StateGraph(State).add_node(learn).add_edge(START, "learn").add_edge("learn", END)
+        state = await graph.compile(store=store).ainvoke({"said": said, "known": []})
+        print(*state["known"], sep="\n")
+
+
+asyncio.run(main(" ".join(sys.argv[1:]) or "I prefer oolong tea."))
