@@ -77,7 +77,7 @@ async def proxied(replicas: list[Replica]) -> AsyncIterator[Proxy]:
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
     async with listener, anyio.create_task_group() as running:
         running.start_soon(listener.serve, serve)
-        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)  # noqa: S610  # no SQL
         yield Proxy(f"http://127.0.0.1:{port}", served)
         running.cancel_scope.cancel()
 
