@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/installed
 
-.PHONY: install serve test test-llm check bench eval-remember eval-replay lock clean
+.PHONY: install serve test test-llm check docs bench eval-remember eval-replay lock clean
 
 install: $(STAMP)
 
@@ -48,8 +48,13 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory docs
 	PYTHON=$(BIN)/python sh tests/packaging.sh
 	PYTHON=$(BIN)/python sh tests/image.sh
+
+# Into build/site. The two variables silence what the theme and a plugin say of MkDocs' future.
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/python -m mkdocs build --strict --quiet
 
 bench: $(STAMP)
 	$(BIN)/python -m memex.evals.bench
