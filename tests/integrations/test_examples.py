@@ -99,3 +99,12 @@ async def test_a_graph_keeps_what_it_learns(home: Home, model_server: ModelServe
     key = home.bound_key("alice", tenant="langgraph_store")
 
     assert ran("langgraph_store", home, key, model_server) == f"{SAID}\n"
+
+
+def test_every_example_stands_in_a_guide() -> None:
+    """As the file has it, so that what a page shows is what the tests run."""
+    pages = "\n".join(page.read_text() for page in (ROOT / "docs" / "guides").glob("*.md"))
+    ours = [example for example in (ROOT / "examples").glob("*.py") if example.name != "mcp_client.py"]
+
+    assert len(ours) == 11
+    assert [example.name for example in ours if f"```python\n{example.read_text()}```" not in pages] == []

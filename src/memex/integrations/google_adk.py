@@ -54,8 +54,7 @@ def memory_tools(memory: Runner, *, profile: Profile = "agent") -> list[BaseTool
 class MemoryService(BaseMemoryService):
     """ADK's memory service: whose memory it is says the session's `user_id`, which the host gave.
 
-    Of a session the user's own words are remembered, each event once however often it is added. A search returns
-    the passages that answer best, each under its file's path.
+    Of a session the user's own words are remembered, each event once however often it is added.
     """
 
     def __init__(self, memex: Memex) -> None:
@@ -84,12 +83,7 @@ class MemoryService(BaseMemoryService):
                 await memory.remember(text, tool_call_id=f"adk-event-{event.id}")
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """Return the passages that answer a query best."""
-        found = await self._memex.for_user(user_id, actor=app_name).find(query)
-        entries = [
-            MemoryEntry(
-                id=f"{hit.path}@{hit.version}", content=Content(role="user", parts=[Part(text=hit.snippet)])
-            )
-            for hit in found.hits
-        ]
-        return SearchMemoryResponse(memories=entries)
+        """Return what memory holds about a query as one entry, the text of memory_context, or none."""
+        found = await self._memex.for_user(user_id, actor=app_name).context(query)
+        entry = MemoryEntry(content=Content(role="user", parts=[Part(text=found.context)]))
+        return SearchMemoryResponse(memories=[entry] if found.context else [])
