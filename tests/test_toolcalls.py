@@ -1,0 +1,176 @@
+"""Tool calls of a model: what is run, what is refused, and what the model reads."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memex.errors import MemexError, ToolCallConflict, UnknownTool, ValidationFailed
+from memex.service.remember import RememberArguments
+from memex.service.service import TOOLS, Caller, Service
+from memex.toolcalls import (
+    AGENT_ARGUMENTS,
+    MORE,
+    NOTHING_KNOWN,
+    Outcome,
+    error_text,
+    parsed,
+    result_text,
+    run,
+)
+
+
+@dataclass
+class Alice:
+    """The memory of alice, over a real service, and what was asked of it."""
+
+    service: Service
+    caller: Caller
+    asked: list[tuple[str, dict[str, Any], str | None]] = field(default_factory=list)
+
+    async def execute(
+        self, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
+    ) -> dict[str, Any]:
+        """Run a tool."""
+        self.asked.append((tool, dict(arguments), tool_call_id))
+        return await self.service.execute(self.caller, tool, dict(arguments), tool_call_id=tool_call_id)
+
+
+@pytest.fixture
+def memory(service: Service, alice: Caller) -> Alice:
+    """The memory of alice."""
+    return Alice(service, alice)
+
+
+async def test_a_model_remembers_and_recalls(memory: Alice) -> None:
+    """By arguments as JSON text or as an object, with null for what it leaves out; it reads few words."""
+    said = await run(
+        memory, "memory_remember", '{"text": "I prefer oolong tea.", "project": null}', tool_call_id="a"
+    )
+    recalled = await run(memory, "memory_context", {"query": "Which tea?", "budget": None, "project": None})
+    nothing = await run(memory, "memory_context", {"query": "Which colour?"})
+    again = await run(memory, "memory_remember", {"text": "I prefer oolong tea."}, tool_call_id="b")
+    chat = await run(memory, "memory_remember", {"text": "Thanks!"})
+
+    assert memory.asked[0] == ("memory_remember", {"text": "I prefer oolong tea."}, "a")
+    assert memory.asked[1][1] == {"query": "Which tea?"}
+    assert said.text.splitlines() == ["Remembered.", "user/preferences.md@1: 1 added"]
+    assert said.result is not None
+    assert said.result["tool_call_id"] == "a"
+    assert recalled.result is not None
+    assert recalled.text == recalled.result["context"]
+    assert nothing.text == NOTHING_KNOWN
+    assert again.text.splitlines()[0] == "Nothing was written."
+    assert chat.text.startswith("Nothing was written.\nNot written: ")
+
+
+async def test_a_context_that_is_cut_says_so(memory: Alice) -> None:
+    """And what it leaves out for another reason is no reason to ask for more."""
+    for number in range(6):
+        await memory.execute(
+            "memory_write",
+            {"path": f"user/{number}.md", "content": f"# Tea {number}\n\n" + "Oolong tea. " * 40},
+        )
+    cut = await run(memory, "memory_context", {"query": "oolong tea", "budget": 700})
+
+    assert cut.text.endswith(MORE)
+    assert cut.result is not None
+    assert cut.result["budget"]["used"] <= 700
+
+
+async def test_an_error_is_an_answer(memory: Alice) -> None:
+    """With its code and what to do next; nothing is raised."""
+    await run(memory, "memory_remember", {"text": "I prefer tea."}, tool_call_id="a")
+    outcomes = {
+        "BUDGET_TOO_SMALL": await run(memory, "memory_context", {"query": "tea", "budget": 10}),
+        "PROJECT_NOT_FOUND": await run(memory, "memory_context", {"query": "tea", "project": "zeus"}),
+        "TOOL_CALL_CONFLICT": await run(
+            memory, "memory_remember", {"text": "I prefer milk."}, tool_call_id="a"
+        ),
+        "UNKNOWN_TOOL": await run(memory, "memory_delete", {"path": "user/a.md"}),
+        "VALIDATION_ERROR": await run(memory, "memory_context", {"query": "tea", "user_id": "bob"}),
+    }
+
+    for code, outcome in outcomes.items():
+        assert outcome.result is None
+        assert outcome.error is not None
+        assert outcome.error.code == code
+        told = json.loads(outcome.text)["error"]
+        assert told["code"] == code
+        assert told["message"]
+        assert told["hint"]
+    assert isinstance(outcomes["TOOL_CALL_CONFLICT"].error, ToolCallConflict)
+
+
+@pytest.mark.parametrize("arguments", ["", "{}", {}, '{"text": null}'])
+def test_no_arguments_are_none(arguments: str | dict[str, Any]) -> None:
+    """Some models send an empty text for them; what is missing is then for the tool to say."""
+    assert parsed("memory_remember", arguments) == {}
+
+
+@pytest.mark.parametrize("arguments", ["tea", "[]", '"tea"', "null", "{", '{"text": 1}}', "[" * 100_000])
+def test_what_is_no_object_is_refused(arguments: str) -> None:
+    """However broken it is, the model is told so."""
+    with pytest.raises(ValidationFailed, match="no JSON object"):
+        parsed("memory_remember", arguments)
+
+
+def test_a_model_has_what_it_was_told_of(service: Service, alice: Caller) -> None:
+    """Neither another tool nor a host's argument, but where the host allows it."""
+    with pytest.raises(UnknownTool, match="memory_find") as unknown:
+        parsed("memory_find", {"query": "tea"})
+    with pytest.raises(ValidationFailed, match="no argument wait"):
+        parsed("memory_remember", {"text": "tea", "wait": False})
+    allowed = {"memory_find": ("query",)}
+
+    assert "memory_remember, memory_context" in unknown.value.hint
+    assert parsed("memory_find", {"query": "tea"}, allowed) == {"query": "tea"}
+
+
+@given(
+    st.dictionaries(st.sampled_from(["text", "project"]), st.none() | st.text(max_size=20)),
+    st.booleans(),
+)
+def test_text_and_object_are_one(arguments: dict[str, Any], as_text: bool) -> None:
+    """Any arguments come out alike, without those that are null."""
+    given_as: Any = json.dumps(arguments) if as_text else arguments
+
+    assert parsed("memory_remember", given_as) == {n: v for n, v in arguments.items() if v is not None}
+
+
+def test_the_arguments_of_an_agent_are_those_of_the_tools() -> None:
+    """Each that a model may fill in is an argument of the tool."""
+    for tool, names in AGENT_ARGUMENTS.items():
+        assert set(names) <= set(TOOLS[tool].arguments.model_fields)
+    assert set(RememberArguments.model_fields) - set(AGENT_ARGUMENTS["memory_remember"]) == {
+        "dry_run",
+        "wait",
+    }
+
+
+def test_results_are_told_in_few_words() -> None:
+    """What is queued, a dry run and an answer that is known; of other tools the whole, as JSON."""
+    nothing = {"writes": [], "skipped": []}
+    dry = {
+        "status": "dry_run",
+        "writes": [{"path": "user/a.md", "version": 1, "reason": "1 added"}],
+        "skipped": [],
+    }
+
+    assert (
+        result_text("memory_remember", {"status": "queued", **nothing})
+        == "It will be remembered in a moment."
+    )
+    assert result_text("memory_remember", dry) == "Would be remembered:\nuser/a.md@1: 1 added"
+    assert result_text("memory_context", {"not_modified": True}) == "Nothing has changed since."
+    assert json.loads(result_text("memory_read", {"content": "ü"})) == {"content": "ü"}
+
+
+def test_an_error_without_a_hint_has_none() -> None:
+    """Rather than an empty one."""
+    assert json.loads(error_text(MemexError("No."))) == {"error": {"code": "INTERNAL", "message": "No."}}
+    assert Outcome("x").error is None
