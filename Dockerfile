@@ -9,9 +9,13 @@ FROM python:3.13-slim AS python
 FROM python AS build
 WORKDIR /build
 COPY requirements.lock ./
+COPY pyproject.toml ./
+COPY deploy/locked.py ./
+# Of the lock only what the service needs.
+RUN python locked.py embedded > image.lock
 # Everything is compared with the hashes of the lock here; the steps below take from this folder alone.
 RUN python -m pip download --quiet --require-hashes --no-deps --only-binary :all: --dest wheels \
-      --requirement requirements.lock
+      --requirement image.lock
 # The whole tree, because src/memex links to folders at its root.
 COPY . source
 RUN python -m pip wheel --quiet --no-index --find-links wheels --no-deps --wheel-dir wheels ./source

@@ -14,15 +14,23 @@ cd "$project"
 "$PYTHON" -m build --no-isolation --outdir "$work/dist" . >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 # The wheel is built from the sdist, so one listing shows that neither dropped the linked folders.
 "$PYTHON" -m zipfile -l "$work"/dist/*.whl >"$work/contents"
-for file in store/migrations/0001_memory.sql store/migrations/vectors/0001_embedding.sql subagent/embedders/minilm/tokenizer.json store/queries/chunk_score.sql subagent/__init__.py prompts/__init__.py prompts/context.md subagent/languages/en.yaml demo/questions.yaml evals/__init__.py; do
+for file in store/migrations/0001_memory.sql store/migrations/vectors/0001_embedding.sql subagent/embedders/minilm/tokenizer.json store/queries/chunk_score.sql subagent/__init__.py prompts/__init__.py prompts/context.md subagent/languages/en.yaml demo/questions.yaml evals/__init__.py setup/AGENTS.md; do
   grep -q "memex/$file" "$work/contents" || { echo "the wheel lacks $file"; exit 1; }
 done
 
 sed -e '/^ *--hash/d' -e 's/ *\\$//' requirements.lock >"$work/constraints"
-"$PYTHON" -m venv "$work/venv"
 wheel=$(ls "$work"/dist/*.whl)
-"$work/venv/bin/python" -m pip install --quiet --constraint "$work/constraints" "$wheel[embedded]" 2>"$work/pip.log" ||
-  { cat "$work/pip.log"; exit 1; }
+# uv where it is there and reaches an index, as for the environment of the project; pip stands in for it.
+if "$PYTHON" -m uv venv --quiet --python "$PYTHON" "$work/venv" 2>"$work/install.log" &&
+  "$PYTHON" -m uv pip install --quiet --python "$work/venv/bin/python" --constraint "$work/constraints" "$wheel[embedded]" 2>>"$work/install.log"; then
+  uv=yes
+else
+  uv=
+  rm -rf "$work/venv"
+  "$PYTHON" -m venv "$work/venv"
+  "$work/venv/bin/python" -m pip install --quiet --constraint "$work/constraints" "$wheel[embedded]" 2>>"$work/install.log" ||
+    { cat "$work/install.log"; exit 1; }
+fi
 
 cd "$work"
 export MEMEX_DATA_DIR="$work/data"
@@ -30,4 +38,41 @@ unset DATABASE_URL
 "$work/venv/bin/memex" --version
 "$work/venv/bin/memex" write user/hello.md --content "# Hello from a wheel" --json >/dev/null
 "$work/venv/bin/memex" find wheel --json | grep -q user/hello.md
+"$work/venv/bin/memex" setup agents-md --print | grep -q memory_remember
+"$work/venv/bin/memex" setup codex --print | grep -q '^\[mcp_servers.memex\]'
+
+# An adapter whose library is missing says which extra brings it, and there is such an extra.
+"$work/venv/bin/python" - <<'CHECK'
+import importlib, pkgutil, re
+from importlib.metadata import metadata
+
+import memex.integrations
+
+extras = set(metadata("memex").get_all("Provides-Extra"))
+told = set()
+for module in pkgutil.iter_modules(memex.integrations.__path__):
+    try:
+        importlib.import_module(f"memex.integrations.{module.name}")
+    except ImportError as error:
+        found = re.search(r"memex\[([\w-]+)\]", str(error))
+        if found:
+            assert found[1] in extras, f"{module.name} names an extra that there is not: {error}"
+            told.add(found[1])
+        elif module.name != "crewai":  # which lives in an environment of its own
+            raise
+assert {"langchain", "llama-index", "openai-agents", "google-adk"} <= told, told
+CHECK
+
+# Without an environment: uvx takes the wheel, here with nothing but what was fetched above.
+if [ -n "$uv" ]; then
+  "$PYTHON" -m uv tool run --quiet --offline --no-config --python "$PYTHON" --constraints "$work/constraints" \
+    --from "$wheel[embedded]" memex --version >/dev/null
+  echo "packaging: uvx runs the wheel"
+else
+  echo "packaging: uvx was not run, as uv is not there or reaches no index"
+fi
+if command -v pipx >/dev/null; then
+  PIPX_HOME="$work/pipx" pipx run --spec "$wheel[embedded]" memex --version >/dev/null
+  echo "packaging: pipx runs the wheel"
+fi
 echo "packaging: ok"
