@@ -115,6 +115,7 @@ def run(
         import asyncio
 
         check_installed(*NEEDED, *(["matplotlib"] if html else []))
+        _check_own(own_database)
         if planner and model:
             raise ValidationFailed(
                 "--planner builtin and --model are at odds.", hint="Leave one of them out."
@@ -186,6 +187,7 @@ def runs(
         import asyncio
 
         check_installed(*NEEDED, *(["matplotlib"] if html else []))
+        _check_own(own_database)
         from memex.evals import runs as kept
         from memex.evals.serving import Where
 
@@ -206,6 +208,15 @@ def runs(
                 lambda screen: _show(screen, made, comparison, None),
             )
     present(shown, as_json=as_json)
+
+
+def _check_own(own_database: bool) -> None:
+    """Refuse this machine's own database where a service is set, as other commands; raises ValidationFailed."""
+    if own_database:
+        from memex.cli.session import check_here
+        from memex.settings import read_settings
+
+        check_here(read_settings())
 
 
 def _with_recordings(

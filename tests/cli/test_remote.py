@@ -1,0 +1,338 @@
+"""Every command in both modes: over a database, and over HTTP with MEMEX_URL and MEMEX_API_KEY."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from dataclasses import replace as altered
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Memex, Serving
+from typer.main import get_command
+
+from memex.cli.main import app
+
+# What two runs of a command give differently: ids and times; and who asked, an admin's key or the machine itself.
+OF_THE_RUN = {
+    *(
+        "tool_call_id",
+        "calls",
+        "key",
+        "id",
+        "next_cursor",
+        "hash",
+        "sha256",
+        "logged_sha256",
+        "replayed_sha256",
+    ),
+    *("created_at", "updated_at", "started_at", "revoked_at", "duration_ms", "duration_s", "logged_ms"),
+    *("memory_ms", "model_ms", "memory_share", "p", "differences"),
+    *("principal", "channel", "size_bytes"),
+}
+LOOSE = re.compile(r"call_[0-9a-f]+|\b[0-9a-f]{12,}\b|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.+:]*|in [\d.]+ s")
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """The command over a database, over HTTP by an admin's key, and by the key that is bound to the user bob."""
+
+    here: Memex
+    there: Memex
+    bob: Memex
+
+
+@pytest.fixture(scope="module")
+def modes(memex: Memex, serving: Serving, server_folder: Path) -> Iterator[Modes]:
+    """One service, asked in these ways. The remote commands know no data directory that there is."""
+
+    def remote(key: str) -> Memex:
+        nowhere = server_folder / "nowhere"
+        return memex.elsewhere(nowhere, MEMEX_URL=serving.ready["url"], MEMEX_API_KEY=key)
+
+    bound = memex.json("keys", "create", "--role", "agent", "--user", "bob")
+    yield Modes(memex, remote(serving.ready["admin_key"]), remote(bound["key"]))
+
+    assert not (server_folder / "nowhere").exists(), "a remote command started a database"
+
+
+def alike(said: Any) -> Any:
+    """Return what a command said without what is of the run alone."""
+    if isinstance(said, dict):
+        return {name: alike(value) for name, value in said.items() if name not in OF_THE_RUN}
+    if isinstance(said, list):
+        return [alike(value) for value in said]
+    return LOOSE.sub("…", said) if isinstance(said, str) else said
+
+
+# In their order, each for a user of its own mode: what reads and what writes, so that all have something to show.
+# `{user}` is that user, `{call}` the id of its first write, `{folder}` a folder of the test's.
+COMMANDS: list[tuple[str, ...]] = [
+    (
+        "write",
+        "user/tea.md",
+        "--content",
+        "# Tea\n\nOolong, see [[kettle]].\n",
+        "--tool-call-id",
+        "{call}",
+    ),
+    (
+        "write",
+        "user/tea.md",
+        "--content",
+        "# Tea\n\nSencha.\n",
+        "--base-version",
+        "1",
+        "--reason",
+        "why",
+    ),
+    ("write", "user/tea.md", "--append", "--content", "Steep it."),
+    ("remember", "I prefer oolong tea. Thanks!", "--tool-call-id", "{call}-r"),
+    ("remember", "--dry-run", "I live in Lisbon."),
+    ("context", "Which tea?", "--budget", "2000"),
+    ("context", "Which tea?", "--sources"),
+    ("find", "sencha", "--explain", "--prefix", "user/"),
+    ("find", "quetzalcoatl"),
+    ("list", "--limit", "1"),
+    ("list", "--catalogue"),
+    ("read", "user/tea.md"),
+    ("read", "user/tea.md", "--version", "1", "--heading", "Tea"),
+    ("history", "user/tea.md", "--limit", "2"),
+    ("diff", "user/tea.md", "1", "2"),
+    ("restore", "user/tea.md", "1"),
+    ("blame", "user/tea.md"),
+    ("prompt", "--budget", "1500"),
+    ("log", "--limit", "2"),
+    ("log", "{call}", "--raw"),
+    ("seen", "user/tea.md@2"),
+    ("seen", "--call", "{call}-r"),
+    ("replay", "{call}-r"),
+    ("replay", "{call}-r", "--planner", "builtin"),
+    ("replay", "--tool", "context", "--since", "1h"),
+    ("replay", "--budget", "300", "--limit", "1"),
+    ("revert", "{call}-r", "--reason", "no"),
+    ("import", "{folder}/vault", "--into", "user/notes"),
+    ("import", "{folder}/vault", "--into", "user/notes", "--dry-run"),
+    ("import", "{folder}/vault.zip", "--into", "user/notes"),
+    ("export", "{folder}/out", "--from", "user/notes"),
+    ("export", "{folder}/out.zip", "--from", "user"),
+    ("export", "--call", "{call}", "--to", "{folder}/call.zip"),
+    ("queue", "list", "--user", "{user}"),
+    ("spend",),
+    ("projects", "create", "apollo-{user}"),
+    ("projects", "add", "apollo-{user}", "{user}"),
+    ("projects", "remove", "apollo-{user}", "{user}"),
+    ("projects", "list"),
+    ("projects", "close", "apollo-{user}"),
+    ("keys", "create", "--role", "agent", "--user", "{user}", "--label", "bot"),
+    ("keys", "list"),
+]
+PLAIN_TOO = ("context", "find", "prompt", "read")
+REFUSED: dict[str, tuple[str, ...]] = {  # with the same code and the same words
+    "read": ("read", "user/none.md"),
+    "version": ("write", "user/notes/a.md", "--content", "x", "--base-version", "9"),
+    "mount": ("list", "etc/"),
+    "budget": ("context", "tea", "--budget", "100"),
+    "project": ("context", "tea", "--project", "zeus"),
+    "call": ("log", "no-such-call"),
+    "retry": ("queue", "retry", "no-such-call"),
+    "key": ("keys", "create", "--role", "agent", "--user", " x"),
+    "user": ("list", "--user", "a\tb"),
+    "vault": ("import", "no-such-folder"),
+    "replay": ("replay", "no-such-call"),
+    "seen": ("seen", "user/tea.md@2", "--everyone"),
+}
+# What needs the database itself.
+LOCAL: dict[str, tuple[str, ...]] = {
+    "demo": ("demo",),
+    "migrate": ("migrate",),
+    "serve": ("serve", "--port", "0"),
+    "index status": ("index", "status"),
+    "index rebuild": ("index", "rebuild"),
+    "index backfill": ("index", "backfill"),
+    "index build-hnsw": ("index", "build-hnsw"),
+    "index drop": ("index", "drop", "--model", "x"),
+    "log prune": ("log", "prune", "--older-than", "9d"),
+    "log keep": ("log", "keep", "x"),
+    "log release": ("log", "release", "x"),
+    "queue work": ("queue", "work"),
+    "replay with a model": ("replay", "x", "--model", "openai:gpt-5-mini"),
+    "eval freeze": ("eval", "freeze", "x", "--to", "x"),
+    "eval capture": ("eval", "capture", "x", "--to", "x"),
+    "eval run": ("eval", "run", "--own-database"),
+    "eval runs": ("eval", "runs", "--own-database"),
+}
+ELSEWHERE = {  # commands with tests of their own, or that ask neither
+    *("doctor", "keys revoke", "mcp", "eval check", "eval states", "eval retrieval", "log show"),
+}
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A folder with a vault and its zip, for each user."""
+
+    def make(user: str) -> Path:
+        folder = tmp_path_factory.getbasetemp() / f"vault-{user}"
+        if not folder.exists():
+            for name, text in {
+                "a.md": "# A\n",
+                "b/ü.md": "# B\n",
+                "c.txt": "",
+                ".x/d.md": "",
+                "e.md": "\0",
+            }.items():
+                (folder / "vault" / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / "vault" / name).write_text(text)
+            shutil.make_archive(str(folder / "vault"), "zip", folder / "vault")
+        return folder
+
+    return make
+
+
+def test_every_command_answers_over_http_as_here(modes: Modes, vault: Callable[[str], Path]) -> None:
+    """The same document, and of some the same lines, but for ids and times."""
+    users = {"uma": modes.here, "una": modes.there}
+    given = {user: {"user": user, "call": f"first-of-{user}", "folder": str(vault(user))} for user in users}
+
+    def run(user: str, words: tuple[str, ...], *more: str) -> Any:
+        as_user = () if words[0] in ("queue", "spend", "projects", "keys") else ("--user", user)
+        done = users[user].run(*(word.format(**given[user]) for word in words), *as_user, *more)
+        said = re.sub("uma|una", "USER", done.out)
+        return [done.code, alike(json.loads(said) if more and said else said), done.err]
+
+    differing = []
+    with ThreadPoolExecutor() as pool:
+        for words in COMMANDS:
+            for more in [("--json",), *([()] if words[0] in PLAIN_TOO else [])]:
+                here, there = pool.map(lambda user: run(user, words, *more), users)  # noqa: B023  # awaited here
+                if here != there or here[0] != 0:
+                    differing.append(f"{words} {more}\n{here}\n{there}")
+
+    assert not differing, "\n\n".join(differing)
+    here, there = (vault(user) / "out.zip" for user in users)
+    assert here.stat().st_size == there.stat().st_size
+    assert (vault("una") / "out" / "b" / "ü.md").read_text() == "# B\n"
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_here_is_refused_over_http(modes: Modes, name: str) -> None:
+    """With the same exit code, error code and words."""
+    here, there = (memex.run(*REFUSED[name], "--json") for memex in (modes.here, modes.there))
+    told = [json.loads(done.err.splitlines()[-1]) for done in (here, there)]
+
+    assert (here.code, there.code) == (1, 1), there.out
+    assert told[1]["code"] == told[0]["code"]
+    assert told[1]["hint"]
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_what_needs_the_database_says_so(modes: Modes, name: str) -> None:
+    """With a code, and what to do; nothing is started or made."""
+    done = modes.there.run(*LOCAL[name], "--json")
+
+    assert done.code in (1, 2)
+    refused = json.loads(done.err.splitlines()[-1])
+    assert refused["code"] == "VALIDATION_ERROR"
+    assert "MEMEX_URL" in refused["message"] + refused["hint"]
+
+
+def test_the_tables_name_every_command() -> None:
+    """A command that is new needs a line here: how it answers over HTTP."""
+    declared = set(_names(get_command(app)))
+    tables = [*COMMANDS, *LOCAL.values(), *REFUSED.values()]
+    named = {" ".join(words[:2]) for words in tables} | {words[0] for words in tables}
+
+    missing = {name for name in declared if name not in named | ELSEWHERE and not name.startswith("setup")}
+    assert missing == set()
+
+
+def _names(command: Any, *before: str) -> Iterator[str]:
+    for name, below in getattr(command, "commands", {}).items():
+        if hasattr(below, "commands"):
+            yield from _names(below, *before, name)
+        else:
+            yield " ".join((*before, name))
+
+
+def test_a_key_that_is_bound_acts_for_its_user(modes: Modes) -> None:
+    """Without --user; another user, and what is an admin's, is refused by the service."""
+    modes.bob.plain("write", "user/bob.md", "--content", "mine")
+    other = modes.bob.run("list", "--user", "alice", "--json")
+    spent = modes.bob.run("spend", "--json")
+    everyone = modes.bob.run("keys", "list", "--json")
+
+    assert "user/bob.md" in modes.here.plain("list", "--user", "bob")
+    assert "user/bob.md" in modes.bob.plain("list", "--catalogue")
+    assert modes.bob.json("queue", "list")["calls"] == []
+    assert [json.loads(done.err)["code"] for done in (other, spent, everyone)] == ["FORBIDDEN"] * 3
+
+
+def test_keys_are_revoked_over_http(modes: Modes) -> None:
+    """From then on the commands say that nobody has the key."""
+    made = modes.there.json("keys", "create", "--role", "agent", "--user", "eve")
+    eve = altered(modes.there, environment={**modes.there.environment, "MEMEX_API_KEY": made["key"]})
+    before = eve.run("list")
+    revoked = modes.there.json("keys", "revoke", str(made["id"]))
+    after = eve.run("list", "--json")
+
+    assert before.code == 0
+    assert revoked["revoked_at"]
+    assert (after.code, json.loads(after.err)["code"]) == (1, "UNAUTHENTICATED")
+
+
+def test_doctor_says_what_the_service_is(modes: Modes) -> None:
+    """Its state and version, and whose key this is; a wrong key and a service that is not there are problems."""
+    told = {check["name"]: check["detail"] for check in modes.there.json("doctor")["checks"]}
+    bound = modes.bob.plain("doctor")
+    wrong = altered(modes.there, environment={**modes.there.environment, "MEMEX_API_KEY": "mx_wrong"})
+    gone = altered(modes.there, environment={**modes.there.environment, "MEMEX_URL": "http://127.0.0.1:9"})
+
+    assert "and so does its database" in told["service"]
+    assert told["key"] == "an admin's of the tenant default; each call names its user"
+    assert "bound to the user bob" in bound
+    assert [
+        (done.code, code in done.out)
+        for done, code in (
+            (wrong.run("doctor"), "UNAUTHENTICATED"),
+            (gone.run("doctor"), "STORE_UNAVAILABLE"),
+        )
+    ] == [(1, True), (1, True)]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words", "code"),
+    [
+        ({"MEMEX_API_KEY": "mx_wrong"}, ("list",), "UNAUTHENTICATED"),
+        ({"MEMEX_API_KEY": ""}, ("list",), "VALIDATION_ERROR"),
+        ({"MEMEX_URL": "127.0.0.1"}, ("list",), "VALIDATION_ERROR"),
+        ({"MEMEX_URL": "http://127.0.0.1:9"}, ("list",), "STORE_UNAVAILABLE"),
+        ({}, ("list", "--tenant", "other"), "VALIDATION_ERROR"),
+    ],
+)
+def test_what_is_set_wrongly_is_said(
+    modes: Modes, changed: dict[str, str], words: tuple[str, ...], code: str
+) -> None:
+    """With a code and what to do."""
+    done = altered(modes.there, environment={**modes.there.environment, **changed}).run(*words, "--json")
+
+    assert done.code == 1
+    refused = json.loads(done.err)
+    assert (refused["code"], bool(refused["hint"])) == (code, True)
+
+
+def test_over_http_nothing_of_a_database_is_loaded(modes: Modes) -> None:
+    """A command that only asks loads neither the service nor a driver."""
+    code = (
+        "import sys; from memex.cli.main import app; app(['list'], standalone_mode=False); "
+        "print([n for n in ('psycopg', 'memex.wiring', 'memex.service.service', 'fastapi') if n in sys.modules])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], env=modes.there.environment, capture_output=True, text=True, check=True
+    )
+
+    assert ended.stdout.splitlines()[-1] == "[]"
