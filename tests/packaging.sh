@@ -71,8 +71,13 @@ if [ -n "$uv" ]; then
 else
   echo "packaging: uvx was not run, as uv is not there or reaches no index"
 fi
-if command -v pipx >/dev/null; then
-  PIPX_HOME="$work/pipx" pipx run --spec "$wheel[embedded]" memex --version >/dev/null
+pipx=$(command -v pipx || true)
+if [ -z "$pipx" ] && [ -n "$uv" ]; then pipx="$PYTHON -m uv tool run --quiet pipx"; fi
+if [ -n "$pipx" ] && $pipx --version >/dev/null 2>&1; then
+  PIPX_HOME="$work/pipx" PIP_CONSTRAINT="$work/constraints" UV_CONSTRAINT="$work/constraints" \
+    $pipx run --spec "$wheel[embedded]" memex --version >/dev/null 2>"$work/pipx.log" || { cat "$work/pipx.log"; exit 1; }
   echo "packaging: pipx runs the wheel"
+else
+  echo "packaging: pipx was not run, as it cannot be had"
 fi
 echo "packaging: ok"

@@ -1,5 +1,6 @@
 """What MkDocs adds to the pages of docs/: those made of the code, and llms.txt for agents."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -37,12 +38,10 @@ def main() -> None:
             for page in (next(iter(page.values())) if isinstance(page, dict) else page for page in pages):
                 with mkdocs_gen_files.open(page, "r") as file:
                     text = file.read()
-                address = (
-                    ""
-                    if page == "index.md"
-                    else page.removesuffix("index.md").removesuffix(".md").rstrip("/") + "/"
-                )
-                listed.append(f"- [{reference.title(text)}]({address or './'}): {reference.summary(text)}\n")
+                # A page is a folder of its name, and an index that of the folder that it is in.
+                address = re.sub(r"(^|/)index$", "", page.removesuffix(".md"))
+                address = f"{address}/" if address else "./"
+                listed.append(f"- [{reference.title(text)}]({address}): {reference.summary(text)}\n")
                 whole.append(text)
             listed.append("\n")
     with mkdocs_gen_files.open("llms.txt", "w") as file:

@@ -84,8 +84,7 @@ commands and options.
 PYTHON_HEAD = """# Python
 
 `pip install memex`, with `[embedded]` for a Postgres of its own. Everything is asynchronous, and the same in
-process and
-over HTTP.
+process and over HTTP; the [guide](../guides/python.md) shows it at work.
 """
 PYTHON_ERRORS = """
 ## Errors
