@@ -3,8 +3,10 @@
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 from tests.http.conftest import Served, _serving
 from tests.servers import Server
@@ -28,6 +30,17 @@ class Home:
         assert self.served.service is not None
         made = tenants.create_key(self.served.service.database, tenant, "agent", user_id=user)
         return self.served.run(made)[0]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A single certificate in the place of 150, which each new client reads, though it asks only loopback."""
+    end = "-----END CERTIFICATE-----\n"
+    bundle = tmp_path_factory.mktemp("authority") / "one.pem"
+    bundle.write_text(Path(certifi.where()).read_text().partition(end)[0] + end)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(bundle))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,7 @@ def environment(home: Home, tmp_path_factory: pytest.TempPathFactory) -> dict[st
         "OTEL_SDK_DISABLED": "true",
         "PYTHONPATH": str(ROOT / "src"),
         "PYTHONSAFEPATH": "1",
+        "SSL_CERT_FILE": os.environ["SSL_CERT_FILE"],
         "MEMEX_URL": home.url,
         "MEMEX_API_KEY": home.key,
     }
@@ -72,16 +73,21 @@ def driver(python: Path, environment: dict[str, str]) -> Iterator["subprocess.Po
         process.stdin.close()
 
 
+def asked(driver: "subprocess.Popen[str]", **line: Any) -> str:
+    """Return the driver's answer to a line."""
+    assert driver.stdin is not None
+    assert driver.stdout is not None
+    driver.stdin.write(json.dumps(line) + "\n")
+    driver.stdin.flush()
+    return str(json.loads(driver.stdout.readline()))
+
+
 def called(
     driver: "subprocess.Popen[str]", model: ModelServer, user: str, tool: str, **arguments: Any
 ) -> tuple[str, Request]:
     """Return what an agent's call of a tool is answered with, and the last request of the model."""
-    assert driver.stdin is not None
-    assert driver.stdout is not None
     model.play(CHAT.calls(("call_1", tool, arguments)), CHAT.says("Done."))
-    driver.stdin.write(json.dumps({"user": user, "model": model.url}) + "\n")
-    driver.stdin.flush()
-    assert driver.stdout.readline() == "Done.\n"
+    assert asked(driver, user=user, model=model.url) == "Done."
     request = model.requests[-1]
     return CHAT.results(request)[0], request
 
@@ -115,21 +121,15 @@ async def test_a_refusal_reaches_crewais_agent(
     assert "VALIDATION_ERROR" in named
 
 
-def test_the_example_runs(
-    python: Path, environment: dict[str, str], home: Home, model_server: ModelServer
-) -> None:
+def test_the_example_runs(driver: "subprocess.Popen[str]", home: Home, model_server: ModelServer) -> None:
     """As the guide shows it."""
-    key = home.bound_key("alice", tenant="crewai_agent")
+    environment = {
+        "MEMEX_API_KEY": home.bound_key("alice", tenant="crewai_agent"),
+        "OPENAI_BASE_URL": model_server.url,
+        "OPENAI_API_KEY": "-",
+    }
     model_server.play(CHAT.calls(("call_1", "memory_remember", {"text": TEA})), CHAT.says("Noted."))
-    done = subprocess.run(
-        [python, ROOT / "examples" / "crewai_agent.py", TEA],
-        env={**environment, "OPENAI_BASE_URL": model_server.url, "OPENAI_API_KEY": "-", "MEMEX_API_KEY": key},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    printed = asked(driver, example=str(ROOT / "examples" / "crewai_agent.py"), environment=environment)
 
-    assert done.returncode == 0, done.stderr
-    assert "Noted." in done.stdout
+    assert "Noted." in printed
     assert "Remembered." in CHAT.results(model_server.requests[-1])[0]

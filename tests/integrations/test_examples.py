@@ -38,6 +38,7 @@ def ran(example: str, home: Home, key: str, model: ModelServer) -> str:
         "PATH": os.environ["PATH"],
         "HOME": "/nonexistent",
         "PYTHONPATH": str(STUBS),
+        "SSL_CERT_FILE": os.environ["SSL_CERT_FILE"],
         "MEMEX_URL": home.url,
         "MEMEX_API_KEY": key,
         "OPENAI_BASE_URL": model.url,
