@@ -15,6 +15,7 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel
 from pydantic_ai import Agent, NativeOutput
+from pydantic_ai.exceptions import AgentRunError
 
 from memex.errors import ValidationFailed
 from memex.service.definitions import define
@@ -106,6 +107,8 @@ def main() -> None:
         print(show(asked, asyncio.run(run())))  # noqa: T201
     except ValidationFailed as error:
         raise SystemExit(f"{error.message} {error.hint}") from None
+    except AgentRunError as error:
+        raise SystemExit(f"The model did not answer: {error}") from None
 
 
 if __name__ == "__main__":
