@@ -9,8 +9,12 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+import httpx2
 import pytest
+from mcp.client.streamable_http import streamable_http_client
 from tests.cli.conftest import PROGRAM, Memex
+
+from mcp import Client, StdioServerParameters
 
 KEY = "mx_" + "k" * 43
 URL = "http://127.0.0.1:8630"
@@ -195,3 +199,29 @@ def test_the_shell_completes_commands(memex: Memex) -> None:
     )
 
     assert asked.stdout.split() == ["claude-code", "claude-desktop", "cursor", "codex"]
+
+
+async def test_a_client_gets_the_tools_by_what_was_written(memex: Memex, tmp_path: Path) -> None:
+    """The program and the address in the file are such that a real client of MCP remembers and recalls."""
+    here = memex.elsewhere(memex.data_dir, HOME=str(tmp_path))
+    file = tmp_path / ".cursor" / "mcp.json"
+    here.plain("setup", "cursor", "--user", "alice", "--yes")
+    program = json.loads(file.read_text())["mcpServers"]["memex"]
+    with here.serve() as serving:
+        async with Client(StdioServerParameters(**program)) as client:
+            listed = [tool.name for tool in (await client.list_tools()).tools]
+            await client.call_tool("memory_remember", {"text": "I prefer oolong tea."})
+        key = serving.ready["agent_key"]
+        service = ("--url", serving.ready["url"], "--key", key, "--user", "alice")
+        here.plain("setup", "cursor", *service, "--profile", "files", "--yes")
+        entry = json.loads(file.read_text())["mcpServers"]["memex"]
+        async with httpx2.AsyncClient(headers=entry["headers"]) as http:
+            transport = streamable_http_client(entry["url"], http_client=http)
+            async with Client(transport) as client:
+                more = [tool.name for tool in (await client.list_tools()).tools]
+                recalled = await client.call_tool("memory_context", {"query": "Which tea?"})
+
+    assert listed == ["memory_remember", "memory_context"]
+    assert "memory_patch" in more
+    assert recalled.structured_content is not None
+    assert "oolong tea" in recalled.structured_content["context"]
