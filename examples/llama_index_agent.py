@@ -1,11 +1,10 @@
 """An agent of LlamaIndex with the memory tools."""
 
 import asyncio
-import os
 import sys
 
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.llms.ollama import Ollama
+from llama_index.llms.google_genai import GoogleGenAI
 
 from memex import Memex
 from memex.integrations.llama_index import memory_tools
@@ -13,11 +12,10 @@ from memex.integrations.llama_index import memory_tools
 
 async def main(said: str) -> None:
     """Answer one message of alice."""
-    llm = Ollama(model="qwen3", base_url=os.environ.get("OLLAMA_HOST", "http://localhost:11434"))
     async with Memex() as memex:
         memory = memex.for_user("alice", actor="llama-index-agent")
         agent = FunctionAgent(
-            llm=llm,
+            llm=GoogleGenAI(model="gemini-2.5-flash", max_tokens=8_192, context_window=1_000_000),
             tools=memory_tools(memory),
             system_prompt=(await memory.prompt_block()).text,
             streaming=False,

@@ -219,22 +219,26 @@ async def openai_agents(model: ModelServer, memory: UserMemory) -> None:
 async def langchain(model: ModelServer, memory: UserMemory) -> None:
     """Run an agent of LangChain, which is a graph of LangGraph with its ToolNode."""
     from langchain.agents import create_agent
-    from tests.integrations.stubs.langchain_openai import ChatOpenAI
+    from langchain_openai import ChatOpenAI
 
     from memex.integrations.langchain import memory_tools
 
-    agent = create_agent(ChatOpenAI(model="m", base_url=model.url), tools=memory_tools(memory))
+    agent = create_agent(ChatOpenAI(model="m", base_url=model.url, api_key="-"), tools=memory_tools(memory))
     await agent.ainvoke({"messages": [{"role": "user", "content": "Go on."}]})
 
 
 async def llama_index(model: ModelServer, memory: UserMemory) -> None:
     """Run an agent of LlamaIndex."""
+    from google.genai.types import HttpOptions
     from llama_index.core.agent.workflow import FunctionAgent
-    from tests.integrations.stubs.llama_index.llms.ollama import Ollama
+    from llama_index.llms.google_genai import GoogleGenAI
 
     from memex.integrations.llama_index import memory_tools
 
-    llm = Ollama(model="m", base_url=model.url)
+    address = HttpOptions(base_url=model.url.removesuffix("/v1"))
+    llm = GoogleGenAI(
+        model="gemini-2.5-flash", max_tokens=4_096, context_window=1_000_000, http_options=address
+    )
     await FunctionAgent(llm=llm, tools=memory_tools(memory), streaming=False).run("Go on.")
 
 
@@ -266,6 +270,6 @@ SURFACES = [
     agent_surface("anthropic", ANTHROPIC, anthropic),
     agent_surface("openai-agents", CHAT, openai_agents),
     agent_surface("langchain", CHAT, langchain),
-    agent_surface("llama-index", CHAT, llama_index, passes_ids=False),
+    agent_surface("llama-index", GEMINI, llama_index, passes_ids=False),
     agent_surface("google-adk", GEMINI, google_adk),
 ]
