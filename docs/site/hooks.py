@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-# In this order where they are there; others follow by name. docs/compatibility.md closes the section.
+# In this order where they are there; others follow by name.
 FIRST = (
     "clients",
     "mcp",
@@ -23,7 +23,6 @@ def on_config(config: Any) -> Any:
     names = [page.stem for page in (docs / "guides").glob("*.md")]
     names.sort(key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name))
     pages = [f"guides/{name}.md" for name in names]
-    pages += [name for name in ("compatibility.md",) if (docs / name).exists()]
     for section in config["nav"]:
         if "Guides" in section:
             section["Guides"] = pages
