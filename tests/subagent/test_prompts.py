@@ -155,7 +155,7 @@ def test_the_tools_are_described_with_the_arguments_that_a_model_sees() -> None:
 
 @pytest.mark.parametrize("form", ["openai", "openai-responses", "anthropic", "mcp"])
 def test_the_tools_are_described_within_their_room(form: Format) -> None:
-    """They stand in every request of the calling model, so both together are short, as compact JSON of any API."""
+    """They stand in every request of the calling model, so both together are short, as JSON of any API."""
     tools = [definition.rendered(form) for definition in define("agent")]
     if form == "mcp":  # a client gives its model no more of them
         tools = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in tools]
