@@ -106,14 +106,30 @@ async def test_an_error_is_an_answer(memory: Alice) -> None:
     assert isinstance(outcomes["TOOL_CALL_CONFLICT"].error, ToolCallConflict)
 
 
-@pytest.mark.parametrize("arguments", ["", "{}", {}, '{"text": null}'])
-def test_no_arguments_are_none(arguments: str | dict[str, Any]) -> None:
-    """Some models send an empty text for them; what is missing is then for the tool to say."""
+async def test_a_hint_names_what_a_model_may_fill_in(memory: Alice) -> None:
+    """Not the host's arguments, which it would try next and be refused."""
+    refused = await run(memory, "memory_context", {"query": 5})
+
+    assert json.loads(refused.text)["error"]["hint"] == "The arguments are: query, budget, project."
+
+
+async def test_an_answer_is_text_whatever_a_model_sends(memory: Alice) -> None:
+    """An agent sends it to its model's API in UTF-8, which has no lone surrogates."""
+    refused = await run(memory, "memory_context", '{"\\ud800": 1}')
+
+    assert refused.text.encode()
+
+
+@pytest.mark.parametrize("arguments", ["", "{}", {}, '{"text": null}', None])
+def test_no_arguments_are_none(arguments: str | dict[str, Any] | None) -> None:
+    """Some models send an empty text or null for them; what is missing is then for the tool to say."""
     assert parsed("memory_remember", arguments) == {}
 
 
-@pytest.mark.parametrize("arguments", ["tea", "[]", '"tea"', "null", "{", '{"text": 1}}', "[" * 100_000])
-def test_what_is_no_object_is_refused(arguments: str) -> None:
+@pytest.mark.parametrize(
+    "arguments", ["tea", "[]", '"tea"', "null", "{", '{"text": 1}}', "[" * 100_000, ["tea"], 5]
+)
+def test_what_is_no_object_is_refused(arguments: Any) -> None:
     """However broken it is, the model is told so."""
     with pytest.raises(ValidationFailed, match="no JSON object"):
         parsed("memory_remember", arguments)

@@ -4,7 +4,7 @@ It needs no other part of Memex than its errors, as `remote`.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -38,7 +38,7 @@ class Outcome:
 async def run(
     memory: Runner,
     tool: str,
-    arguments: Mapping[str, Any] | str,
+    arguments: Mapping[str, Any] | str | None,
     *,
     tool_call_id: str | None = None,
     allowed: Mapping[str, tuple[str, ...]] = AGENT_ARGUMENTS,
@@ -48,7 +48,7 @@ async def run(
     Args:
         memory: whose it is was said when it was made, never by the model.
         tool: the name that the model gave.
-        arguments: as an object or as its JSON; null means absent.
+        arguments: as an object or as its JSON, or None for none; null means absent.
         tool_call_id: of the model's API. A call that is run twice under it is done once.
         allowed: the tools that the model was told of, each with the arguments it may fill in.
     """
@@ -56,12 +56,16 @@ async def run(
         given = parsed(tool, arguments, allowed)
         result = await memory.execute(tool, given, tool_call_id=tool_call_id)
     except MemexError as error:
+        if error.details.get("tool") == tool:  # the tool's own hint names the host's arguments too
+            error.hint = _known(allowed[tool])
         return Outcome(error_text(error), error=error)
     return Outcome(result_text(tool, result), result=result)
 
 
 def parsed(
-    tool: str, arguments: Mapping[str, Any] | str, allowed: Mapping[str, tuple[str, ...]] = AGENT_ARGUMENTS
+    tool: str,
+    arguments: Mapping[str, Any] | str | None,
+    allowed: Mapping[str, tuple[str, ...]] = AGENT_ARGUMENTS,
 ) -> dict[str, Any]:
     """Return the arguments that a model gave, without those that are null.
 
@@ -72,16 +76,14 @@ def parsed(
     if tool not in allowed:
         raise UnknownTool(f"There is no tool {tool[:100]!r}.", hint=f"The tools are: {', '.join(allowed)}.")
     try:
-        given = json.loads(arguments or "{}") if isinstance(arguments, str) else dict(arguments)
-    except (ValueError, RecursionError):
+        given = json.loads(arguments or "{}") if isinstance(arguments, str) else dict(arguments or {})
+    except (TypeError, ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
         raise ValidationFailed("The arguments are no JSON object.", hint="Send a JSON object.")
     names = allowed[tool]
     if unknown := [str(name)[:100] for name in given if name not in names]:
-        raise ValidationFailed(
-            f"{tool}: there is no argument {unknown[0]}.", hint=f"The arguments are: {', '.join(names)}."
-        )
+        raise ValidationFailed(f"{tool}: there is no argument {unknown[0]}.", hint=_known(names))
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -97,7 +99,13 @@ def result_text(tool: str, result: Mapping[str, Any]) -> str:
 def error_text(error: MemexError) -> str:
     """Return an error as JSON: its code, what happened, and what to do next."""
     told = {"code": error.code, "message": error.message, "hint": error.hint}
-    return json.dumps({"error": {name: value for name, value in told.items() if value}}, ensure_ascii=False)
+    text = json.dumps({"error": {name: value for name, value in told.items() if value}}, ensure_ascii=False)
+    # A model's lone surrogate would break the request that carries the answer to it.
+    return text.encode("utf-8", "replace").decode()
+
+
+def _known(names: Iterable[str]) -> str:
+    return f"The arguments are: {', '.join(names)}."
 
 
 def _context_text(result: Mapping[str, Any]) -> str:

@@ -196,6 +196,15 @@ async def test_a_call_is_logged_under_the_clients_id_and_a_write_done_once(
     assert attempts[0]["principal"]["actor"] == "mcp"  # as the client calls itself
 
 
+async def test_an_id_that_is_null_is_absent(connect: Connect) -> None:
+    """So that the other name of it counts."""
+    meta: Any = {"memex/toolCallId": None, "claudecode/toolUseId": "toolu_1"}
+    async with connect(bound_to="alice") as client:
+        answered = await client.call_tool("memory_context", {"query": "tea"}, meta=meta)
+
+    assert answered.structured_content["tool_call_id"] == "toolu_1"
+
+
 async def test_calls_without_an_id_never_share_one(connect: Connect) -> None:
     """Each client counts its requests from one: two of them with one number are two calls."""
     ids = []
@@ -268,6 +277,15 @@ async def test_the_user_is_the_keys_or_the_headers(connect: Connect) -> None:
     assert "Memex-User" in text_of(nobodys)
     assert unread.value.data["code"] == "FORBIDDEN"
     assert code_of(anothers) == "FORBIDDEN"
+
+
+async def test_an_admin_without_a_user_hears_what_is_wrong(connect: Connect) -> None:
+    """It needs none, so that is not what a malformed name of a project is refused for."""
+    async with connect("admin", project="x" * 201) as admin:
+        refused = await admin.call_tool("memory_list", {})
+
+    assert code_of(refused) == "VALIDATION_ERROR"
+    assert "slug" in text_of(refused)
 
 
 async def test_an_admin_sees_and_undoes_calls(connect: Connect) -> None:

@@ -38,12 +38,13 @@ from memex.service.service import TOOLS, Caller, Service
             {"query": "tea", "rerank": True},
             ("memory_find", {"query": "tea", "rerank": True}),
         ),
+        ("memory_search", {"query": None, "q": "tea", "topK": None}, ("memory_find", {"query": "tea"})),
         ("memory_find", {"q": "tea"}, ("memory_find", {"q": "tea"})),
         ("no_tool", {"topK": 1}, ("no_tool", {"topK": 1})),
     ],
 )
 def test_a_call_is_translated(tool: str, given: dict[str, Any], ours: tuple[str, dict[str, Any]]) -> None:
-    """Names of an alias alone, in either spelling; of two for one argument ours counts; nothing is lost."""
+    """Names of an alias alone, in either spelling; of two for one argument ours counts; only null is lost."""
     assert translated(tool, given) == ours
 
 

@@ -171,12 +171,13 @@ def _acting(memory: Memory, context: Context) -> Memory:
 
 def _tool_call_id(meta: Mapping[str, Any] | None) -> str:
     """Return the id of a call: the client's, or a new one. The id of the request counts anew in each connection."""
-    given = next((meta[name] for name in TOOL_CALL_IDS if name in meta), None) if meta else None
-    if given is None:
-        return new_tool_call_id()
-    if not isinstance(given, str):
-        raise ValidationFailed(f"_meta: {TOOL_CALL_ID} is no string.")
-    return given
+    for name in TOOL_CALL_IDS:
+        given = meta.get(name) if meta else None
+        if given is not None and not isinstance(given, str):
+            raise ValidationFailed(f"_meta: {name} is no string.")
+        if given is not None:
+            return given
+    return new_tool_call_id()
 
 
 def _failed(error: MemexError, tool_call_id: str | None) -> types.CallToolResult:

@@ -34,7 +34,10 @@ ALIASES: dict[str, Alias] = {
 
 
 def translated(tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return a call in our names. Arguments of a known alias may be in camelCase; of two for one, ours counts."""
+    """Return a call in our names.
+
+    Arguments of an alias may be in camelCase; null means absent, and of two for one, ours counts.
+    """
     alias = ALIASES.get(tool)
     if alias is None:
         return tool, arguments
@@ -42,6 +45,6 @@ def translated(tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any
     for name, value in arguments.items():
         snake = _HUMP.sub(lambda hump: f"_{hump[0].lower()}", name)
         known = alias.arguments.get(snake, snake)
-        if known not in ours or name == known:
+        if value is not None and (known not in ours or name == known):
             ours[known] = value
     return alias.tool, ours
