@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -32,7 +32,8 @@ from memex.remote import For, Remote, RemoteUser
 from memex.store import tenants
 
 ALICE = For("alice")
-DROP, HANG = "drop", "hang"  # a connection that is closed without an answer; one that is not answered
+# A connection that is closed without an answer; one without an answer; one whose answer drips and never ends.
+DROP, HANG, DRIP = "drop", "hang", "drip"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,13 @@ def scripted(*answers: Answer | str) -> Iterator[Scripted]:
             answer = script.answers.pop(0)
             if answer == HANG:
                 script.over.wait(30)
+            if answer == DRIP:
+                self.send_response(200)
+                self.send_header("Content-Length", "1000")
+                self.end_headers()
+                with suppress(OSError):
+                    while not script.over.wait(0.05):
+                        self.wfile.write(b" ")
             if isinstance(answer, str):
                 self.close_connection = True
                 return
@@ -207,7 +215,9 @@ async def test_a_refusal_is_not_tried_again() -> None:
     assert len(script.asked) == 3
 
 
-@pytest.mark.parametrize("after", ["1", "Thu, 01 Jan 2026 00:00:00 GMT", "soon"])
+@pytest.mark.parametrize(
+    "after", ["1", "Thu, 01 Jan 2026 00:00:00 GMT", "soon", "Fri, 31 Dec 9999 23:59:59 -2300"]
+)
 async def test_retry_after_is_waited_for(after: str) -> None:
     """Its seconds; a time that is past, and what is neither, ask for no patience."""
     busy = Answer(503, problem("STORE_UNAVAILABLE", 503).body, {"Retry-After": after})
@@ -233,9 +243,10 @@ async def test_a_call_that_still_runs_is_waited_for() -> None:
     assert done == {"status": "committed"}
 
 
-async def test_no_answer_in_time_is_said_with_the_calls_id() -> None:
+@pytest.mark.parametrize("slow", [HANG, DRIP])
+async def test_no_answer_in_time_is_said_with_the_calls_id(slow: str) -> None:
     """By which it is found out what became of it; what took its time once is not asked again."""
-    with scripted(HANG) as script:
+    with scripted(slow) as script:
         async with Remote(script.url, "mx_k", timeout_s=0.2) as asked:
             with pytest.raises(StoreUnavailable, match=r"within 0\.2 s") as refused:
                 await asked.execute(ALICE, "memory_list", {})
@@ -257,7 +268,8 @@ async def test_nobody_there_is_said_with_the_address() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [Answer(body="<html>"), Answer(302, headers={"Location": "/x"}), Answer(403, [1])]
+    "answer",
+    [Answer(body="<html>"), Answer(302, headers={"Location": "/x"}), Answer(403, [1]), Answer(200, [1])],
 )
 async def test_who_is_no_memex_is_said_so(answer: Answer) -> None:
     """Whatever it answers, in the one class that says so; a redirect is not followed, the key would go along."""
@@ -363,6 +375,16 @@ async def test_who_cannot_be_named_is_refused(served: Served, key: str, user: st
         memory = memex.for_user(user)
         for refusal in (memory.operations(), memory.list()):
             with pytest.raises(ValidationFailed):
+                await refusal
+
+
+@pytest.mark.parametrize("name", [".", "..", "half \ud800"])
+async def test_what_a_path_cannot_carry_is_not_sent(served: Served, key: str, name: str) -> None:
+    """What is folded away on the way makes another request: for a project instead of its member."""
+    async with Remote(served.url, key) as asked:
+        session = RemoteSession("default", remote=asked)
+        for refusal in (asked.operation(ALICE, name), session.set_member("apollo", name, member=False)):
+            with pytest.raises(ValidationFailed, match="cannot be sent in a URL"):
                 await refusal
 
 

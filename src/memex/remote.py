@@ -122,7 +122,7 @@ class Remote:
     async def me(self, who: For | None = None) -> dict[str, Any]:
         """Return what the service is, and whose key this is."""
         answer = await self.request("GET", "/v1/me", headers=(who or For()).headers())
-        return dict(_document(answer, self.url))
+        return _document(answer, self.url)
 
     async def execute(
         self, who: For, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
@@ -131,7 +131,7 @@ class Remote:
         own_id = _or_new(tool_call_id)
         body = {"context": who.body(own_id), "arguments": dict(arguments)}
         try:
-            return dict(await self.json("POST", f"/tools/{quote(tool, safe='')}/execute", body=body))
+            return await self.json("POST", f"/tools/{quoted(tool)}/execute", body=body)
         except StoreUnavailable as error:
             error.details.setdefault("tool_call_id", own_id)  # by which it is found out what became of it
             raise
@@ -140,24 +140,24 @@ class Remote:
         self, who: For, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
     ) -> dict[str, Any]:
         """Undo what a call wrote."""
-        path = f"/operations/{quote(reverted, safe='')}/revert"
+        path = f"/operations/{quoted(reverted)}/revert"
         headers = who.headers(_or_new(tool_call_id))
-        return dict(await self.json("POST", path, headers=headers, body={"reason": reason}))
+        return await self.json("POST", path, headers=headers, body={"reason": reason})
 
     async def operations(self, who: For, *, limit: int, cursor: str | None) -> dict[str, Any]:
         """Return the user's calls, the newest first."""
         params = {"limit": limit, "cursor": cursor}
-        return dict(await self.json("GET", "/operations", headers=who.headers(), params=params))
+        return await self.json("GET", "/operations", headers=who.headers(), params=params)
 
     async def operation(self, who: For, tool_call_id: str) -> list[dict[str, Any]]:
         """Return the attempts at one call, the newest first."""
-        path = f"/operations/{quote(tool_call_id, safe='')}"
+        path = f"/operations/{quoted(tool_call_id)}"
         return list((await self.json("GET", path, headers=who.headers()))["attempts"])
 
     async def replay(self, who: For, tool_call_id: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Run a call again, as it was or with something changed."""
-        path = f"/operations/{quote(tool_call_id, safe='')}/replay"
-        return dict(await self.json("POST", path, headers=who.headers(), body=dict(changes)))
+        path = f"/operations/{quoted(tool_call_id)}/replay"
+        return await self.json("POST", path, headers=who.headers(), body=dict(changes))
 
     async def catalogue(self, who: For, *, max_chars: int) -> str:
         """Return a line for each file."""
@@ -170,7 +170,7 @@ class Remote:
         """Return the text for a system prompt."""
         params = {"budget": budget, "project": project}
         headers = who.headers(_or_new(tool_call_id))
-        return dict(await self.json("GET", "/prompt-block", headers=headers, params=params))
+        return await self.json("GET", "/prompt-block", headers=headers, params=params)
 
     async def json(
         self,
@@ -182,7 +182,7 @@ class Remote:
         body: Any = None,
         role: Role | None = None,
         is_repeatable: bool = True,
-    ) -> Any:
+    ) -> dict[str, Any]:
         """Return the JSON answer to a request below /v1, for an admin below /v1/admin.
 
         Args:
@@ -266,10 +266,11 @@ class Remote:
         self, http: httpx2.AsyncClient, request: httpx2.Request, granted_s: float
     ) -> httpx2.Response:
         try:
-            answer = await http.send(request)
+            async with asyncio.timeout(granted_s):  # httpx2 counts anew with each byte that comes
+                answer = await http.send(request)
         except (httpx2.ConnectTimeout, httpx2.ConnectError) as error:
             raise _Failed(self._silence(error), arrived=False) from error
-        except httpx2.TimeoutException as error:
+        except (httpx2.TimeoutException, TimeoutError) as error:
             late = StoreUnavailable(f"{self.url} did not answer within {granted_s:g} s.", hint=LATE_HINT)
             raise _Failed(late, may_pass=False) from error
         except httpx2.HTTPError as error:
@@ -318,6 +319,21 @@ class RemoteUser:
     ) -> dict[str, Any]:
         """Run a tool and return its result."""
         return await self.remote.execute(self.who, tool, arguments, tool_call_id=tool_call_id)
+
+
+def quoted(text: str) -> str:
+    """Return a text as one segment of a path.
+
+    Raises:
+        ValidationFailed: it would not arrive. `.` and `..` are folded away on the way, however they are encoded:
+            a request for the member `..` of a project would become one for the project.
+    """
+    if text not in (".", ".."):
+        with suppress(UnicodeEncodeError):
+            return quote(text, safe="")
+    raise ValidationFailed(
+        f"{text!r} cannot be sent in a URL.", hint="Ask Memex where it runs, not over HTTP."
+    )
 
 
 def new_tool_call_id() -> str:
@@ -373,13 +389,11 @@ def _encoded(body: Any) -> bytes:
         raise ValidationFailed(f"The arguments are no JSON: {error}.") from None
 
 
-def _document(answer: httpx2.Response, url: str) -> Any:
-    try:
-        return answer.json()
-    except ValueError:
-        raise StoreUnavailable(
-            f"{url} answers {answer.status_code}, and not as a Memex does.", hint=HINT
-        ) from None
+def _document(answer: httpx2.Response, url: str) -> dict[str, Any]:
+    with suppress(ValueError):
+        if isinstance(document := answer.json(), dict):
+            return document
+    raise StoreUnavailable(f"{url} answers {answer.status_code}, and not as a Memex does.", hint=HINT)
 
 
 def _error_in(answer: httpx2.Response, url: str) -> MemexError:
@@ -397,12 +411,12 @@ def _error_in(answer: httpx2.Response, url: str) -> MemexError:
 def _retry_after_s(value: str) -> float | None:
     """Return the seconds that a Retry-After header asks for: it holds them, or a date."""
     if value.isascii() and value.isdigit():
-        return int(value)
+        return float(value)
     try:
-        date = parsedate_to_datetime(value)
-    except ValueError:
+        date = parsedate_to_datetime(value).astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, (date.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+    return max(0.0, (date - datetime.now(UTC)).total_seconds())
 
 
 def _is_over(state: RetryCallState, granted_s: float) -> bool:

@@ -12,12 +12,11 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import quote
 
 from memex.cli.options import UserOptions
 from memex.cli.session import ACTOR, Document, Options, Session, Which, not_over_http
 from memex.errors import InvalidPath, LimitExceeded, Refused, ValidationFailed
-from memex.remote import For, Remote, new_tool_call_id
+from memex.remote import For, Remote, new_tool_call_id, quoted
 
 if TYPE_CHECKING:
     from memex.service.bundle.bundle import Bundle
@@ -114,7 +113,7 @@ class RemoteSession(Session):
         return await self._get("/queue", limit=limit, cursor=cursor)
 
     async def retry(self, call: str) -> Document:
-        return await self._administer("POST", f"/queue/{_quoted(call)}/retry", is_repeatable=False)
+        return await self._administer("POST", f"/queue/{quoted(call)}/retry", is_repeatable=False)
 
     async def replayable(
         self, *, which: Which, since: datetime | None, only_degraded: bool, limit: int
@@ -176,7 +175,7 @@ class RemoteSession(Session):
 
         answer = await self.remote.request(
             "GET",
-            f"{self.remote.base}/operations/{_quoted(call)}/bundle",
+            f"{self.remote.base}/operations/{quoted(call)}/bundle",
             headers=self.who.headers(self.tool_call_id),
             timeout_s=TRANSFER_S,
         )
@@ -189,14 +188,14 @@ class RemoteSession(Session):
         return await self._administer("GET", "/projects")
 
     async def open_project(self, slug: str) -> Document:
-        return await self._administer("PUT", f"/projects/{_quoted(slug)}")
+        return await self._administer("PUT", f"/projects/{quoted(slug)}")
 
     async def close_project(self, slug: str) -> Document:
-        return await self._administer("DELETE", f"/projects/{_quoted(slug)}")
+        return await self._administer("DELETE", f"/projects/{quoted(slug)}")
 
     async def set_member(self, slug: str, user: str, *, member: bool) -> Document:
         method = "PUT" if member else "DELETE"
-        return await self._administer(method, f"/projects/{_quoted(slug)}/members/{_quoted(user)}")
+        return await self._administer(method, f"/projects/{quoted(slug)}/members/{quoted(user)}")
 
     async def create_key(
         self, role: Literal["agent", "admin"], user: str | None, label: str | None
@@ -236,10 +235,6 @@ class RemoteSession(Session):
             timeout_s=TRANSFER_S,
         )
         return dict(answer.json())
-
-
-def _quoted(text: str) -> str:
-    return quote(text, safe="")
 
 
 def _content(source: Path) -> bytes | None:
