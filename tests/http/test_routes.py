@@ -598,6 +598,15 @@ def test_a_context_header_sent_twice_is_refused(client_of: ClientOf, name: str) 
     assert refused.json()["code"] == "VALIDATION_ERROR"
 
 
+def test_of_two_keys_neither_is_taken(client_of: ClientOf, key_of: KeyOf) -> None:
+    """As of two users; the one that would have counted may be valid."""
+    keys = [("Authorization", f"Bearer {key}") for key in (key_of(bound_to="alice"), key_of("admin"))]
+
+    refused = client_of(keyless=True).get("/v1/me", headers=keys)
+
+    assert refused.json()["code"] == "UNAUTHENTICATED"
+
+
 def test_a_context_that_spells_the_user_twice_is_refused(client_of: ClientOf) -> None:
     """`userId` and `user_id` are one field: of two values neither is taken."""
     call = {"context": {"userId": "alice", "user_id": "bob"}, "arguments": {}}

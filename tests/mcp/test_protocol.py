@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -10,8 +11,10 @@ import pytest
 import structlog
 from tests.http.conftest import KeyOf, Served, check_problem
 
+from memex.errors import ValidationFailed
 from memex.http.app import create_app
-from memex.http.mcp import PATHS
+from memex.http.mcp import PATHS, Mounted
+from memex.service.service import Service
 from memex.settings import Settings
 
 BOTH = "application/json, text/event-stream"
@@ -208,6 +211,19 @@ def test_an_operator_names_hosts_and_the_issuer(served: Served, key_of: KeyOf) -
     assert list(statuses.values()) == [403, 403, 200, 200]
     assert bound.status_code == 200
     assert known.json()["authorization_servers"] == ["https://login.example"]
+
+
+async def test_servers_that_did_not_load_are_tried_again(service: Service, tmp_path: Path) -> None:
+    """An operator mends the prompt that was malformed; nothing has to be started anew."""
+    prompt = tmp_path / "block.md"
+    prompt.write_text("malformed")
+    service.prompts_dir = tmp_path
+    async with Mounted(service, Settings()) as mounted:
+        with pytest.raises(ValidationFailed, match="block"):
+            await mounted.manager("agent")
+        prompt.unlink()
+
+        assert await mounted.manager("agent")
 
 
 def test_a_request_is_logged_by_its_route(served: Served, key_of: KeyOf) -> None:

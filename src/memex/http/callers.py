@@ -38,6 +38,11 @@ class KeyedRoute(APIRoute):
             if credentials is None or not credentials.credentials:
                 service.metrics.add_unauthenticated()
                 raise Unauthenticated("The request has no key.")
+            if (
+                len(request.headers.getlist("authorization")) > 1
+            ):  # a proxy might have looked at the other one
+                service.metrics.add_unauthenticated()
+                raise Unauthenticated("The request has more than one key.", hint="Send one.")
             request.state.principal = await service.authenticate(credentials.credentials)
             return await handle(request)
 

@@ -91,9 +91,10 @@ class Mounted:
                     await running.enter_async_context(manager.run())
                 ready.set_result(managers)
                 await self._ended.wait()
-        except Exception as error:  # whoever asks is told
+        except Exception as error:  # whoever asks is told, and the next request tries again
             if ready.done():
                 raise
+            self._managers = None
             ready.set_exception(error)
 
 
