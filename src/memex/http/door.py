@@ -2,8 +2,6 @@
 
 import secrets
 import time
-import traceback
-from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import structlog
@@ -13,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memex import telemetry
 from memex.http.problems import problem
+from memex.logging import frames
 
 MAX_BODY_BYTES = 8 << 20  # a file of 1 MiB, each character escaped in JSON, and the rest of the request
 MAX_VAULT_BYTES = 16 << 20  # a zip to import
@@ -78,7 +77,7 @@ class Door:
             except ClientDisconnect:
                 self._log.info("client_gone")
             except Exception as error:  # noqa: BLE001  # here a request ends
-                self._log.error("request_failed", error=type(error).__name__, where=_frames(error))
+                self._log.error("request_failed", error=type(error).__name__, where=frames(error))
                 if status == 0:
                     failed = problem(
                         request,
@@ -118,9 +117,3 @@ def _is_utf8(scope: Scope) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _frames(error: BaseException) -> list[dict[str, Any]]:
-    """Return where an error rose, without its message: a database's can quote rows."""
-    frames = traceback.extract_tb(error.__traceback__)[-8:]
-    return [{"file": frame.filename, "line": frame.lineno, "function": frame.name} for frame in frames]
