@@ -213,6 +213,34 @@ def test_an_operator_names_hosts_and_the_issuer(served: Served, key_of: KeyOf) -
     assert known.json()["authorization_servers"] == ["https://login.example"]
 
 
+def test_a_client_that_goes_is_no_fault(
+    served: Served, key_of: KeyOf, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In the middle of its message: nothing is answered, and neither log nor numbers tell of an error."""
+    app = create_app(lambda: nullcontext(served.service), Settings())  # type: ignore[arg-type]
+    headers = {"host": "localhost", "authorization": f"Bearer {key_of(bound_to='alice')}"}
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b""} | {
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()]
+    }
+    came = [{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return came.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def cut() -> None:
+        async with app.router.lifespan_context(app):
+            await app(scope, receive, send)
+
+    served.run(cut())
+
+    assert not sent
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
 async def test_servers_that_did_not_load_are_tried_again(service: Service, tmp_path: Path) -> None:
     """An operator mends the prompt that was malformed; nothing has to be started anew."""
     prompt = tmp_path / "block.md"

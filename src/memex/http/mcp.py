@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, Request, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from memex.errors import Forbidden, Unauthenticated
 from memex.http.callers import Holder, KeyedRoute, RequestContext, TheService, context_of_headers
@@ -144,15 +144,21 @@ metadata_router = APIRouter(include_in_schema=False)
 
 
 class Answered(Response):
-    """The answer of an MCP server, which reads the request and sends the response by itself."""
+    """The answer of an MCP server, which reads the message and sends the response by itself."""
 
     def __init__(self, manager: "StreamableHTTPSessionManager") -> None:
         super().__init__()
         self._manager = manager
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        await self._manager.handle_request(scope, receive, send)
+        """Answer a request; raises ClientDisconnect, which the SDK would log and count as a fault of ours."""
+        body = await Request(scope, receive).body()
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def received() -> Message:
+            return messages.pop() if messages else await receive()
+
+        await self._manager.handle_request(scope, received, send)
 
 
 async def answer(
