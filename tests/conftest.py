@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 import uuid
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -21,7 +22,34 @@ from memex.store.access import Role
 from memex.store.database import Database
 from memex.store.identity import Context, Principal
 
+# What stands on the store is tested on one of the two servers, each test on its own one of them.
+SERVERS = ("embedded", "stock")
+ALTERNATING = ("service", "jobs")
 STOCK_BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that runs every test on both servers."""
+    parser.addoption("--both-servers", action="store_true", help="Run what alternates on both servers.")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave of a test that stands on the store the one server that its name decides."""
+    if config.getoption("--both-servers"):
+        return
+    kept: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        kept[_is_on_its_server(item)].append(item)
+    items[:] = kept[True]
+    config.hook.pytest_deselected(items=kept[False])
+
+
+def _is_on_its_server(item: pytest.Item) -> bool:
+    kind = getattr(item, "callspec", None) and item.callspec.params.get("server")  # type: ignore[attr-defined]
+    if kind not in SERVERS or item.path.parent.name not in ALTERNATING:
+        return True
+    name = item.nodeid.replace(f"[{kind}", "[").replace(f"-{kind}", "")
+    return kind == SERVERS[zlib.crc32(name.encode()) % len(SERVERS)]
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +88,7 @@ def stock_server(server_folder: Path) -> Iterator[Server]:
         pytest.skip("no stock Postgres: set MEMEX_TEST_DATABASE_URL or install one")
 
 
-@pytest.fixture(params=["embedded", "stock"])
+@pytest.fixture(params=SERVERS)
 def server(request: pytest.FixtureRequest) -> Server:
     """Each of the two servers in turn."""
     found: Server = request.getfixturevalue(f"{request.param}_server")

@@ -328,9 +328,9 @@ def test_a_name_without_a_provider_is_refused(name: str) -> None:
 def test_a_provider_whose_packages_are_missing_is_refused_with_their_extra() -> None:
     """The hint installs them."""
     with pytest.raises(ValidationFailed) as refused:
-        chat_model("anthropic:claude-haiku-4-5")
+        chat_model("mistral:mistral-small-latest")
 
-    assert refused.value.hint == 'Install them: pip install "memex[anthropic]".'
+    assert refused.value.hint == 'Install them: pip install "memex[mistral]".'
 
 
 def test_a_provider_without_an_extra_of_ours_is_refused_with_its_own() -> None:
