@@ -269,7 +269,13 @@ async def test_nobody_there_is_said_with_the_address() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [Answer(body="<html>"), Answer(302, headers={"Location": "/x"}), Answer(403, [1]), Answer(200, [1])],
+    [
+        Answer(body="<html>"),
+        Answer(302, headers={"Location": "/x"}),
+        Answer(403, [1]),
+        Answer(200, [1]),
+        problem("FORBIDDEN", 403, retry_after_s="soon"),
+    ],
 )
 async def test_who_is_no_memex_is_said_so(answer: Answer) -> None:
     """Whatever it answers, in the one class that says so; a redirect is not followed, the key would go along."""

@@ -31,6 +31,7 @@ FIRST_WAIT_S = 0.2
 JITTER_S = 0.1
 LONGEST_WAIT_S = 20.0
 RETRIED_STATUSES = (429, 502, 503, 504)
+MAX_RETRY_AFTER_S = 86_400.0  # a header may ask for more than a float holds
 IN_PROGRESS = "TOOL_CALL_IN_PROGRESS"
 OF_A_PROBLEM = ("type", "title", "status", "detail", "code", "hint")
 HINT = "Check that the address is that of a Memex and that it runs: GET /health/ready answers 200."
@@ -401,6 +402,7 @@ def _error_in(answer: httpx2.Response, url: str) -> MemexError:
         problem = answer.json()
         details = {name: value for name, value in problem.items() if name not in OF_A_PROBLEM}
         found = error_of(problem["code"], problem["detail"], hint=problem["hint"], **details)
+        float(found.details.get("retry_after_s", 0))
     except (ValueError, KeyError, TypeError, AttributeError):
         found = StoreUnavailable(f"{url} answers {answer.status_code}, and not as a Memex does.", hint=HINT)
     if (after_s := _retry_after_s(answer.headers.get("retry-after", ""))) is not None:
@@ -411,7 +413,7 @@ def _error_in(answer: httpx2.Response, url: str) -> MemexError:
 def _retry_after_s(value: str) -> float | None:
     """Return the seconds that a Retry-After header asks for: it holds them, or a date."""
     if value.isascii() and value.isdigit():
-        return float(value)
+        return min(float(value), MAX_RETRY_AFTER_S)
     try:
         date = parsedate_to_datetime(value).astimezone(UTC)
     except (ValueError, OverflowError):
