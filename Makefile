@@ -46,7 +46,7 @@ $(LLM)/model.gguf: tests/llm/requirements.txt tests/llm/model.txt
 check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy -n 2
 	$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory docs
 	PYTHON=$(BIN)/python sh tests/packaging.sh

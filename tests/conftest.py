@@ -29,17 +29,22 @@ STOCK_BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that runs every test on both servers."""
-    parser.addoption("--both-servers", action="store_true", help="Run what alternates on both servers.")
+    """Add the option that runs everything."""
+    parser.addoption("--thorough", action="store_true", help="Run all tests, and on both servers.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the mark of tests that take long and say little that is new."""
+    config.addinivalue_line("markers", "thorough: runs with --thorough alone")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave of a test that stands on the store the one server that its name decides."""
-    if config.getoption("--both-servers"):
+    """Leave out what is thorough, and of what stands on the store the server that its name does not decide."""
+    if config.getoption("--thorough"):
         return
     kept: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
-        kept[_is_on_its_server(item)].append(item)
+        kept[item.get_closest_marker("thorough") is None and _is_on_its_server(item)].append(item)
     items[:] = kept[True]
     config.hook.pytest_deselected(items=kept[False])
 

@@ -49,8 +49,13 @@ def test_reference_ranks_small_collections(retrieval_data: Path) -> None:
     assert "differs" in {row[-1] for row in tables.reference(figures).rows}
 
 
+SLOW = {"scifact": pytest.mark.thorough}
+
+
 @pytest.mark.skipif(EVAL_DATA is None, reason="MEMEX_EVAL_DATA names no folder of real data")
-@pytest.mark.parametrize("suite", reference.SUITES)
+@pytest.mark.parametrize(
+    "suite", [pytest.param(suite, marks=SLOW.get(suite, ())) for suite in reference.SUITES]
+)
 def test_published_figures_come_out(suite: str) -> None:
     """Each within 0.3 points: LoCoMo, BEAM, SciFact and Cranfield, with either stop list."""
     figures = reference.reproduce(Path(str(EVAL_DATA)), [suite])

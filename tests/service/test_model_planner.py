@@ -245,10 +245,10 @@ async def test_an_admin_sees_what_was_spent(database: Database, alice: Caller, c
 
 
 async def test_a_first_prompt_is_bounded(database: Database, alice: Caller) -> None:
-    """Over 5,000 files, with a query as long as may be, it has 12,000 characters with its instructions."""
+    """Over 1,500 files, with a query as long as may be, it has 12,000 characters with its instructions."""
     model = Model(lambda messages, info: choosing())
     service = Service(database, max_files=10_000, planning=model.planning())
-    for first in range(0, 5_000, 500):
+    for first in range(0, 1_500, 500):
         draft = service.draft(alice)
         for number in range(first, first + 500):
             name = f"user/{'folder-with-a-long-name/' * 4}{number}.md"

@@ -118,7 +118,10 @@ async def store(service: Service, caller: Caller, channel: str, texts: list[str]
             await import_vault(service, caller, folder, into="user/mail")
 
 
-@pytest.mark.parametrize("channel", ["write", "patch", "remember", "import"])
+CHANNELS = ["write", "patch", "remember", "import"]
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
 async def test_an_obedient_model_can_do_nothing_with_a_poisoned_memory(
     channel: str, database: Database, caller_of: CallerOf, tmp_path: Path
 ) -> None:
@@ -132,14 +135,14 @@ async def test_an_obedient_model_can_do_nothing_with_a_poisoned_memory(
     await store(service, alice, channel, texts, tmp_path)
     before = await revisions(database)
 
-    recalled = 0
-    for text in texts:
+    recalled, asked = 0, texts[CHANNELS.index(channel) :: len(CHANNELS)]  # each by one channel
+    for text in asked:
         query = " ".join(text.splitlines()[-1].split()[:40]) or text[:200]
         answer = await service.execute(alice, "memory_context", {"query": query, "budget": 4_000})
         recalled += bool(answer["context"])
         check(answer)
 
-    assert recalled > len(texts) / 2
+    assert recalled > len(asked) / 2
     assert await revisions(database) == before
     assert model.offered == OFFERED
     assert not any("40917" in told for told in model.told)
