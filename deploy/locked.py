@@ -26,7 +26,7 @@ def main(extras: list[str]) -> None:
     while needed != before:
         before = set(needed)
         needed |= {name for name, entry in named.items() if needed & set(_asked_for_by(entry))}
-    print("".join(named[name] for name in sorted(needed)), end="")  # noqa: T201
+    print("".join(named[name] for name in sorted(needed)), end="")  # noqa: T201  # its output
 
 
 def _name(requirement: str) -> str:

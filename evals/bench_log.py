@@ -102,13 +102,13 @@ def _watched(spent: Spent) -> Iterator[None]:
         await add(*arguments, **options)
         parts["add"] += time.perf_counter() - began
 
-    psycopg.AsyncConnection.execute, log.add = timed_execute, timed_add  # type: ignore[method-assign,assignment]
+    psycopg.AsyncConnection.execute, log.add = timed_execute, timed_add  # type: ignore[method-assign,assignment]  # a clock around
     began = time.perf_counter()
     try:
         yield
     finally:
         spent.call_ms.append((time.perf_counter() - began) * 1000)
-        psycopg.AsyncConnection.execute, log.add = execute, add  # type: ignore[method-assign]
+        psycopg.AsyncConnection.execute, log.add = execute, add  # type: ignore[method-assign]  # as they were
         spent.statement_ms.append(parts["statement"] * 1000)
         spent.commit_ms.append(parts["commit"] * 1000)
         spent.add_ms.append(parts["add"] * 1000)

@@ -104,7 +104,7 @@ def main() -> None:
             await chat.close()
 
     try:
-        print(show(asked, asyncio.run(run())))  # noqa: T201
+        print(show(asked, asyncio.run(run())))  # noqa: T201  # its output
     except ValidationFailed as error:
         raise SystemExit(f"{error.message} {error.hint}") from None
     except AgentRunError as error:

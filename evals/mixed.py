@@ -162,7 +162,7 @@ async def make(database: Database, calls: int, *, seed: int = 7) -> Made:
     numbers = iter(range(10**9))
 
     async def work(worker: int) -> None:
-        day = _Day(random.Random(seed * 1_000 + worker))  # noqa: S311  # a script, not a secret
+        day = _Day(random.Random(seed * 1_000 + worker))  # noqa: S311  # a sample  # a script, not a secret
         while len(answered) < calls:
             number = next(numbers)
             user = day.chance.choice(USERS)
@@ -214,7 +214,7 @@ def by_command(conninfo: str) -> dict[str, Any]:
 async def _callers(service: Service) -> dict[str, Caller]:
     tenant_id = await tenants.ensure_tenant(service.database, "default")
     admin = await service.caller(Principal(tenant_id, "admin"), Context())
-    with suppress(MemexError):
+    with suppress(MemexError):  # it is there from an earlier run
         async with service.database.transaction(admin.access) as connection:
             await tenants.open_project(connection, admin.access, PROJECT)
             for user in USERS:
@@ -226,7 +226,7 @@ async def _callers(service: Service) -> dict[str, Caller]:
 
 def _service(database: Database, chance: random.Random) -> Service:
     """Return a service with a model of its own; what a model did before plays no part."""
-    play = _Model(random.Random(chance.random()))  # noqa: S311  # likewise
+    play = _Model(random.Random(chance.random()))  # noqa: S311  # a sample  # likewise
     profile = ModelProfile(supports_json_schema_output=chance.random() < 0.5)
     chat = ChatModel("function:mixed", lambda: (FunctionModel(play, profile=profile), None))
     mode = chance.choice(["auto", "tools", "single"])
@@ -253,7 +253,7 @@ async def _played(folder: Path, calls: int, bundles: int, other: str | None) -> 
             console.print(one["tool_call_id"], one["tool"], one["difference"])
         for one in total["refused"][:MAX_SHOWN]:
             console.print(one)
-        chosen = random.Random(1).sample(list(made.calls), k=min(bundles, len(made.calls)))  # noqa: S311
+        chosen = random.Random(1).sample(list(made.calls), k=min(bundles, len(made.calls)))  # noqa: S311  # a sample
         started_s = time.perf_counter()
         with _server(folder / "two", other) as (conninfo, admin):
             await migrate(conninfo, superuser=admin)

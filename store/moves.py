@@ -25,7 +25,7 @@ async def moved_from(connection: Connection, access: Access, revision: Revision)
     if revision.operation != "move":
         return None
     memory = Memory(connection, access)
-    with suppress(Refused):
+    with suppress(Refused):  # it came from where the reader may not look
         end = await _end(connection, access, memory, revision)
         # A move is one call: an end that another call made is another file's, by a name that was used twice.
         if end is not None and end.deleted and end.tool_call_id == revision.tool_call_id:

@@ -150,15 +150,15 @@ class RecordedChat(ChatModel):
     """A chat model that costs what the log says."""
 
     def __init__(self, name: str, tape: Tape, profile: Mapping[str, Any]) -> None:
-        known = ModelProfile(**{**DEFAULT_PROFILE, **profile})  # type: ignore[typeddict-item]
+        known = ModelProfile(**{**DEFAULT_PROFILE, **profile})  # type: ignore[typeddict-item]  # as it was logged
         super().__init__(name, lambda: (RecordedModel(name, tape, known), None))
         self._tape = tape
 
-    def cost(self, response: ModelResponse, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002
+    def cost(self, response: ModelResponse, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # logged
         """Return what the answer cost, in US dollars; None where no price was known."""
         return self.cost_of(input_tokens, output_tokens)
 
-    def cost_of(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002
+    def cost_of(self, input_tokens: int, output_tokens: int) -> Decimal | None:  # noqa: ARG002  # logged
         """Return what the answer cost, in US dollars; None where no price was known."""
         usd = self._tape.usage.get("usd")
         return None if usd is None else Decimal(str(usd))

@@ -330,7 +330,7 @@ def quoted(text: str) -> str:
             a request for the member `..` of a project would become one for the project.
     """
     if text not in (".", ".."):
-        with suppress(UnicodeEncodeError):
+        with suppress(UnicodeEncodeError):  # said below
             return quote(text, safe="")
     raise ValidationFailed(
         f"{text!r} cannot be sent in a URL.", hint="Ask Memex where it runs, not over HTTP."
@@ -374,7 +374,7 @@ def _timeout(timeout_s: float) -> httpx2.Timeout:
 def _header(name: str, value: str) -> bytes:
     """Return a header's value; raises ValidationFailed where it could not arrive as it is."""
     if value == value.strip() and not any(ord(character) < ord(" ") for character in value):
-        with suppress(UnicodeEncodeError):
+        with suppress(UnicodeEncodeError):  # said below
             return value.encode()
     raise ValidationFailed(
         f"{name}: {value[:100]!r} has outer spaces, or characters that no header can hold.",
@@ -391,7 +391,7 @@ def _encoded(body: Any) -> bytes:
 
 
 def _document(answer: httpx2.Response, url: str) -> dict[str, Any]:
-    with suppress(ValueError):
+    with suppress(ValueError):  # said below
         if isinstance(document := answer.json(), dict):
             return document
     raise StoreUnavailable(f"{url} answers {answer.status_code}, and not as a Memex does.", hint=HINT)

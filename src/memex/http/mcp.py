@@ -101,7 +101,7 @@ class Mounted:
 def _managers(service: Service) -> "Mapping[Profile, StreamableHTTPSessionManager]":
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415  # see Mounted
 
-    from memex.mcp.server import new_server  # noqa: PLC0415
+    from memex.mcp.server import new_server  # noqa: PLC0415  # likewise
 
     return {
         profile: StreamableHTTPSessionManager(

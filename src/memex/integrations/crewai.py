@@ -12,8 +12,8 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from crewai.tools import BaseTool  # type: ignore[import-not-found]  # never beside Memex's own packages
-from crewai.tools.tool_failure import ToolFailure  # type: ignore[import-not-found]
+from crewai.tools import BaseTool  # type: ignore[import-not-found]  # never installed beside Memex  # never beside Memex's own packages
+from crewai.tools.tool_failure import ToolFailure  # type: ignore[import-not-found]  # never installed beside Memex
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from memex.errors import ValidationFailed

@@ -55,7 +55,7 @@ class MemoryTool(AsyncBaseTool):
             is_error=outcome.error is not None,
         )
 
-    def call(self, **arguments: Any) -> NoReturn:  # type: ignore[override]
+    def call(self, **arguments: Any) -> NoReturn:  # type: ignore[override]  # asynchronous alone
         """Refuse: memory is asked asynchronously."""
         raise NotImplementedError("Memory is asked asynchronously: run the agent, or await acall.")
 

@@ -133,7 +133,7 @@ def _write(path: Path, data: bytes, mode: int | None) -> None:
             os.fsync(stream.fileno())
         draft.chmod(0o666 & ~_umask() if mode is None else mode)
         draft.replace(path)
-    except BaseException:
+    except BaseException:  # an interrupt too leaves no half file behind
         draft.unlink(missing_ok=True)
         raise
 
