@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from memex.errors import ValidationFailed
-from memex.evals import junit, page, runs, tables
+from memex.evals import junit, runs, tables
 from memex.evals.runs import CaseRun, Run
 from memex.store.database import Database
 from memex.store.tenants import ensure_tenant
@@ -186,6 +186,8 @@ class _Loads(HTMLParser):
 
 def test_a_page_loads_nothing() -> None:
     """Plots and style are inside; texts of memory are shown and not obeyed; a comparison is drawn."""
+    from memex.evals import page
+
     before = a_run(*(a_case(name) for name in "abc"))
     run = a_run(a_case("a"), a_case("b", "failed"), a_case("c", "known"), minutes=1)
 
