@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/installed
 
-.PHONY: install serve test test-llm check docs bench eval-remember eval-replay lock clean
+.PHONY: install serve test test-all test-fast test-llm check docs bench eval-remember eval-replay lock clean
 
 install: $(STAMP)
 
@@ -25,8 +25,19 @@ $(STAMP): pyproject.toml requirements.lock
 serve: $(STAMP)
 	$(BIN)/memex serve
 
+# What runs when: docs/contributing/testing.md. A file stays with one worker, which makes its fixtures once.
+PYTEST := $(BIN)/python -m pytest
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist worksteal  # a file stays with one worker, which makes its fixtures once
+	$(PYTEST) -n 2 --dist loadfile $(if $(SLOW_SHARE),--slow-share $(SLOW_SHARE))
+
+# Before a release: each test, on both servers where it can, and properties on a thousand inputs.
+test-all: $(STAMP)
+	$(PYTEST) -n 2 --dist loadfile --all --hypothesis-profile=thorough
+
+# Folders of modules that need no database. Of the tests in them, those run that start no server and no process.
+FAST := tests/subagent tests/store tests/sources
+test-fast: $(STAMP)
+	$(PYTEST) -n 2 --dist loadfile --fast $(FAST)
 
 # Needs Linux or macOS with a wheel of xllamacpp, 2 GB of memory and 3 GB of disk; see docs/models.md.
 LLM := .venv-llm
