@@ -42,6 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "both_servers: runs on each of the two servers in each run")
     if not (config.getoption("--all") or config.getoption("--no-time-limit") or config.getoption("usepdb")):
         config.pluginmanager.register(TimeLimit())
+    # Only this machine is called: a folder without certificates saves each client from reading them all.
+    os.environ.pop("SSL_CERT_FILE", None)
+    os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
     gc.disable()  # collecting tests only adds objects
 
 
