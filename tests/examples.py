@@ -1,4 +1,4 @@
-"""On how many inputs a property is tried: few in each run, many with `pytest --hypothesis-profile=thorough`."""
+"""On how many inputs a property is tried: few in each run, many in `make test-all`."""
 
 from hypothesis import settings
 

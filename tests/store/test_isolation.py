@@ -27,6 +27,9 @@ from memex.store.database import Connection, Database
 from memex.store.identity import Context
 
 CallerOf = Callable[..., Awaitable[Caller]]
+# What one user never sees of another must hold on each server: in each run these tests run on both.
+pytestmark = pytest.mark.both_servers
+
 FILE_TABLES = (
     "revision",
     "link",
