@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/installed
+# Compiled modules are kept, whatever the machine says: else each process of the tests compiles all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: install serve test test-all test-fast test-llm check docs bench eval-remember eval-replay lock clean
 
