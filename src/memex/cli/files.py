@@ -220,7 +220,7 @@ def _show_hits(
         screen.line(("Nothing found.", "dim"))
         if screen.is_terminal:
             all_files = session.command("list", "--catalogue")
-            screen.line(("Try other words, or see what is there: ", "dim"), all_files)
+            screen.line(("Use other words, or list all files: ", "dim"), all_files)
     for at, hit in enumerate(found["hits"]):
         if at:
             screen.line()
