@@ -15,7 +15,7 @@ from psycopg.conninfo import make_conninfo
 from tests import selection
 from tests.cli.forking import Forks, forks
 from tests.model_server import ModelServer, serving
-from tests.selection import SERVERS
+from tests.selection import SERVERS, NoProcess
 from tests.servers import Server
 from tests.time_limit import TimeLimit
 
@@ -39,9 +39,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "slow: takes over 5 seconds; runs in make test-all and, in shares, in .ci/run"
     )
+    config.addinivalue_line("markers", "process: starts a server or another process; not in make test-fast")
     config.addinivalue_line("markers", "both_servers: runs on each of the two servers in each run")
     if not (config.getoption("--all") or config.getoption("--no-time-limit") or config.getoption("usepdb")):
         config.pluginmanager.register(TimeLimit())
+    if config.getoption("--fast"):
+        config.pluginmanager.register(NoProcess())
     # Only this machine is called: a folder without certificates saves each client from reading them all.
     os.environ.pop("SSL_CERT_FILE", None)
     os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)

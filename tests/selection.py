@@ -1,15 +1,26 @@
 """Which tests a run takes: `make test-fast`, `make test`, a share of the slow tests, or `make test-all`."""
 
 import re
+import sys
 import zlib
+from collections.abc import Generator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 SERVERS = ("embedded", "stock")
 
+# What Python says before it starts a process, or before it connects: see "Audit events table" in its manual.
+PROCESSES = {"subprocess.Popen", "os.fork", "os.posix_spawn", "os.system"}
+CONNECTIONS = {"socket.connect", "socket.bind"}
+
 # The fixtures that start a server or a process. Whatever needs one of them is not a fast test.
-STARTED = {"server_folder", "embedded_server", "stock_server", "model_server", "forked"}
+STARTED = {"server", "server_folder", "embedded_server", "stock_server", "model_server", "provider", "forked"}
+
+
+class NotFast(BaseException):
+    """A test that should be fast starts something; no code under test catches this by accident."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +41,28 @@ class Share:
     def holds(self, at: int) -> bool:
         """Return whether the slow test at the place `at` of all slow tests belongs to this share."""
         return at % self.count == self.number
+
+
+class NoProcess:
+    """A plugin of pytest that fails a test of `make test-fast` which starts a process or opens a connection."""
+
+    def __init__(self) -> None:
+        self.is_testing = False
+        sys.addaudithook(self._audit)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self) -> Generator[None, object, object]:
+        """Watch while a test runs."""
+        self.is_testing = True
+        try:
+            return (yield)
+        finally:
+            self.is_testing = False
+
+    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        is_connection = event in CONNECTIONS and isinstance(arguments[1], tuple)
+        if self.is_testing and (is_connection or event in PROCESSES):
+            raise NotFast(f"{event} in a fast test: mark it with @pytest.mark.process")
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -83,4 +116,4 @@ def _is_on_its_server(item: pytest.Item) -> bool:
 
 
 def _is_fast(item: pytest.Item) -> bool:
-    return not is_slow(item) and not STARTED & set(getattr(item, "fixturenames", ()))
+    return not item.get_closest_marker("process") and not STARTED & set(getattr(item, "fixturenames", ()))

@@ -23,6 +23,7 @@ from memex.store import embedded, embedded_supervisor
 from memex.store.embedded_binaries import find_binaries, user_of
 from memex.store.embedded_home import Home
 
+pytestmark = pytest.mark.process
 DEADLINE_S = 20.0
 STOCK = Path("/usr/lib/postgresql/15/bin")
 CLIENT = """
