@@ -57,7 +57,7 @@ docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/python -m mkdocs build --strict --quiet
 
 bench: $(STAMP)
-	$(BIN)/python -m memex.evals.bench
+	$(BIN)/python -m memex.evals.bench.__main__
 
 eval-remember: $(STAMP)
 	$(BIN)/python -m memex.evals.remember

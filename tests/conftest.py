@@ -17,10 +17,11 @@ from tests.model_server import ModelServer, serving
 from tests.servers import Server
 
 from memex.service.service import Caller, Service
-from memex.store import embedded, tenants
 from memex.store.access import Role
 from memex.store.database import Database
-from memex.store.identity import Context, Principal
+from memex.store.embedded import server as embedded
+from memex.store.identity import tenants
+from memex.store.identity.authentication import Context, Principal
 
 # What stands on the store is tested on one of the two servers, each test on its own one of them.
 SERVERS = ("embedded", "stock")

@@ -14,10 +14,11 @@ import typer
 from typer.cli import get_docs_for_click
 
 import memex
-from memex import client, errors
+from memex import errors
+from memex.api import memex as client
 from memex.cli.main import app
 from memex.http.app import create_app
-from memex.service import definitions
+from memex.service.tools import definitions
 from memex.settings import Settings
 
 ROOT = Path(__file__).parents[2]

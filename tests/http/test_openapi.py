@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 
 from memex.http.app import create_app
 from memex.http.problems import MEDIA_TYPE
-from memex.store import tenants
+from memex.store.identity import tenants
 
 DOCUMENT = create_app(nullcontext).openapi()  # type: ignore[arg-type]  # never started
 OPERATIONS = [

@@ -10,7 +10,7 @@ from anthropic.lib.tools._beta_builtin_memory_tool import BetaAsyncLocalFilesyst
 from tests.integrations.scripts import anthropic_calls, anthropic_results, anthropic_says
 from tests.model_server import ModelServer
 
-from memex.client import UserMemory
+from memex.api.memex import UserMemory
 from memex.integrations.anthropic import run_tool_use, tools
 from memex.integrations.anthropic_memory import MemoryTool
 

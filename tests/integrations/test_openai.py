@@ -8,9 +8,9 @@ from tests.integrations.conftest import texts_of
 from tests.integrations.scripts import CHAT, RESPONSES, Wire
 from tests.model_server import ModelServer
 
-from memex.client import UserMemory
-from memex.integrations.openai import Answered, run_tool_calls, tools
-from memex.service.definitions import define
+from memex.api.memex import UserMemory
+from memex.integrations.openai import ToolCallResults, run_tool_calls, tools
+from memex.service.tools.definitions import define
 
 CALLS = [
     ("call_a", "memory_remember", {"text": "I prefer oolong tea."}),
@@ -21,7 +21,7 @@ CALLS = [
 ]
 
 
-async def answered_by(wire: Wire, model: ModelServer, memory: UserMemory, *calls: Any) -> Answered:
+async def answered_by(wire: Wire, model: ModelServer, memory: UserMemory, *calls: Any) -> ToolCallResults:
     """Return what becomes of the calls of a scripted model."""
     model.play(wire.calls(*calls))
     async with AsyncOpenAI(base_url=model.url, api_key="-", max_retries=0) as client:
@@ -80,4 +80,4 @@ async def test_a_response_without_calls_is_answered_with_nothing(
             model="m", messages=[{"role": "user", "content": "Hi."}], tools=tools()
         )
 
-    assert await run_tool_calls(response, memory) == Answered([], [], {})
+    assert await run_tool_calls(response, memory) == ToolCallResults([], [], {})
