@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/installed
 
-.PHONY: install serve test test-llm check docs bench eval-remember eval-replay lock clean
+.PHONY: install serve test test-llm check docs structure bench eval-remember eval-replay lock clean
 
 install: $(STAMP)
 
@@ -55,6 +55,10 @@ check: $(STAMP)
 # Into build/site. The two variables silence what the theme and a plugin say of MkDocs' future.
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/python -m mkdocs build --strict --quiet
+
+# Counts and one traced call of each tool; ARGS="--modules" names the modules, --help lists the options.
+structure: $(STAMP)
+	$(BIN)/python tests/structure $(ARGS)
 
 bench: $(STAMP)
 	$(BIN)/python -m memex.evals.bench
