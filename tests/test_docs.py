@@ -21,6 +21,7 @@ from memex.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+TOUR = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
 DEADLINE_S = 120.0
 
 
@@ -31,15 +32,23 @@ def kinds(kind: type[MemexError]) -> Iterator[type[MemexError]]:
         yield from kinds(below)
 
 
-def test_every_setting_stands_in_the_readme() -> None:
-    """The table of settings is that of the settings class: names, defaults, descriptions."""
-    rows = dict(re.findall(r"^\| `([A-Z_]+)` \| (.*) \|$", README, flags=re.MULTILINE))
-    expected = {}
+def test_every_setting_stands_in_the_docs() -> None:
+    """The table of settings, to which the README leads, is that of the settings class."""
+    page = "docs/reference/environment.md"
+    table = (ROOT / page).read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([A-Z_]+)` \| [^|]+ \| ([^|]*) \| (.*) \|$", table, flags=re.MULTILINE)
+    expected = []
     for field in Settings.model_fields.values():
-        default = "" if field.default is None else f"`{field.default}` "
-        expected[str(field.validation_alias)] = f"{default}| {field.description}"
+        default = "" if field.default is None else f"`{field.default}`"
+        expected.append((str(field.validation_alias), default, field.description))
 
     assert rows == expected
+    assert f"]({page})" in README
+
+
+def test_the_readme_is_short() -> None:
+    """It is read in some minutes; what takes longer stands in the docs."""
+    assert len(README.splitlines()) <= 200
 
 
 def test_every_error_code_stands_in_the_docs() -> None:
@@ -78,7 +87,7 @@ def test_every_link_in_the_documents_leads_somewhere() -> None:
 
 
 def test_the_readme_runs(server_folder: Path, tmp_path: Path, forked: Forks) -> None:
-    """`make serve` answers, and every command block of the README does what it says, in its order."""
+    """`make serve` answers; every command block of the README and then of the tour does what it says."""
     forked.program(tmp_path / "memex")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -93,7 +102,7 @@ def test_the_readme_runs(server_folder: Path, tmp_path: Path, forked: Forks) -> 
         )
     try:
         key = _first_key(log, served)
-        here = README.replace("127.0.0.1:8630", f"127.0.0.1:{port}")
+        here = (README + TOUR).replace("127.0.0.1:8630", f"127.0.0.1:{port}")
         here = here.replace(".venv/bin/memex", str(tmp_path / "memex"))
         blocks = re.findall(r"^```(sh|python)\n(.*?)^```$", here, flags=re.MULTILINE | re.DOTALL)
         programs = {"sh": ["sh", "-e"], "python": [sys.executable, "-"]}
@@ -114,7 +123,7 @@ def test_the_readme_runs(server_folder: Path, tmp_path: Path, forked: Forks) -> 
         served.terminate()
         served.wait(DEADLINE_S)
 
-    remembered, recalled, resources, python, commands, model, watched, again, vault, admin = answers
+    remembered, recalled, python, resources, commands, model, watched, again, vault, admin = answers
     assert [write["path"] for write in json.loads(remembered)["writes"]] == [
         "user/preferences.md",
         "user/profile.md",

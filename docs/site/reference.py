@@ -34,19 +34,21 @@ TYPES = {
 
 ENVIRONMENT_HEAD = """# Environment
 
-Every setting is an environment variable, read once when a process starts. An empty one counts as unset. A
-value that does not fit ends the start with `VALIDATION_ERROR` and the variable's name. Options of a command,
-such as `memex serve --port`, go before them.
+Every setting of Memex is an environment variable. A process reads the variables once, when it starts. An
+empty variable counts as unset. If a value is invalid, the process does not start: it prints the error
+`VALIDATION_ERROR` with the name of the variable. A command-line option, such as `memex serve --port`,
+overrides the variable of the same meaning.
 
-| variable | type | default | what |
+| variable | type | default | meaning |
 | --- | --- | --- | --- |
 """
 ENVIRONMENT_END = """
-{secrets}, and a `DATABASE_URL` with a password, are secrets: give them by the environment or a secret store,
-never in a file that is committed. They are never logged.
+The variables {secrets}, and a `DATABASE_URL` that contains a password, are
+secrets. Set them in the environment or in a secret store, and never in a file under version control. Memex
+never logs them.
 
-Providers of models and OpenTelemetry read variables of their own, such as `ANTHROPIC_API_KEY` and
-`OTEL_SERVICE_NAME`: [models](../models.md), [observability](../observability.md).
+Model providers and OpenTelemetry have variables of their own, such as `ANTHROPIC_API_KEY` and
+`OTEL_SERVICE_NAME`. The pages on [models](../models.md) and [observability](../observability.md) name them.
 """
 HTTP_HEAD = """# HTTP
 
@@ -74,11 +76,9 @@ first two;
 """
 CLI_HEAD = """# Command line
 
-`memex COMMAND --help` says the same. Every command that answers takes `--json` and then prints one JSON
-document; errors go
-to stderr, and the exit code is 1, or 2 for arguments that do not fit. `memex --install-completion` makes the
-shell complete
-commands and options.
+This page shows the same text as `memex COMMAND --help`. With `--json`, a command prints its answer as one
+JSON document. Errors go to stderr; the exit code is then 1, or 2 if the arguments are invalid. Run
+`memex --install-completion` once, and the shell completes commands and options.
 
 """
 PYTHON_HEAD = """# Python

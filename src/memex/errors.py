@@ -1,7 +1,7 @@
 """Every error that Memex raises on purpose, as a tree.
 
     MemexError
-    ├── Refused                       the caller may mend it
+    ├── Refused                       another request may succeed
     │   ├── InvalidPath               INVALID_PATH
     │   │   ├── UnknownMount          UNKNOWN_MOUNT
     │   │   └── PhysicalPathForbidden PHYSICAL_PATH_FORBIDDEN
@@ -26,13 +26,13 @@
     │   │   ├── BudgetTooSmall        BUDGET_TOO_SMALL
     │   │   └── LimitExceeded         LIMIT_EXCEEDED
     │   └── RateLimited               RATE_LIMITED
-    └── Unavailable                   the operator may mend it
+    └── Unavailable                   the operator must act
         ├── StoreUnavailable          STORE_UNAVAILABLE
         │   └── EmbeddedServerError   STORE_UNAVAILABLE
         ├── SchemaTooNew              SCHEMA_TOO_NEW
         └── ModelUnavailable          MODEL_UNAVAILABLE
 
-Callers match on `code`, never on the message. The message says what happened, the hint what to do next;
+Programs compare `code`, never the message. The message says what happened, the hint says what to do next, and
 `details` holds the values that a program needs, such as `current_version`.
 """
 
@@ -40,7 +40,7 @@ from typing import Any, ClassVar
 
 
 class MemexError(Exception):
-    """An error with a stable `code`, a message for people, a hint, and `details` for programs."""
+    """An error of Memex: a stable `code`, a message and a hint for people, and `details` for programs."""
 
     code: ClassVar[str] = "INTERNAL"
     default_hint: ClassVar[str] = ""
@@ -53,24 +53,24 @@ class MemexError(Exception):
 
 
 class Refused(MemexError):
-    """The request was understood and refused; another request may succeed."""
+    """Memex understood the request and refused it; another request may succeed."""
 
 
 class InvalidPath(Refused):
-    """A path that the gate does not let through; the message names the rule that it breaks."""
+    """The path is invalid; the message names the rule that it breaks."""
 
     code = "INVALID_PATH"
     default_hint = "Use a virtual path such as user/notes.md, shared/guide.md or projects/apollo/plan.md."
 
 
 class UnknownMount(InvalidPath):
-    """A path whose first segment is no mount."""
+    """The path does not begin with a mount: user, shared or projects."""
 
     code = "UNKNOWN_MOUNT"
 
 
 class PhysicalPathForbidden(InvalidPath):
-    """A path that tries to name a user or a tenant."""
+    """The path names a user or a tenant, which no path may do."""
 
     code = "PHYSICAL_PATH_FORBIDDEN"
     default_hint = (
@@ -79,7 +79,7 @@ class PhysicalPathForbidden(InvalidPath):
 
 
 class Unauthenticated(Refused):
-    """No key, or one that is unknown or revoked."""
+    """The request has no key, or its key is unknown or revoked."""
 
     code = "UNAUTHENTICATED"
     default_hint = (
@@ -88,71 +88,71 @@ class Unauthenticated(Refused):
 
 
 class Forbidden(Refused):
-    """The key is valid, and this is not for it."""
+    """The key is valid but does not permit this request."""
 
     code = "FORBIDDEN"
     default_hint = "Use a key that may do this; an admin makes one with `memex keys create`."
 
 
 class ReadOnlyMount(Forbidden):
-    """An agent wrote to a mount that agents only read."""
+    """An agent tried to write to a mount that agents may only read."""
 
     code = "READ_ONLY_MOUNT"
     default_hint = "Agents write user/… and the projects they are members of; shared/ is written by admins."
 
 
 class NotFound(Refused):
-    """What was named is not there, or not for this caller."""
+    """What the request names does not exist, or this caller may not see it."""
 
 
 class FileNotFound(NotFound):
-    """No file stands at the path now."""
+    """There is no file at the path now."""
 
     code = "FILE_NOT_FOUND"
     default_hint = "List the files with memory_list, or search with memory_find."
 
 
 class VersionNotFound(NotFound):
-    """The path never had that version."""
+    """The path has never had this version."""
 
     code = "VERSION_NOT_FOUND"
     default_hint = "See the versions with memory_history."
 
 
 class ProjectNotFound(NotFound):
-    """No such project, or the user is not a member of it."""
+    """The project does not exist, or the user is not a member of it."""
 
     code = "PROJECT_NOT_FOUND"
     default_hint = "Use a project that the user is a member of; an admin adds members."
 
 
 class OperationNotFound(NotFound):
-    """No operation of this caller has that tool call id."""
+    """This caller has no operation with this tool call id."""
 
     code = "OPERATION_NOT_FOUND"
     default_hint = "See the newest operations with GET /v1/operations or `memex log`."
 
 
 class UnknownTool(NotFound):
-    """No tool of that name."""
+    """There is no tool with this name."""
 
     code = "UNKNOWN_TOOL"
-    default_hint = "GET /v1/tools lists the tools."
+    default_hint = "List the tools with GET /v1/tools."
 
 
 class Conflict(Refused):
-    """The request does not fit what is there now."""
+    """The request conflicts with the current state."""
 
 
 class VersionConflict(Conflict):
-    """Someone wrote after the version that the writer read; `details` hold `current_version`."""
+    """The file has a newer version than the one that the writer read; `details` holds `current_version`."""
 
     code = "VERSION_CONFLICT"
     default_hint = "Read the file again, apply the change to it, and write with its current version."
 
 
 class FileExists(Conflict):
-    """A file already stands at the path."""
+    """There is already a file at the path."""
 
     code = "FILE_EXISTS"
     default_hint = (
@@ -161,107 +161,107 @@ class FileExists(Conflict):
 
 
 class ToolCallConflict(Conflict):
-    """The tool call id was used for another request."""
+    """The tool call id was already used for a different request."""
 
     code = "TOOL_CALL_CONFLICT"
     default_hint = "Use a new tool_call_id for a new request."
 
 
 class ToolCallInProgress(Conflict):
-    """The first call with this id still runs; `details` hold `retry_after_s`."""
+    """The first call with this id is still running; `details` holds `retry_after_s`."""
 
     code = "TOOL_CALL_IN_PROGRESS"
     default_hint = "Send the same request again in a moment."
 
 
 class FileTooLarge(Refused):
-    """A file over the limit of bytes."""
+    """The file is larger than the limit."""
 
     code = "FILE_TOO_LARGE"
     default_hint = "Split the text over several linked files."
 
 
 class ValidationFailed(Refused):
-    """An argument that does not fit; the message says which and why."""
+    """An argument is invalid; the message says which argument and why."""
 
     code = "VALIDATION_ERROR"
     default_hint = "Correct what the message names and send the request again."
 
 
 class PatchNotFound(ValidationFailed):
-    """The text or heading that a patch names does not stand in the file."""
+    """The file does not contain the text or heading that the patch names."""
 
     code = "PATCH_NOT_FOUND"
     default_hint = "Read the file and copy the text or heading exactly."
 
 
 class PatchAmbiguous(ValidationFailed):
-    """The text or heading that a patch names stands there more than once."""
+    """The file contains the text or heading that the patch names more than once."""
 
     code = "PATCH_AMBIGUOUS"
     default_hint = "Name a longer piece of text that occurs exactly once."
 
 
 class BudgetTooSmall(ValidationFailed):
-    """A budget below the smallest that can hold an answer."""
+    """The budget is too small to hold any answer."""
 
     code = "BUDGET_TOO_SMALL"
 
 
 class LimitExceeded(ValidationFailed):
-    """A limit on number or size was reached."""
+    """The request exceeds a limit on number or size."""
 
     code = "LIMIT_EXCEEDED"
     default_hint = "Ask for less at once, or delete what is no longer needed."
 
 
 class RateLimited(Refused):
-    """Too many requests; `details` hold `retry_after_s`."""
+    """The caller sent too many requests; `details` holds `retry_after_s`."""
 
     code = "RATE_LIMITED"
 
 
 class Unavailable(MemexError):
-    """Memex cannot answer now, whatever is asked."""
+    """Memex cannot answer any request now, or needs a part that is not available."""
 
 
 class StoreUnavailable(Unavailable):
-    """The database cannot be reached or used."""
+    """Memex cannot reach or use the database."""
 
     code = "STORE_UNAVAILABLE"
     default_hint = "Run `memex doctor` to see what is wrong."
 
 
 class EmbeddedServerError(StoreUnavailable):
-    """The embedded Postgres cannot start or be used; the hint says how to go on."""
+    """Memex cannot start or use the embedded Postgres; the hint says what to do."""
 
 
 class SchemaTooNew(Unavailable):
-    """The database was migrated by a newer Memex than this one."""
+    """A newer version of Memex has already migrated the database."""
 
     code = "SCHEMA_TOO_NEW"
-    default_hint = "Upgrade this Memex; a newer one has already migrated the database."
+    default_hint = "Upgrade Memex here: a newer version has already migrated the database."
 
 
 class ModelUnavailable(Unavailable):
-    """A model did not answer, or not with what was asked for; `details` hold the `reason`, without any text."""
+    """A model gave no usable answer; `details` holds the `reason`, without any text of the model."""
 
     code = "MODEL_UNAVAILABLE"
-    default_hint = "It is tried again later; what needs no model goes on without it."
+    default_hint = "Try again later. Requests that need no model still work."
 
 
 def error_of(code: str, message: str, *, hint: str = "", **details: Any) -> MemexError:
-    """Return the error of a code that another process named; an unknown code is kept."""
+    """Return the error for a code that another process sent; an unknown code is kept."""
     kind = _kinds().get(code)
     if kind is not None:
         return kind(message, hint=hint, **details)
     unknown = MemexError(message, hint=hint, **details)
-    unknown.code = code  # type: ignore[misc]  # of a newer Memex
+    unknown.code = code  # type: ignore[misc]  # sent by a newer version of Memex
     return unknown
 
 
 def _kinds() -> dict[str, type[MemexError]]:
-    """Return the classes by their codes; of two with one code that which is nearer to the root."""
+    """Return the error classes by code; if two classes share a code, the one nearer to the root."""
     kinds: dict[str, type[MemexError]] = {}
     level: list[type[MemexError]] = [MemexError]
     while level:

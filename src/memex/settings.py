@@ -1,4 +1,4 @@
-"""Every environment variable, in one frozen class, read once at start."""
+"""Every setting of Memex, in one frozen class. Settings are environment variables, read once at start."""
 
 from pathlib import Path
 from typing import Literal
@@ -13,7 +13,7 @@ ModelMode = Literal["auto", "tools", "single"]
 
 
 class Settings(BaseSettings):
-    """How this Memex runs. Each field is the environment variable in its alias; an empty one counts as unset."""
+    """The settings of a process. A field's alias is its environment variable; an empty variable counts as unset."""
 
     model_config = SettingsConfigDict(
         frozen=True, extra="ignore", env_ignore_empty=True, populate_by_name=True
@@ -22,195 +22,243 @@ class Settings(BaseSettings):
     url: str | None = Field(
         None,
         validation_alias="MEMEX_URL",
-        description="A running Memex that the commands and the Python API ask instead of a database.",
+        description="The URL of a running Memex service. If set, the commands and the Python API call this "
+        "service instead of opening a database.",
     )
-    api_key: SecretStr | None = Field(None, validation_alias="MEMEX_API_KEY", description="The key for it.")
+    api_key: SecretStr | None = Field(
+        None, validation_alias="MEMEX_API_KEY", description="The API key for the service at MEMEX_URL."
+    )
     database_url: str | None = Field(
         None,
         validation_alias="DATABASE_URL",
-        description="A Postgres ≥ 15 to use instead of the embedded one.",
+        description="The connection URL of a Postgres server, version 15 or newer. If not set, Memex starts its "
+        "embedded Postgres.",
     )
     data_dir: Path | None = Field(
         None,
         validation_alias="MEMEX_DATA_DIR",
-        description="Where the embedded Postgres keeps its data; ~/.memex, for root /var/lib/memex.",
+        description="The folder in which the embedded Postgres stores its data. The default is ~/.memex, or "
+        "/var/lib/memex for root.",
     )
     pg_bin_dir: Path | None = Field(
-        None, validation_alias="PG_BIN_DIR", description="Postgres binaries for the embedded server."
+        None,
+        validation_alias="PG_BIN_DIR",
+        description="The folder of the Postgres programs (initdb, postgres) that the embedded Postgres uses. The "
+        "default is the programs that the extra `embedded` installs.",
     )
     pg_port: int | None = Field(
         None,
         validation_alias="MEMEX_PG_PORT",
         ge=1,
         le=65_535,
-        description="Lets the embedded Postgres listen on this port of 127.0.0.1 too; no TCP by default.",
+        description="A TCP port of 127.0.0.1 on which the embedded Postgres also listens. By default it does not "
+        "use TCP.",
     )
-    host: str = Field("127.0.0.1", validation_alias="MEMEX_HOST", description="Where the service listens.")
+    host: str = Field(
+        "127.0.0.1",
+        validation_alias="MEMEX_HOST",
+        description="The host name or IP address on which the service listens.",
+    )
     port: int = Field(
-        8630, validation_alias="MEMEX_PORT", ge=0, le=65_535, description="On which port; 0 picks a free one."
+        8630,
+        validation_alias="MEMEX_PORT",
+        ge=0,
+        le=65_535,
+        description="The port on which the service listens; 0 chooses a free port.",
     )
     allowed_hosts: str | None = Field(
         None,
         validation_alias="MEMEX_ALLOWED_HOSTS",
-        description="Names beside localhost and MEMEX_HOST by which /mcp may be called, by commas; * for any.",
+        description="Host names under which clients may call /mcp, separated by commas, in addition to localhost "
+        "and MEMEX_HOST; * allows every name.",
     )
     oauth_issuer: str | None = Field(
         None,
         validation_alias="MEMEX_OAUTH_ISSUER",
-        description="The authorization server that /mcp names to clients; what it issues must be keys of Memex.",
+        description="The URL of the OAuth authorization server that /mcp announces to clients. The tokens that "
+        "this server issues must be Memex API keys.",
     )
     max_connections: int = Field(
         10,
         validation_alias="MEMEX_MAX_CONNECTIONS",
         ge=1,
         le=1_000,
-        description="Database connections at most.",
+        description="The largest number of database connections of one process.",
     )
     max_files: int = Field(
-        10_000, validation_alias="MEMEX_MAX_FILES", ge=1, description="Files that one scope may hold."
+        10_000,
+        validation_alias="MEMEX_MAX_FILES",
+        ge=1,
+        description="The largest number of files in one scope (the memory of one user or one project, or the "
+        "shared files).",
     )
     language: str = Field(
         "english",
         validation_alias="MEMEX_LANGUAGE",
-        description="In which language new users' files are searched, such as german; neutral for none.",
+        description="The language of new users' files, such as german. Search treats the word forms of this "
+        "language as one word. The value neutral turns this off.",
     )
     search_mode: Literal["bm25", "hybrid", "auto"] = Field(
         "auto",
         validation_alias="MEMEX_SEARCH_MODE",
-        description="By what files are found: bm25 by words, hybrid by meaning too; auto by what there is.",
+        description="How search works: bm25 (words), hybrid (words and vectors), auto (hybrid if an embedder is "
+        "configured).",
     )
     embedder: str | None = Field(
         None,
         validation_alias="MEMEX_EMBEDDER",
-        description="What makes vectors of texts: openai:MODEL, openai:MODEL@DIMENSIONS or local; none by default.",
+        description="The embedding model that turns texts into vectors: openai:MODEL, openai:MODEL@DIMENSIONS or "
+        "local. By default Memex computes no vectors.",
     )
     embedding_workers: int = Field(
         1,
         validation_alias="MEMEX_EMBEDDING_WORKERS",
         ge=1,
         le=32,
-        description="Scopes that one process embeds at a time.",
+        description="The number of scopes that one process embeds at the same time.",
     )
     model: str = Field(
         "builtin",
         validation_alias="MEMEX_MODEL",
-        description="What plans: builtin by rules, or a chat model such as openai:MODEL or anthropic:MODEL.",
+        description="The planner, which decides what a context contains and what is remembered: builtin (rules) "
+        "or a chat model such as openai:MODEL or anthropic:MODEL.",
     )
     context_model: str | None = Field(
-        None, validation_alias="MEMEX_CONTEXT_MODEL", description="Another one for memory_context."
+        None,
+        validation_alias="MEMEX_CONTEXT_MODEL",
+        description="The planner for memory_context, if it differs from MEMEX_MODEL.",
     )
     remember_model: str | None = Field(
-        None, validation_alias="MEMEX_REMEMBER_MODEL", description="Another one for memory_remember."
+        None,
+        validation_alias="MEMEX_REMEMBER_MODEL",
+        description="The planner for memory_remember, if it differs from MEMEX_MODEL.",
     )
     model_api: Literal["chat", "responses"] = Field(
-        "chat", validation_alias="MEMEX_MODEL_API", description="How openai:MODEL is spoken to."
+        "chat",
+        validation_alias="MEMEX_MODEL_API",
+        description="The API that Memex uses for openai:MODEL: chat (Chat Completions) or responses (Responses).",
     )
     model_mode: ModelMode = Field(
         "auto",
         validation_alias="MEMEX_MODEL_MODE",
-        description="tools: it may search for more; single: one answer over what was found; auto: by what it can.",
+        description="How Memex asks the model: tools (the model may call search tools), single (the model gives "
+        "one answer from the first search results), auto (tools, or single if the model cannot use "
+        "tools).",
     )
     model_requests: int = Field(
         6,
         validation_alias="MEMEX_MODEL_REQUESTS",
         ge=1,
         le=100,
-        description="Requests to the model in one call.",
+        description="The largest number of requests to the model in one call.",
     )
     model_tool_calls: int = Field(
         24,
         validation_alias="MEMEX_MODEL_TOOL_CALLS",
         ge=0,
         le=400,
-        description="Tool calls of the model in one call.",
+        description="The largest number of tool calls that the model may make in one call.",
     )
     model_input_tokens: int = Field(
         200_000,
         validation_alias="MEMEX_MODEL_INPUT_TOKENS",
         ge=1,
-        description="Tokens that the model reads in one call.",
+        description="The largest number of tokens that the model may read in one call.",
     )
     model_output_tokens: int = Field(
         16_000,
         validation_alias="MEMEX_MODEL_OUTPUT_TOKENS",
         ge=1,
-        description="Tokens that the model writes in one call.",
+        description="The largest number of tokens that the model may write in one call.",
     )
     model_seconds: float = Field(
         60,
         validation_alias="MEMEX_MODEL_SECONDS",
         gt=0,
         le=3_600,
-        description="Seconds that the model may take in one call.",
+        description="The largest number of seconds that the model may take in one call.",
     )
     model_writes: int = Field(
-        50, validation_alias="MEMEX_MODEL_WRITES", ge=1, le=1_000, description="Edits of one memory_remember."
+        50,
+        validation_alias="MEMEX_MODEL_WRITES",
+        ge=1,
+        le=1_000,
+        description="The largest number of edits that the model may make in one memory_remember call.",
     )
     model_usd: float | None = Field(
-        None, validation_alias="MEMEX_MODEL_USD", gt=0, description="US dollars that one call may cost."
+        None,
+        validation_alias="MEMEX_MODEL_USD",
+        gt=0,
+        description="The limit on the model costs of one call, in US dollars.",
     )
     daily_usd: float | None = Field(
         None,
         validation_alias="MEMEX_DAILY_USD",
         gt=0,
-        description="US dollars that a tenant may cost a day (UTC).",
+        description="The limit on the model costs of one tenant per day (UTC), in US dollars.",
     )
     model_price: str | None = Field(
         None,
         validation_alias="MEMEX_MODEL_PRICE",
         pattern=r"^\d+(\.\d+)?/\d+(\.\d+)?$",
-        description="US dollars for a million tokens read/written, such as 0.15/0.60; else the known list price.",
+        description="The price of a million input tokens and a million output tokens in US dollars, such as "
+        "0.15/0.60. The default is the known list price.",
     )
     prompts_dir: Path | None = Field(
         None,
         validation_alias="MEMEX_PROMPTS_DIR",
-        description="A folder whose context.md, remember.md and block.md go before those of Memex.",
+        description="A folder with your own context.md, remember.md or block.md. Each file replaces the prompt of "
+        "the same name.",
     )
     trace_content: bool = Field(
         False,
         validation_alias="MEMEX_TRACE_CONTENT",
-        description="Put queries, texts and answers, also of models, into OpenTelemetry spans.",
+        description="Whether OpenTelemetry spans contain queries, texts and answers, including those of models.",
     )
     otel_endpoint: str | None = Field(
         None,
         validation_alias="OTEL_EXPORTER_OTLP_ENDPOINT",
-        description="Where OpenTelemetry spans go, such as http://127.0.0.1:4318; nowhere by default.",
+        description="The base URL of the collector that receives OpenTelemetry spans, such as "
+        "http://127.0.0.1:4318. By default no spans are sent.",
     )
     otel_traces_endpoint: str | None = Field(
         None,
         validation_alias="OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-        description="The same by its whole address, such as http://127.0.0.1:4318/v1/traces.",
+        description="The complete URL that receives OpenTelemetry spans, such as http://127.0.0.1:4318/v1/traces.",
     )
     queue_workers: int = Field(
         2,
         validation_alias="MEMEX_QUEUE_WORKERS",
         ge=1,
         le=32,
-        description="Queued texts remembered at a time.",
+        description="The number of queued texts that one process works on at the same time.",
     )
     openai_api_key: SecretStr | None = Field(
-        None, validation_alias="OPENAI_API_KEY", description="For openai:MODEL."
+        None, validation_alias="OPENAI_API_KEY", description="The API key for openai:MODEL."
     )
     openai_base_url: str | None = Field(
         None,
         validation_alias="OPENAI_BASE_URL",
-        description="Of a server that speaks as OpenAI's, such as http://127.0.0.1:11434/v1.",
+        description="The base URL of another server with an OpenAI-compatible API, such as "
+        "http://127.0.0.1:11434/v1.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", validation_alias="MEMEX_LOG_LEVEL", description="The least severe log lines that are written."
+        "info",
+        validation_alias="MEMEX_LOG_LEVEL",
+        description="The lowest severity of the log lines that Memex writes.",
     )
 
 
 def read_settings() -> Settings:
-    """Return the settings of this process's environment.
+    """Return the settings that the environment of this process holds.
 
     Raises:
-        ValidationFailed: naming the variable that does not fit.
+        ValidationFailed: a variable has an invalid value; the message names the variable.
     """
     try:
         return Settings()
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         raise ValidationFailed(
-            f"{problem['loc'][0]}: {problem['msg']}.", hint="Correct or unset it."
+            f"{problem['loc'][0]}: {problem['msg']}.", hint="Correct the variable or unset it."
         ) from None

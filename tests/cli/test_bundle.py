@@ -36,9 +36,9 @@ def test_a_call_goes_into_a_file(memex: Memex, tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         (("--call", "never", "--to", "x.zip"), "No call 'never' of this user."),
-        (("x.zip", "--call", "asked"), "A call is exported whole."),
-        (("--call", "asked", "--from", "user"), "A call is exported whole."),
-        (("--to", "x.zip"), "--to is for --call."),
+        (("x.zip", "--call", "asked"), "--call exports one whole call and no files."),
+        (("--call", "asked", "--from", "user"), "--call exports one whole call and no files."),
+        (("--to", "x.zip"), "--to needs --call."),
     ],
 )
 def test_what_cannot_be_exported_is_said(memex: Memex, arguments: tuple[str, ...], told: str) -> None:

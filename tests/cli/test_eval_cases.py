@@ -88,7 +88,7 @@ def test_a_suite_is_run_compared_and_handed_to_ci(memex: Memex, suite: Path, tmp
         (("run", "{suite}", "--case", "none"), "There is no case none"),
         (("run", "{suite}", "--compare", "none"), "There is no run 'none'"),
         (("run", "{suite}", "--record", "x"), "--record needs a live model"),
-        (("run", "{suite}", "--model", "m", "--planner", "builtin"), "at odds"),
+        (("run", "{suite}", "--model", "m", "--planner", "builtin"), "exclude each other"),
         (("run", "{suite}", "--service", "no_such:Thing"), "--service no_such:Thing"),
         (("run", "{suite}", "--recorded", "nowhere"), "recordings of several models or of none"),
         (("runs", "none"), "There is no run 'none'"),

@@ -127,7 +127,7 @@ def test_rebuild_takes_what_is_named(outdated: Memex) -> None:
     ("arguments", "said", "hint"),
     [
         (["--all", "--language", "klingon"], "no language 'klingon'", "german"),
-        (["--language", "german"], "Whose files", "--all"),
+        (["--language", "german"], "--language needs", "--all"),
         (["--user", "me", "--shared"], "Name one of", ""),
         (["--user", "nobody"], "There is no user 'nobody' in tenant 'default'", "memex projects list"),
         (["--tenant", "nowhere"], "There is no tenant 'nowhere'", ""),

@@ -66,7 +66,7 @@ def test_remember_takes_its_text_from_anywhere(memex: Memex, tmp_path: Path) -> 
         memex.json("remember", *dry, stdin=SAID),
     ]
 
-    assert words.startswith("A dry run: 2 files would be written.\n")
+    assert words.startswith("Dry run: 2 files would be written.\n")
     assert {document["status"] for document in documents} == {"dry_run"}
     assert all(document["writes"] == documents[0]["writes"] for document in documents)
     assert memex.plain("list", "--user", "dan") == "No files.\n"
@@ -115,7 +115,7 @@ def test_a_terminal_says_what_to_try_when_nothing_is_found(memex: Memex) -> None
         screen = shown(memex, command, "nothingofthesort", "--user", "nobody")
 
         assert "Nothing found.\n" in screen
-        assert "or see what is there: memex list --catalogue --user nobody\n" in screen
+        assert "or list all files: memex list --catalogue --user nobody\n" in screen
 
 
 def test_context_on_a_terminal_tells_its_sources(memex: Memex) -> None:

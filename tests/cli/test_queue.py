@@ -62,8 +62,8 @@ def test_a_text_is_left_for_later_and_worked_off(memex: Memex) -> None:
     done = memex.json("remember", TEA, "--no-wait", *ann, "--tool-call-id", "later-1")
 
     assert said == (
-        "In the queue: nothing is written yet.\n"
-        "A running `memex serve` writes it, or now: memex queue work\n\n"
+        "The text is in the queue; nothing is written yet.\n"
+        "A running `memex serve` will write it. To write it now: memex queue work\n\n"
         "call     later-1\nlater    memex log later-1 --user ann\n"
     )
     assert listed.splitlines()[1].split()[2:] == ["later-1", "ann", "queued", "0"]

@@ -77,11 +77,11 @@ def test_a_change_is_shown_beside_the_call(memex: Memex, asked: str) -> None:
         (("asked", "--model", "nobody:x"), "MEMEX_MODEL"),
         (("asked", "--prompt", "none.md"), "Cannot read the prompt none.md"),
         (("asked", "--planner", "builtin", "--model", "openai:x"), "The rules ask no model."),
-        (("asked", "--since", "7d"), "One call is replayed"),
-        (("--since", "yesterday"), "'yesterday' is no time."),
-        (("--since", "999999w"), "999999w ago there was no year."),
+        (("asked", "--since", "7d"), "select among many calls"),
+        (("--since", "yesterday"), "'yesterday' is not a time."),
+        (("--since", "999999w"), "999999w ago is before the year 1."),
         (("--bundle", "none.zip"), "none.zip"),
-        (("asked", "--bundle", "none.zip"), "A bundle is replayed as it is."),
+        (("asked", "--bundle", "none.zip"), "A bundle is replayed unchanged."),
     ],
 )
 def test_what_cannot_be_is_told(memex: Memex, asked: str, arguments: tuple[str, ...], told: str) -> None:

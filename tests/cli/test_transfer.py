@@ -141,7 +141,7 @@ def test_a_terminal_gets_no_zip(memex: Memex) -> None:
         )
 
     assert done.returncode == 1
-    assert b"nothing for a terminal" in done.stderr
+    assert b"cannot be shown on a terminal" in done.stderr
 
 
 def test_an_export_by_default_bears_the_date(memex: Memex, tmp_path: Path) -> None:

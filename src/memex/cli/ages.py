@@ -1,4 +1,4 @@
-"""How long ago: `12h`, `90d`."""
+"""Ages such as `12h` and `90d`, as command-line options give them."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -14,14 +14,14 @@ _UNITS = {
 
 
 def ago(age: str, units: str) -> datetime | None:
-    """Return the time that was `90d` ago; None for what is no age.
+    """Return the time that was `90d` ago; None if the age is malformed.
 
     Args:
-        age: a number with its unit.
-        units: of m (minutes), h, d and w those that may be given.
+        age: a number with a unit.
+        units: the allowed units: m (minutes), h (hours), d (days), w (weeks).
 
     Raises:
-        ValidationFailed: there was no year then.
+        ValidationFailed: the time is before the year 1.
     """
     match = re.fullmatch(rf"(\d{{1,6}})([{units}])", age.strip(), re.ASCII)
     if match is None:
@@ -29,4 +29,4 @@ def ago(age: str, units: str) -> datetime | None:
     try:
         return datetime.now(UTC) - int(match[1]) * _UNITS[match[2]]
     except OverflowError:
-        raise ValidationFailed(f"{age} ago there was no year.", hint="Give a smaller number.") from None
+        raise ValidationFailed(f"{age} ago is before the year 1.", hint="Give a smaller number.") from None

@@ -1,4 +1,4 @@
-"""`memex eval check`, `run` and `runs`: cases over fixed states of memory."""
+"""`memex eval check`, `run` and `runs`: test cases over fixed states of memory."""
 
 from collections import Counter
 from pathlib import Path
@@ -25,26 +25,33 @@ LISTED = 50
 
 Suite = Annotated[
     str,
-    typer.Argument(help="context, remember, sequences, all, or a YAML file or a folder of your own."),
+    typer.Argument(
+        help="A suite of cases: context, remember, sequences, all, or your own YAML file or folder."
+    ),
 ]
-Runs = Annotated[Path, typer.Option(help="The folder in which runs are kept.")]
+Runs = Annotated[Path, typer.Option(help="The folder in which the results of runs are stored.")]
 Compare = Annotated[
     str | None,
     typer.Option(
-        metavar="RUN", help="A run to compare with: its name or file, or last for the newest of the suite."
+        metavar="RUN",
+        help="The run to compare with: its name, its file, or `last` for the newest run of the suite.",
     ),
 ]
 DatabaseUrl = Annotated[
     str | None,
-    typer.Option(help="Run in throw-away tenants of this database, and keep the run in it too."),
+    typer.Option(help="Run in temporary tenants of this database, and store the run there too."),
 ]
 OwnDatabase = Annotated[
-    bool, typer.Option("--own-database", help="The same, in the database of this machine's own Memex.")
+    bool,
+    typer.Option(
+        "--own-database",
+        help="Run in temporary tenants of this machine's Memex database, and store the run there too.",
+    ),
 ]
 
 
 def check(suite: Suite = "all", *, as_json: Json = False) -> None:
-    """Say what is wrong in the files of a suite: their format, their states, texts that stand nowhere."""
+    """Check the files of a suite: their format, their states, and expected texts that no file contains."""
     with misuse(as_json=as_json):
         check_installed(*NEEDED)
         from memex.evals.cases import read_suite
@@ -61,52 +68,69 @@ def run(
     suite: Suite = "all",
     *,
     model: Annotated[
-        str | None, typer.Option(help="Plans, as in MEMEX_MODEL, such as openai:MODEL; by default the rules.")
+        str | None,
+        typer.Option(
+            help="The model that plans, such as openai:MODEL (see MEMEX_MODEL). By default the built-in rules plan."
+        ),
     ] = None,
-    planner: Annotated[Literal["builtin"] | None, typer.Option(help="The rules, said aloud.")] = None,
+    planner: Annotated[
+        Literal["builtin"] | None, typer.Option(help="Plan with the built-in rules. This is the default.")
+    ] = None,
     service: Annotated[
         str | None,
-        typer.Option(metavar="MODULE:NAME", help="Measure another memory service, by its adapter."),
+        typer.Option(metavar="MODULE:NAME", help="Measure another memory service through its adapter."),
     ] = None,
     tag: Annotated[
-        list[str] | None, typer.Option(help="Only cases that bear this tag, or another one.")
+        list[str] | None,
+        typer.Option(help="Run only cases with this tag; give the option again for further tags."),
     ] = None,
-    case: Annotated[list[str] | None, typer.Option(help="Only this case, by its name.")] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(help="Run only the case with this name; give the option again for further cases."),
+    ] = None,
     budget: Annotated[
-        int | None, typer.Option(min=200, help="Characters of a context, where a case names none.")
+        int | None,
+        typer.Option(min=200, help="The budget of a context in characters, for cases that set none."),
     ] = None,
     compare: Compare = None,
     threshold: Annotated[
         float | None,
         typer.Option(
-            min=0, max=100, metavar="PERCENT", help="Fail only below this share of passed cases, instead."
+            min=0, max=100, metavar="PERCENT", help="Exit with 1 only if a smaller share of the cases passes."
         ),
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, max=64, help="Cases at a time.")] = 4,
+    concurrency: Annotated[
+        int, typer.Option(min=1, max=64, help="The number of cases that run at the same time.")
+    ] = 4,
     runs: Runs = Path("eval-runs"),
-    html: Annotated[Path | None, typer.Option(help="Write the run as a page too, with plots.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML too, for CI.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write the run as an HTML page with plots.")] = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="Also write the run as JUnit XML, for continuous integration (CI).")
+    ] = None,
     judge: Annotated[
         str | None,
         typer.Option(
-            metavar="MODEL", help="A chat model that rates contexts: one more measure, which decides nothing."
+            metavar="MODEL",
+            help="A chat model that rates contexts. The rating is shown; it does not decide whether a case passes.",
         ),
     ] = None,
     record: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep what the model answers in this folder.")
+        Path | None, typer.Option(metavar="DIR", help="Record the answers of the model in this folder.")
     ] = None,
     recorded: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Play what a model answered, without network, key or cost."),
+        typer.Option(
+            metavar="DIR", help="Use the recorded answers of a model, without network, key or costs."
+        ),
     ] = None,
     database_url: DatabaseUrl = None,
     own_database: OwnDatabase = False,
     as_json: Json = False,
 ) -> None:
-    """Ask the cases of a suite, say what is wrong with the answers, and keep the run.
+    """Run the cases of a suite, print what is wrong with the answers, and store the run.
 
-    Exits with 1 when a case fails that is not known to, or with --compare one that passed before. States are put
-    into throw-away tenants, by default on a server of the run's own.
+    The exit code is 1 if a case fails that is not marked as known to fail or, with --compare, that passed before.
+    Memex loads the states into temporary tenants, by default on a separate database server.
     """
     from memex import logging
 
@@ -118,14 +142,14 @@ def run(
         _check_own(own_database)
         if planner and model:
             raise ValidationFailed(
-                "--planner builtin and --model are at odds.", hint="Leave one of them out."
+                "--planner builtin and --model exclude each other.", hint="Leave out one of them."
             )
         if service and (planner or model or record or recorded):
-            raise ValidationFailed("Another service has its own planner.", hint="Leave --model out.")
+            raise ValidationFailed("Another service has its own planner.", hint="Leave out --model.")
         if record and (recorded or not model):
-            raise ValidationFailed("--record needs a live model.", hint="Name it with --model.")
+            raise ValidationFailed("--record needs a live model.", hint="Name the model with --model.")
         if recorded and planner:
-            raise ValidationFailed("The rules have no recordings.", hint="Leave --planner out.")
+            raise ValidationFailed("The built-in rules have no recordings.", hint="Leave out --planner.")
         from memex.evals import runs as kept
         from memex.evals.adapter import load_adapter
         from memex.evals.cases import load_suite
@@ -169,17 +193,17 @@ def run(
 
 def runs(
     run_id: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="Show this run: its name, its file, or last.")
+        str | None, typer.Argument(metavar="[RUN]", help="Show this run: its name, its file, or `last`.")
     ] = None,
     *,
     compare: Compare = None,
     runs: Runs = Path("eval-runs"),
-    html: Annotated[Path | None, typer.Option(help="Write the run as a page, with plots.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write the run as an HTML page with plots.")] = None,
     database_url: DatabaseUrl = None,
     own_database: OwnDatabase = False,
     as_json: Json = False,
 ) -> None:
-    """List the runs that are kept, or show one of them, beside another one."""
+    """List the stored runs, or show one of them, with --compare beside another one."""
     from memex import logging
 
     logging.configure("warning")
@@ -211,7 +235,7 @@ def runs(
 
 
 def _check_own(own_database: bool) -> None:
-    """Refuse this machine's own database where a service is set, as other commands; raises ValidationFailed."""
+    """Raise ValidationFailed for this machine's own database if MEMEX_URL names a service."""
     if own_database:
         from memex.cli.session import check_here
         from memex.settings import read_settings
@@ -222,7 +246,7 @@ def _check_own(own_database: bool) -> None:
 def _with_recordings(
     options: "Options", where: "Where", recorded: Path | None, record: Path | None
 ) -> "Options":
-    """Return the options with what plays each case from its recording, or makes one."""
+    """Return the options with what replays or makes the recording of each case."""
     from dataclasses import replace
 
     from memex.evals.recordings import Played, Recorded
@@ -243,7 +267,7 @@ async def _run(
     compare: tuple[str | None, Path],
     progress: Progress,
 ) -> "tuple[Run, Run | None]":
-    """Return the run, and the one that it is compared with, which is looked up first."""
+    """Return the run, and the earlier run that it is compared with, which is looked up first."""
     from dataclasses import replace
 
     from memex.evals import run, runs
@@ -276,13 +300,11 @@ async def _run(
 
 
 def _earlier(found: "Run | None", name: str | None) -> "Run | None":
-    """Return the run to compare with; the newest one need not be there, so that a first run passes in CI."""
+    """Return the run to compare with. `last` may name no run, so that a first run passes in CI."""
     from memex.evals.runs import LAST
 
     if found is None and name is not None and name != LAST:
-        raise ValidationFailed(
-            f"There is no run {name!r}.", hint="`memex eval runs` lists those that there are."
-        )
+        raise ValidationFailed(f"There is no run {name!r}.", hint="`memex eval runs` lists the stored runs.")
     return found
 
 
@@ -306,7 +328,7 @@ async def _listed(where: "Where", folder: Path) -> "list[Listed]":
 
 
 async def _found(where: "Where", folder: Path, name: str, compare: str | None) -> "tuple[Run, Run | None]":
-    """Return the runs of these names, from the folder or the database; raises ValidationFailed."""
+    """Return the runs with these names, from the folder or the database; raises ValidationFailed."""
     from memex.evals import runs
     from memex.evals.serving import serving
     from memex.store.tenants import DEFAULT_TENANT, ensure_tenant
@@ -320,7 +342,7 @@ async def _found(where: "Where", folder: Path, name: str, compare: str | None) -
                 found[one] = held or await runs.stored(service.database, tenant_id, one)
     made = _earlier(found[name], name)
     if made is None:
-        raise ValidationFailed("No run is kept here.", hint="`memex eval run` makes one.")
+        raise ValidationFailed("No run is stored here.", hint="Make one with `memex eval run`.")
     return made, _earlier(found[compare], compare) if compare else None
 
 
@@ -331,7 +353,7 @@ def _is_fine(made: "Run", comparison: "Comparison | None", threshold: float | No
 
 
 def _document(made: "Run", comparison: "Comparison | None") -> dict[str, Any]:
-    """Return a run without the traces of its cases: the file has those."""
+    """Return a run without the traces of its cases, which are only in the file."""
     document: dict[str, Any] = made.model_dump(mode="json", exclude={"cases": {"__all__": {"traces"}}})
     return document | {"pass_rate": made.pass_rate, "stale": made.stale, "comparison": _compared(comparison)}
 
@@ -349,7 +371,7 @@ def _show(screen: Screen, made: "Run", comparison: "Comparison | None", path: Pa
         _show_comparison(screen, comparison)
     for status, style, title in (
         ("failed", "red", "Failed"),
-        ("fixed", "yellow", "Known to fail, and passed"),
+        ("fixed", "yellow", "Known to fail, but passed"),
     ):
         found = [one for one in made.cases if one.status == status]
         if found:
@@ -363,7 +385,7 @@ def _show(screen: Screen, made: "Run", comparison: "Comparison | None", path: Pa
         screen.line()
         screen.line(
             (
-                f"{counted(len(made.stale), 'recording')} of other requests than today's: record anew.",
+                f"{counted(len(made.stale), 'recording')} out of date, as the requests have changed: record again.",
                 "yellow",
             )
         )
@@ -389,9 +411,9 @@ def _show_comparison(screen: Screen, comparison: "Comparison") -> None:
             )
         )
     for title, style, names in (
-        ("Passed before, and fail now", "red", comparison.regressions),
-        ("Failed before, and pass now", "green", comparison.gains),
-        ("Changed, and left out", "dim", comparison.changed),
+        ("Passed before, fail now", "red", comparison.regressions),
+        ("Failed before, pass now", "green", comparison.gains),
+        ("Changed cases, not compared", "dim", comparison.changed),
     ):
         if names:
             screen.line()

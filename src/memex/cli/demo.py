@@ -1,4 +1,4 @@
-"""`memex demo`: a small memory of an invented person, three questions to it, and the log of both."""
+"""`memex demo`: load a small memory of an invented person, ask it three questions, and show the log."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -15,12 +15,12 @@ from memex.cli.session import Session, for_demo
 if TYPE_CHECKING:
     from memex.service.demo import Removed
 
-WHOSE_IT_IS = "an invented person, her people, and the boat that she restores"
+WHOSE_IT_IS = "an invented person, the people around her, and the boat that she restores"
 STATEMENT = "We decided to paint the oars red."
 WHAT_IT_SHOWS = {
-    "direct": "The answer stands in a passage that matches.",
-    "link": "The answer stands in a file that shares no word with the question: a link leads to it.",
-    "budget": "The answer is a part of a long file: the best passages fill the budget, and no more.",
+    "direct": "The answer is in a passage that matches the question.",
+    "link": "The answer is in a file that shares no word with the question; a link leads to this file.",
+    "budget": "The answer is part of a long file; the best passages are chosen until the budget is full.",
 }
 
 
@@ -28,10 +28,10 @@ WHAT_IT_SHOWS = {
 async def demo(
     session: Session,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Delete the sample again; what was changed since is left.")
+        bool, typer.Option("--remove", help="Delete the sample memory. Files that were changed since stay.")
     ] = False,
 ) -> Shown:
-    """Load a sample memory for a user of its own, ask it three questions, and show what happened."""
+    """Load a sample memory for a separate user, ask it three questions, and show what happened."""
     from memex.service import demo as sample
 
     caller = await session.caller()
@@ -97,7 +97,7 @@ def _show_demo(screen: Screen, done: dict[str, Any]) -> None:
         screen.line()
         show_sources(screen, answer["result"])
     screen.line()
-    screen.line(("What this did, the newest first", "bold green"))
+    screen.line(("The calls that this made, the newest first", "bold green"))
     screen.line()
     show_log(screen, {"operations": done["log"], "next_cursor": None})
     screen.line()

@@ -1,4 +1,4 @@
-"""`memex doctor`: what is there, what is wrong, and what to do about it. Works without a database."""
+"""`memex doctor`: check the installation and the database. It works without a database too."""
 
 import platform
 import shutil
@@ -26,7 +26,7 @@ MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "problem": ("✗", "
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at. The hint says what to do next."""
+    """The result of one check. The hint says what to do next."""
 
     name: str
     detail: str
@@ -35,7 +35,7 @@ class Finding:
 
 
 def doctor(as_json: Json = False) -> None:
-    """Check this installation and its database; exits with 1 when something is wrong."""
+    """Check this installation and its database. The exit code is 1 if something is wrong."""
     import asyncio
 
     findings = asyncio.run(_collect())
@@ -86,7 +86,7 @@ async def _examine() -> AsyncIterator[Finding]:
 
 
 async def _examine_service(settings: "Settings") -> AsyncIterator[Finding]:
-    """Say what MEMEX_URL is, and whose MEMEX_API_KEY; what it stands on is for the doctor there to say."""
+    """Check the service at MEMEX_URL and the key. The doctor on its own machine checks its database."""
     from importlib.metadata import version
 
     from memex.cli.remote import remote_of
@@ -144,7 +144,7 @@ def _examine_embedded(settings: "Settings") -> Iterator[Finding]:
 
 
 def _start_embedded(settings: "Settings", held: ExitStack) -> str | None:
-    """Return how to connect to the embedded server, started if need be; None where there is no data yet."""
+    """Return how to connect to the embedded server, and start it if needed; None if there is no data yet."""
     from memex.store import embedded
 
     if embedded.inspect(_data_dir(settings)).version is None:
@@ -217,7 +217,7 @@ def _pgvector(report: "Report") -> Finding:
 
 
 async def _models(settings: "Settings") -> Finding:
-    """Say what plans; a model is set up for that, but not asked."""
+    """Check the planner: set up its model, but do not send a request to it."""
     from memex.service.memory import check_prompts
     from memex.wiring import chat_models
 
@@ -234,7 +234,7 @@ async def _models(settings: "Settings") -> Finding:
         for chat in filter(None, chats):
             await chat.model()
             await chat.close()
-    except Exception as error:  # noqa: BLE001  # of a provider's own library
+    except Exception as error:  # noqa: BLE001  # raised by the library of a provider
         said = (str(error).splitlines() or [""])[0].partition(" or pass")[0][:200] or type(error).__name__
         named = ", ".join(dict.fromkeys(names))
         return Finding("planner", f"{named}: {said}", "problem", "Set what the provider needs.")
@@ -303,7 +303,7 @@ def _data_dir(settings: "Settings") -> Path:
 
 
 def _target(conninfo: str) -> str:
-    """Return where a database is, without the password."""
+    """Return the address of a database, without the password."""
     from psycopg.conninfo import conninfo_to_dict
 
     given = conninfo_to_dict(conninfo)

@@ -1,4 +1,4 @@
-"""`memex eval`: what memory must do, case by case, and how well it is found, measured on real data."""
+"""`memex eval`: check memory with test cases, and measure its search on real data."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 NEEDED = ("numpy", "scipy", "matplotlib")
 
-app = typer.Typer(no_args_is_help=True, help="Ask cases of memory, and measure how well it is found.")
+app = typer.Typer(
+    no_args_is_help=True, help="Check memory with test cases, and measure how well search works."
+)
 app.command()(cases.run)
 app.command()(cases.runs)
 app.command()(cases.check)
@@ -28,7 +30,7 @@ app.command()(states.capture)
 
 @app.callback()
 def evaluate() -> None:
-    """Ask cases of memory, and measure how well it is found."""
+    """Check memory with test cases, and measure how well search works."""
 
 
 @app.command()
@@ -36,38 +38,44 @@ def retrieval(
     *,
     suite: Annotated[
         Literal["locomo", "beam", "beam-500k", "scifact", "cranfield", "vaults", "all"],
-        typer.Option(help="Which questions are asked; all leaves out beam-500k."),
+        typer.Option(help="The data set whose questions are asked; `all` leaves out beam-500k."),
     ] = "all",
-    mode: Annotated[Literal["bm25", "hybrid", "auto"], typer.Option(help="How memory is searched.")] = "bm25",
+    mode: Annotated[Literal["bm25", "hybrid", "auto"], typer.Option(help="How search works.")] = "bm25",
     embedder: Annotated[
-        str, typer.Option(help="Makes the vectors of mode hybrid and auto, such as local or openai:MODEL.")
+        str,
+        typer.Option(
+            help="The embedding model for the modes hybrid and auto, such as local or openai:MODEL."
+        ),
     ] = "local",
-    runs: Annotated[Path, typer.Option(help="The folder in which runs are kept.")] = Path("eval-runs"),
+    runs: Annotated[Path, typer.Option(help="The folder in which the results of runs are stored.")] = Path(
+        "eval-runs"
+    ),
     compare: Annotated[
         Path | None,
-        typer.Option(help="A run to compare with; by default the newest of the same suite in the folder."),
+        typer.Option(
+            help="The file of a run to compare with; by default the newest run of the same suite in the folder."
+        ),
     ] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Ask only so many questions of each part, always the same.")
+        int | None,
+        typer.Option(min=1, help="Ask only this many questions of each part; the choice is always the same."),
     ] = None,
     database_url: Annotated[
         str | None,
-        typer.Option(
-            help="A database that may be thrown away, instead of an embedded server of the run's own."
-        ),
+        typer.Option(help="A database that this run may change, instead of a separate embedded server."),
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Write the run as a page too, with plots.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write the run as an HTML page with plots.")] = None,
     reference: Annotated[
         bool,
         typer.Option(
-            "--reference", help="Instead of all that: the published figures beside this version's formula."
+            "--reference", help="Only compare the published figures with the ranking formula of this version."
         ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write real data as memory files, ask through memory_find and memory_context, and say what was found.
+    """Write real data as memory files, ask questions through memory_find and memory_context, and score the answers.
 
-    MEMEX_EVAL_DATA names the folder of the data. Figures are in percent, with their 95 % interval over questions.
+    MEMEX_EVAL_DATA names the folder of the data. Figures are in percent, with the 95 % interval over the questions.
     """
     from memex import logging
 
@@ -98,7 +106,7 @@ def retrieval(
 
 
 def _reproduce(root: Path, suite: str, *, as_json: bool) -> None:
-    """Print the published figures of a suite beside those of `bm25.py`; exits with 1 when one differs."""
+    """Print the published figures of a suite beside those of `bm25.py`; exit with 1 if one differs."""
     from memex.evals.retrieval import reference, tables
 
     with reporting(as_json=as_json):
@@ -115,7 +123,7 @@ def _reproduce(root: Path, suite: str, *, as_json: bool) -> None:
 
 
 def _prepared(*, as_json: bool) -> Path:
-    """Return the folder of the data; exits with 2 where that or a library is missing."""
+    """Return the folder of the data; exit with 2 if the folder or a library is missing."""
     with misuse(as_json=as_json):
         check_installed(*NEEDED)
         from memex.evals.retrieval import data
@@ -124,7 +132,7 @@ def _prepared(*, as_json: bool) -> Path:
 
 
 def _document(run: "Run", comparison: "Comparison | None") -> dict[str, Any]:
-    """Return a run without what became of every question: the file has that."""
+    """Return a run without the outcome of each question, which is only in the file."""
     document: dict[str, Any] = run.model_dump(mode="json", exclude={"parts": {"__all__": {"outcomes"}}})
     return document | {"comparison": comparison.model_dump(mode="json") if comparison else None}
 

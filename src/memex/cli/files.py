@@ -1,4 +1,4 @@
-"""`memex list`, `read`, `write`, `find`: the files as they stand."""
+"""`memex list`, `read`, `write` and `find`: the files of memory."""
 
 import sys
 from pathlib import Path
@@ -19,18 +19,22 @@ CATALOGUE_CHARS = 1_000_000
 @for_user
 async def list_files(
     session: Session,
-    prefix: Annotated[str, typer.Argument(help="Only paths that begin so, such as user/notes/.")] = "",
+    prefix: Annotated[
+        str, typer.Argument(help="List only paths that begin with this text, such as user/notes/.")
+    ] = "",
     limit: Limit = 100,
     cursor: Cursor = None,
     catalogue: Annotated[
-        bool, typer.Option("--catalogue", help="All files as the block of text that models get.")
+        bool, typer.Option("--catalogue", help="Print all files as the text that models get.")
     ] = False,
     as_of: AsOf = None,
 ) -> Shown:
-    """List files by path."""
+    """List the files, ordered by path."""
     if catalogue:
         if as_of is not None:
-            raise ValidationFailed("The catalogue is of now: --catalogue and --as-of exclude each other.")
+            raise ValidationFailed(
+                "--catalogue and --as-of exclude each other: there is a catalogue only of the current files."
+            )
         text = await session.catalogue(max_chars=CATALOGUE_CHARS)
         return Shown({"catalogue": text}, lambda screen: screen.line(text.rstrip("\n")))
     found = await session.execute("memory_list", prefix=prefix, limit=limit, cursor=cursor, as_of=as_of)
@@ -41,14 +45,18 @@ async def list_files(
 async def read(
     session: Session,
     path: PathArgument,
-    version: Annotated[int | None, typer.Option(help="An earlier version.")] = None,
-    heading: Annotated[str | None, typer.Option(help="Only the section under this heading.")] = None,
+    version: Annotated[int | None, typer.Option(help="The number of an earlier version.")] = None,
+    heading: Annotated[str | None, typer.Option(help="Print only the section below this heading.")] = None,
     as_of: AsOf = None,
     raw: Annotated[
-        bool, typer.Option("--raw", help="The bare text on a terminal too; it is not made harmless then.")
+        bool,
+        typer.Option(
+            "--raw",
+            help="Print the stored text unchanged on a terminal too. Control characters then reach the terminal.",
+        ),
     ] = False,
 ) -> Shown:
-    """Print a file: rendered on a terminal, its bare text in a pipe."""
+    """Print a file: formatted on a terminal, the stored text in a pipe."""
     found = await session.execute("memory_read", path=path, version=version, heading=heading, as_of=as_of)
     return Shown(found, lambda screen: _show_file(screen, found, raw=raw))
 
@@ -58,15 +66,17 @@ async def write(
     session: Session,
     path: PathArgument,
     file: Annotated[
-        str | None, typer.Argument(help="Where the text is: a file, or - for stdin.", show_default=False)
+        str | None, typer.Argument(help="The file that holds the text, or - for stdin.", show_default=False)
     ] = None,
-    content: Annotated[str | None, typer.Option(help="The text itself.")] = None,
+    content: Annotated[str | None, typer.Option(help="The text to write.")] = None,
     append: Annotated[bool, typer.Option("--append", help="Add the text to the end of the file.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace whatever stands there.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file if it already exists.")
+    ] = False,
     reason: Reason = None,
     base_version: BaseVersion = None,
 ) -> Shown:
-    """Write a whole file, or append to one. The text comes from FILE, --content or stdin."""
+    """Write a whole file, or append to a file. The text comes from FILE, --content or stdin."""
     text = _text(file, content)
     change = {"path": path, "reason": reason, "base_version": base_version}
     if append:
@@ -81,19 +91,25 @@ async def write(
 @for_user
 async def find(
     session: Session,
-    query: Annotated[list[str], typer.Argument(help="A question or a few words.")],
+    query: Annotated[list[str], typer.Argument(help="A question, or a few words.")],
     limit: Limit = 10,
-    prefix: Annotated[str | None, typer.Option(help="Only paths that begin so.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Only files with this tag; repeatable.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="Search only paths that begin with this text.")] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(help="Search only files with this tag; give the option again for further tags."),
+    ] = None,
     mode: Annotated[
-        SearchMode | None, typer.Option(help="By words, by words and meaning, or by what there is.")
+        SearchMode | None,
+        typer.Option(
+            help="How search works: bm25 (words), hybrid (words and vectors), auto (hybrid if possible)."
+        ),
     ] = None,
     as_of: AsOf = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show what each word scored, and the ranks.")
+        bool, typer.Option("--explain", help="Show the score of each word, and the ranks.")
     ] = False,
 ) -> Shown:
-    """Search the files by their words, and by meaning where there are vectors; the best first."""
+    """Search the files by words, and also by meaning if they have vectors. The best hits come first."""
     found = await session.execute(
         "memory_find",
         query=" ".join(query),
@@ -103,19 +119,21 @@ async def find(
         mode=mode,
         as_of=as_of,
     )
-    languages = await session.languages() if sys.stdout.isatty() else {}  # what is highlighted on a terminal
+    languages = (
+        await session.languages() if sys.stdout.isatty() else {}
+    )  # needed to highlight words on a terminal
     return Shown(found, lambda screen: _show_hits(screen, session, found, languages, explain=explain))
 
 
 def _text(file: str | None, content: str | None) -> str:
-    """Return the text that a write was given; raises ValidationFailed for none and for two, and as `text_of`."""
+    """Return the text to write; raises ValidationFailed for no text, for two texts, and as `text_of`."""
     if content is not None:
         if file is not None:
             raise ValidationFailed("A write takes FILE or --content, not both.")
         return content
     if file is None and sys.stdin.isatty():
         raise ValidationFailed(
-            "There is no text to write.", hint="Name a FILE, give --content, or pipe the text in."
+            "There is no text to write.", hint="Name a FILE, give --content, or pipe the text to stdin."
         )
     return text_of(file)
 
@@ -124,14 +142,16 @@ def text_of(file: str | None) -> str:
     """Return the text of a file, or of stdin for None and `-`.
 
     Raises:
-        ValidationFailed: it cannot be read, or is no UTF-8.
+        ValidationFailed: the text cannot be read, or is not UTF-8.
     """
     try:
         if file in (None, STDIN):
             return sys.stdin.buffer.read().decode()
         return Path(str(file)).read_bytes().decode()
     except UnicodeDecodeError:
-        raise ValidationFailed(f"{file or STDIN} is not UTF-8.", hint="Convert it first.") from None
+        raise ValidationFailed(
+            f"{file or STDIN} is not UTF-8.", hint="Convert the text to UTF-8 first."
+        ) from None
     except OSError as error:
         raise ValidationFailed(f"Cannot read {file}: {error.strerror}.") from None
 
@@ -200,7 +220,7 @@ def _show_hits(
         screen.line(("Nothing found.", "dim"))
         if screen.is_terminal:
             all_files = session.command("list", "--catalogue")
-            screen.line(("Try other words, or see what is there: ", "dim"), all_files)
+            screen.line(("Use other words, or list all files: ", "dim"), all_files)
     for at, hit in enumerate(found["hits"]):
         if at:
             screen.line()
@@ -217,7 +237,7 @@ def _show_hits(
 
 
 def _explain(screen: Screen, match: dict[str, Any], rank: int) -> None:
-    """Show how a hit came by its place: what each lexeme scored, and both ranks with their fusion."""
+    """Show why a hit has its rank: the score of each lexeme, and both ranks with their fusion."""
     from memex.store.bm25 import SCALE
 
     words = f"{match['bm25_rank'] or '–'} by words"
@@ -240,7 +260,7 @@ def _explain(screen: Screen, match: dict[str, Any], rank: int) -> None:
 
 
 def _highlighted(hit: dict[str, Any], languages: dict[str, str]) -> list[Part]:
-    """Return a hit's snippet with its words marked; unmarked where it is not known in which language they are."""
+    """Return the snippet of a hit with the matching words marked, if the language of the file is known."""
     from memex.store.paths import parse
 
     snippet, terms = hit["snippet"], set(hit["match"]["terms"])

@@ -1,4 +1,4 @@
-"""`memex index`: what is derived of the files: which version made it, making it anew, and its vectors."""
+"""`memex index`: show and rebuild the search index and the vectors, which are derived from the files."""
 
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,20 +20,22 @@ if TYPE_CHECKING:
     from memex.store.reindex import IndexedScope, Kind
     from memex.subagent.embedders.embedder import Embedder
 
-app = typer.Typer(no_args_is_help=True, help="See to the index of the whole database, and to its vectors.")
+app = typer.Typer(
+    no_args_is_help=True, help="Show and rebuild the search index and the vectors of the database."
+)
 
 SHOWN_SCOPES = 200
 REBUILD = "memex index rebuild --only-stale"
 
 Model = Annotated[
     str | None,
-    typer.Option(help="Another embedder than MEMEX_EMBEDDER, such as openai:MODEL@DIMENSIONS or local."),
+    typer.Option(help="The embedder, if not MEMEX_EMBEDDER, such as openai:MODEL@DIMENSIONS or local."),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which scopes are meant: all of the database, or those of a tenant, or one."""
+    """The scopes that a command works on: all of the database, those of a tenant, or one."""
 
     tenant: str | None
     kind: "Kind | None" = None
@@ -41,7 +43,7 @@ class Chosen:
 
     @property
     def name(self) -> str:
-        """As people say it."""
+        """The name for people."""
         tenant = f"tenant {self.tenant!r}" if self.tenant else "the database"
         if self.kind is None:
             return tenant
@@ -50,16 +52,17 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A database, and the settings by which it was opened."""
+    """A database, and the settings with which it was opened."""
 
     settings: "Settings"
     database: "Database"
 
     def embedder(self, model: str | None) -> "Embedder":
-        """Return the embedder that a command works for.
+        """Return the embedder of a command.
 
         Raises:
-            ValidationFailed: none is named, it is unknown or lacks packages, or the database has no vectors.
+            ValidationFailed: no embedder is named, the embedder is unknown or lacks packages, or the database
+                cannot store vectors.
         """
         from memex.wiring import embedder_of
 
@@ -67,12 +70,13 @@ class Opened:
         embedder = embedder_of(self.settings, model)
         if embedder is None:
             raise ValidationFailed(
-                "No embedder is set.", hint="Set MEMEX_EMBEDDER, or name one with --model, such as local."
+                "No embedder is set.",
+                hint="Set MEMEX_EMBEDDER, or name an embedder with --model, such as local.",
             )
         return embedder
 
     def require_vectors(self) -> None:
-        """Raise ValidationFailed where the database has no vectors."""
+        """Raise ValidationFailed if the database cannot store vectors."""
         if not self.database.has_vectors:
             raise ValidationFailed(
                 "This database holds no vectors: search is by words alone.",
@@ -83,10 +87,10 @@ class Opened:
 @app.command()
 def status(
     *,
-    scopes: Annotated[bool, typer.Option("--scopes", help="Show each scope too.")] = False,
+    scopes: Annotated[bool, typer.Option("--scopes", help="Also show each scope.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say which index another version made, how much is embedded by each model, and how its jobs are getting on."""
+    """Show which indexes are out of date, how much each model has embedded, and the state of the jobs."""
     _run(lambda opened: _status(opened, with_scopes=scopes), as_json=as_json)
 
 
@@ -94,23 +98,30 @@ def status(
 def rebuild(
     *,
     tenant: Annotated[
-        str | None, typer.Option(help="Of this tenant; default with a user, a project or --shared.")
+        str | None,
+        typer.Option(
+            help="The tenant; with --user, --project or --shared the tenant is `default` if not given."
+        ),
     ] = None,
-    user: Annotated[str | None, typer.Option(help="The files of this user.")] = None,
-    project: Annotated[str | None, typer.Option(help="The files of this project.")] = None,
-    shared: Annotated[bool, typer.Option("--shared", help="The shared files of the tenant.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="All files, as without any of these.")] = False,
+    user: Annotated[str | None, typer.Option(help="Rebuild the files of this user.")] = None,
+    project: Annotated[str | None, typer.Option(help="Rebuild the files of this project.")] = None,
+    shared: Annotated[bool, typer.Option("--shared", help="Rebuild the shared files of the tenant.")] = False,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Rebuild all files; the default without --user, --project and --shared."),
+    ] = False,
     language: Annotated[
-        str | None, typer.Option(help="In which the files are searched from now on, such as german.")
+        str | None, typer.Option(help="The new language of the files, such as german.")
     ] = None,
     only_stale: Annotated[
-        bool, typer.Option("--only-stale", help="Only what would become another: after an upgrade.")
+        bool,
+        typer.Option("--only-stale", help="Rebuild only indexes that are out of date, after an upgrade."),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Make the index anew from the files: after an upgrade, or in another language.
+    """Rebuild the search index from the files, after an upgrade or for another language.
 
-    Others read meanwhile what was there before; who writes waits until the files that it writes to are done.
+    During the rebuild, reads use the old index. A write waits until the files that it changes are done.
     """
 
     async def work(opened: Opened) -> Shown:
@@ -122,17 +133,20 @@ def rebuild(
 
 @app.command()
 def backfill(*, model: Model = None, as_json: Json = False) -> None:
-    """Embed now what has no vector yet. With --model for another model, while the set one serves."""
+    """Embed all texts that have no vector yet.
+
+    With --model, prepare another model while the current one stays in use.
+    """
     _run(lambda opened: _backfill(opened, model), as_json=as_json)
 
 
 @app.command()
 def drop(
     *,
-    model: Annotated[str, typer.Option(help="As `memex index status` names it.")],
+    model: Annotated[str, typer.Option(help="The name that `memex index status` shows.")],
     as_json: Json = False,
 ) -> None:
-    """Remove all vectors of a model."""
+    """Delete all vectors of a model."""
     _run(lambda opened: _drop(opened, model), as_json=as_json)
 
 
@@ -141,11 +155,17 @@ def build_hnsw(
     *,
     model: Model = None,
     vectors: Annotated[
-        int | None, typer.Option(min=1, help="For scopes with at least so many; 50,000 by default.")
+        int | None,
+        typer.Option(
+            min=1, help="Build indexes for scopes with at least this many vectors; 50,000 by default."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make approximate indexes for very large scopes, as backfill does. Others read and write meanwhile."""
+    """Build approximate vector indexes (HNSW) for very large scopes, as backfill does.
+
+    Reads and writes continue during the build.
+    """
     _run(lambda opened: _build_hnsw(opened, model, vectors), as_json=as_json)
 
 
@@ -154,7 +174,7 @@ def _run(work: Callable[[Opened], Awaitable[Shown]], *, as_json: bool) -> None:
     import os
     import signal
 
-    # At once and without a word; what was embedded stays, and the rest is found again.
+    # Exit at once and silently. Vectors that were made stay, and the next run finds the rest.
     signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     with reporting(as_json=as_json):
         shown = asyncio.run(_opened(work))
@@ -176,7 +196,7 @@ async def _open() -> AsyncIterator[Opened]:
 
     settings = read_settings()
     check_here(settings)
-    # A line for each batch would go through the bar.
+    # A log line for each batch would disturb the progress bar.
     logging.configure("warning" if sys.stderr.isatty() else settings.log_level)
     started = postgres.start_in_background(settings)
     from memex.store.database import Database  # loads while the database starts
@@ -241,7 +261,7 @@ async def _status(opened: Opened, *, with_scopes: bool) -> Shown:
 
 
 async def _stale(connection: "Connection") -> dict[str, Any]:
-    """Return how many scopes were indexed by another version, and the first of them."""
+    """Return how many scopes another version indexed, and the first of them."""
     from memex.store import reindex
 
     found = await reindex.scopes(connection, only_stale=True, limit=SHOWN_SCOPES)
@@ -295,10 +315,10 @@ def _chosen(
     everything: bool,
     language: str | None,
 ) -> Chosen:
-    """Return which scopes are meant.
+    """Return the scopes that the options name.
 
     Raises:
-        ValidationFailed: two of what excludes each other, or another language for what was not named.
+        ValidationFailed: options exclude each other, or --language is given without any scope.
     """
     named: list[tuple[Kind, str]] = []
     if user is not None:
@@ -311,7 +331,7 @@ def _chosen(
         raise ValidationFailed("Name one of --user, --project, --shared and --all.")
     if language is not None and not (named or everything or tenant):
         raise ValidationFailed(
-            "Whose files are to be in another language?",
+            "--language needs to know whose files change their language.",
             hint="Name --user, --project, --shared, --tenant, or --all.",
         )
     return Chosen(tenant or "default", *named[0]) if named else Chosen(tenant)

@@ -1,4 +1,4 @@
-"""`memex keys`: who may call the service."""
+"""`memex keys`: the API keys that may call the service."""
 
 from typing import Annotated, Any, Literal
 
@@ -7,7 +7,7 @@ import typer
 from memex.cli.output import Column, Screen, Shown, moment
 from memex.cli.session import Session, for_tenant
 
-app = typer.Typer(no_args_is_help=True, help="Make, list and revoke keys.")
+app = typer.Typer(no_args_is_help=True, help="Create, list and revoke API keys.")
 
 
 @app.command()
@@ -16,14 +16,14 @@ async def create(
     session: Session,
     role: Annotated[
         Literal["agent", "admin"],
-        typer.Option(help="agent for tools and files, admin for everything of the tenant."),
+        typer.Option(help="agent: tools and files of a user. admin: everything in the tenant."),
     ],
     user: Annotated[
-        str | None, typer.Option(help="Bind the key to this user; else each call names its user.")
+        str | None, typer.Option(help="Bind the key to this user. Without it, each call names its user.")
     ] = None,
-    label: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
+    label: Annotated[str | None, typer.Option(help="A note about the purpose of the key.")] = None,
 ) -> Shown:
-    """Make a key. Its secret is printed this once: only its digest is kept."""
+    """Create a key. The key is printed only once, because Memex stores only its digest."""
     document = await session.create_key(role, user, label)
     return Shown(document, lambda screen: _show_created(screen, document))
 
@@ -31,7 +31,7 @@ async def create(
 @app.command("list")
 @for_tenant
 async def list_keys(session: Session) -> Shown:
-    """List the keys of a tenant, the revoked ones too; never their secrets."""
+    """List the keys of a tenant, including revoked keys, without their secrets."""
     listed = await session.list_keys()
     return Shown(listed, lambda screen: _show_keys(screen, listed["keys"]))
 
@@ -40,9 +40,11 @@ async def list_keys(session: Session) -> Shown:
 @for_tenant
 async def revoke(
     session: Session,
-    key: Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="As `keys list` shows it.")],
+    key: Annotated[
+        int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="The id that `memex keys list` shows.")
+    ],
 ) -> Shown:
-    """Revoke a key, at once and for ever."""
+    """Revoke a key immediately and permanently."""
     revoked = await session.revoke_key(key)
     return Shown(
         revoked,
@@ -52,7 +54,7 @@ async def revoke(
 
 def _show_created(screen: Screen, key: dict[str, Any]) -> None:
     if not screen.is_terminal:
-        screen.line(key["key"])  # so that KEY=$(memex keys create …) is all that it takes
+        screen.line(key["key"])  # so that KEY=$(memex keys create …) works
         return
     screen.line((key["key"], "yellow"))
     bound = f" of user {key['user']}" if key["user"] else ""

@@ -1,6 +1,6 @@
-"""What a command asks of a service in this process, for the time of that command."""
+"""A session with a service in this process, which runs as long as the command."""
 
-# ruff: noqa: D102  # what each method does, `Session` says
+# ruff: noqa: D102  # `Session` says what each method does
 
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def local_session(settings: "Settings", options: Options) -> AsyncIterator["LocalSession"]:
-    """A session over DATABASE_URL or the embedded Postgres; raises as `running_service`."""
+    """A session on DATABASE_URL or the embedded Postgres; raises as `running_service`."""
     logging.configure(settings.log_level)
     started = postgres.start_in_background(settings)
     from memex.wiring import running_service  # loads while the database starts
@@ -42,7 +42,7 @@ async def local_session(settings: "Settings", options: Options) -> AsyncIterator
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalSession(Session):
-    """A running service, and for whom the command acts: as an admin, since it has the database itself."""
+    """A running service, and for whom the command acts. It acts as an admin, because it has the database itself."""
 
     running: "Service"
 

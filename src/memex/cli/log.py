@@ -1,4 +1,4 @@
-"""`memex log` and `memex revert`: the calls that were made, the story of each, and their undoing."""
+"""`memex log` and `memex revert`: list calls, show what each did, and undo it."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,10 +25,10 @@ STATUS_STYLES = {
 
 
 class ShownByDefault(TyperGroup):
-    """A group whose command `show` is meant where none is named: `memex log`, `memex log call-7`."""
+    """A command group whose default command is `show`: `memex log`, `memex log call-7`."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """Return what is left of the arguments, with the command in front."""
+        """Return the arguments, with the command in front."""
         if not args or args[0] not in {*self.commands, *ctx.help_option_names}:
             args = [SHOW, *args]
         return super().parse_args(ctx, args)
@@ -36,7 +36,7 @@ class ShownByDefault(TyperGroup):
 
 app = typer.Typer(
     cls=ShownByDefault,
-    help="List the newest calls, or tell the story of one: `memex log [TOOL_CALL_ID]` is `memex log show`.",
+    help="List the newest calls, or show one in detail: `memex log [TOOL_CALL_ID]` means `memex log show`.",
 )
 app.command("prune")(retention.prune)
 app.command("keep")(retention.keep)
@@ -48,16 +48,19 @@ app.command("release")(retention.release)
 async def show(
     session: Session,
     call: Annotated[
-        str | None, typer.Argument(metavar="[TOOL_CALL_ID]", help="Tell the story of this call.")
+        str | None, typer.Argument(metavar="[TOOL_CALL_ID]", help="Show this call in detail.")
     ] = None,
     named: Annotated[
-        str | None, typer.Option("--call", help="The same, for an id that is the name of a command.")
+        str | None,
+        typer.Option("--call", help="The id of the call, for an id that is also the name of a subcommand."),
     ] = None,
-    raw: Annotated[bool, typer.Option("--raw", help="Show request and response too, as logged.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=500, help="How many at most.")] = 20,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Also show the request and the response as they were logged.")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="The largest number of calls.")] = 20,
     cursor: Cursor = None,
 ) -> Shown:
-    """List the newest calls, or tell the story of every attempt at one."""
+    """List the newest calls, or show every attempt at one call in detail."""
     if call is not None and named is not None:
         raise ValidationFailed("TOOL_CALL_ID and --call exclude each other.")
     wanted = call if call is not None else named
@@ -71,10 +74,10 @@ async def show(
 @for_user
 async def revert(
     session: Session,
-    call: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="The call to undo.")],
+    call: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="The id of the call to undo.")],
     reason: Reason = None,
 ) -> Shown:
-    """Undo everything that a call wrote, all or nothing, as new versions."""
+    """Undo everything that a call wrote, by new versions of its files: either all of it or nothing."""
     reverted = await session.revert(call, reason=reason)
     return Shown(reverted, lambda screen: _show_reverted(screen, reverted))
 
@@ -131,14 +134,14 @@ def _show_attempts(screen: Screen, attempts: list[dict[str, Any]], *, raw: bool)
 
 
 def _seen(attempt: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the state that an attempt saw; where its answer has none, that of its first operation."""
+    """Return the state that an attempt saw; if its answer has none, the state of its first operation."""
     states = (operation["state"] for operation in attempt["inner"])
     state: dict[str, Any] | None = attempt["state"] or next(filter(None, states), None)
     return state
 
 
 def _few_words(logged: dict[str, Any]) -> str:
-    """Return what was asked or came back: texts as they are and first, `limit 8`, `3 hits` for a list."""
+    """Return a request in a few words: texts first and unchanged, then `limit 8`, or `3 hits` for a list."""
     ordered = sorted(logged.items(), key=lambda item: not isinstance(item[1], str))
     return ", ".join(_brief(name, value) for name, value in ordered if value is not None)
 
@@ -168,7 +171,7 @@ def _status(operation: dict[str, Any]) -> str:
 
 
 def _in_short(config: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what a call ran with, without its limits and other long parts; why a model failed, the tree says."""
+    """Return the configuration of a call without its long parts; the tree shows why a model failed."""
     return {
         name: value
         for name, value in (config or {}).items()

@@ -1,4 +1,4 @@
-"""The command `memex`: its commands by their nouns. Heavy libraries wait until a command needs them."""
+"""The command line `memex`. Each command loads heavy libraries only when it runs."""
 
 import gc
 import sys
@@ -79,15 +79,16 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def memex(
     _version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Memory for AI agents: Markdown files with every version kept, and exact search."""
+    """Memory for AI agents: Markdown files with complete version history and exact search."""
 
 
 def main() -> None:
     """Run the command line."""
-    gc.disable()  # until all is loaded: it would go through what is loaded again and again, and find nothing
+    gc.disable()  # while modules load, collection costs time and finds nothing; commands enable it again
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

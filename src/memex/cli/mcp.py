@@ -1,4 +1,4 @@
-"""`memex mcp`: memory for a program that speaks MCP over stdin and stdout."""
+"""`memex mcp`: memory for a client of the Model Context Protocol (MCP), over stdin and stdout."""
 
 import gc
 import signal
@@ -19,26 +19,34 @@ _ACTING = "Acting for"
 def mcp(
     profile: Annotated[
         Literal["agent", "files", "admin"],
-        typer.Option(help="Which tools: the two of an agent, those on files too, or an admin's too."),
+        typer.Option(
+            help="The tools to offer: agent (two tools), files (also the tools for files), admin (all tools)."
+        ),
     ] = "agent",
     url: Annotated[
-        str | None, typer.Option(help="A running Memex, by default MEMEX_URL; its key is in MEMEX_API_KEY.")
+        str | None,
+        typer.Option(
+            help="The URL of a running Memex; by default MEMEX_URL. MEMEX_API_KEY holds the key for it."
+        ),
     ] = None,
     user: Annotated[
         str | None,
         typer.Option(
-            help=f"Whose user/… it is: by default {HERE.user}, or at a running Memex whom the key is bound to.",
+            help=f"The user whose files are at user/…; by default {HERE.user}, or with a URL the user of the key.",
             rich_help_panel=_ACTING,
         ),
     ] = None,
     project: Annotated[
-        str | None, typer.Option(help="The project that the work is about.", rich_help_panel=_ACTING)
+        str | None, typer.Option(help="The project that this work belongs to.", rich_help_panel=_ACTING)
     ] = None,
     tenant: Annotated[
-        str, typer.Option(help="The tenant; at a running Memex the key says it.", rich_help_panel=_ACTING)
+        str,
+        typer.Option(
+            help="The tenant to use; with a URL, the key determines the tenant.", rich_help_panel=_ACTING
+        ),
     ] = HERE.tenant,
 ) -> None:
-    """Serve memory to an MCP client over stdin and stdout, until it closes stdin or on SIGTERM."""
+    """Serve memory to an MCP client over stdin and stdout, until the client closes stdin or on SIGTERM."""
     with reporting(as_json=False):
         _serve(profile, url, user, project, tenant)
 
@@ -63,7 +71,8 @@ def _serve(
     url = url or settings.url
     if url is not None and tenant != HERE.tenant:
         raise ValidationFailed(
-            f"{url} takes the tenant from its key.", hint="Leave --tenant out, and use a key of that tenant."
+            f"The key for {url} determines the tenant.",
+            hint="Leave out --tenant, and use a key of that tenant.",
         )
     started = None if url else postgres.start_in_background(settings)
     from memex.mcp import stdio  # loads while the database starts

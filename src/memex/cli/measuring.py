@@ -1,4 +1,4 @@
-"""What the commands share that measure memory: their libraries, their exit codes, the tables of their figures."""
+"""What the evaluation commands share: required libraries, exit codes, files and tables."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +14,11 @@ from memex.errors import ValidationFailed
 if TYPE_CHECKING:
     from memex.evals.tables import Table
 
-MISUSED = 2  # the exit code where nothing could be measured
+MISUSED = 2  # the exit code if nothing could be measured
 
 
 def check_installed(*libraries: str) -> None:
-    """Refuse to go on without libraries of the extra `evals`; raises ValidationFailed."""
+    """Raise ValidationFailed if libraries of the extra `evals` are missing."""
     if missing := [name for name in libraries if find_spec(name) is None]:
         raise ValidationFailed(
             f"Not installed: {', '.join(missing)}.", hint='Install them: pip install "memex[evals]"'
@@ -27,7 +27,7 @@ def check_installed(*libraries: str) -> None:
 
 @contextmanager
 def misuse(*, as_json: bool) -> Iterator[None]:
-    """Report errors of ours, and exit with 2: 1 says that what was measured is not good enough."""
+    """Report errors of Memex, and exit with 2. Exit code 1 means that the measured result is not good enough."""
     try:
         with reporting(as_json=as_json):
             yield
@@ -36,17 +36,17 @@ def misuse(*, as_json: bool) -> Iterator[None]:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file that a command was asked for; raises ValidationFailed where that cannot be."""
+    """Write a file that an option names; raises ValidationFailed if that is not possible."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ValidationFailed(
-            f"Cannot write {path}: {error.strerror}.", hint="Name a file in a folder that can be written to."
+            f"Cannot write {path}: {error.strerror}.", hint="Name a file in a folder that you may write to."
         ) from None
 
 
 def show_table(screen: Screen, table: "Table") -> None:
-    """Print a table of figures under its title; of one without rows the title alone."""
+    """Print a table of figures below its title; if it has no rows, only the title."""
     screen.line()
     if table.title:
         screen.line((table.title, "bold"))

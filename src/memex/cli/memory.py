@@ -1,4 +1,4 @@
-"""`memex remember` and `memex context`: the two tools of an agent."""
+"""`memex remember` and `memex context`: the two tools that agents use."""
 
 import re
 import sys
@@ -24,20 +24,21 @@ async def remember(
     session: Session,
     text: Annotated[
         list[str] | None,
-        typer.Argument(help="What to remember, in plain sentences, or - for stdin.", show_default=False),
+        typer.Argument(help="The text to remember, in plain sentences, or - for stdin.", show_default=False),
     ] = None,
     file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where the text is: a file, or - for stdin.")
+        str | None, typer.Option(metavar="FILE", help="The file that holds the text, or - for stdin.")
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
     no_wait: Annotated[
         bool,
-        typer.Option("--no-wait", help="Leave it to a running `memex serve`, or to `memex queue work`."),
+        typer.Option(
+            "--no-wait",
+            help="Do not wait: a running `memex serve` or `memex queue work` remembers the text later.",
+        ),
     ] = False,
 ) -> Shown:
-    """File what a text states. The text comes from TEXT, --file or stdin."""
+    """Remember the statements of a text. The text comes from TEXT, --file or stdin."""
     said = _said(text, file)
     done = await session.execute("memory_remember", text=said, dry_run=dry_run, wait=not no_wait)
     return Shown(done, lambda screen: _show_remembered(screen, session, said, done))
@@ -46,22 +47,26 @@ async def remember(
 @for_user
 async def context(
     session: Session,
-    query: Annotated[list[str], typer.Argument(help="A question or a few words.")],
+    query: Annotated[list[str], typer.Argument(help="A question, or a few words.")],
     budget: Annotated[
-        int | None, typer.Option(help="Characters that the context may have; 8,000 by default.")
+        int | None, typer.Option(help="The largest number of characters of the context; 8,000 by default.")
     ] = None,
     max_hops: Annotated[
-        int | None, typer.Option(help="How far links are followed from what matches; 1 by default.")
+        int | None,
+        typer.Option(help="How many links away from a matching passage a file may be; 1 by default."),
     ] = None,
     sources: Annotated[
-        bool, typer.Option("--sources", help="Only where the context comes from, without its text.")
+        bool, typer.Option("--sources", help="Print only the sources of the context, without its text.")
     ] = False,
     known_hash: Annotated[
-        str | None, typer.Option(help="The hash of an earlier answer: the same text is not sent again.")
+        str | None,
+        typer.Option(
+            help="The hash of an earlier answer; if the context is the same, its text is not sent again."
+        ),
     ] = None,
     as_of: AsOf = None,
 ) -> Shown:
-    """Recall what memory holds: with its sources on a terminal, its bare text in a pipe."""
+    """Print what memory holds about a query: with sources on a terminal, only the text in a pipe."""
     found = await session.execute(
         "memory_context",
         query=" ".join(query),
@@ -74,7 +79,7 @@ async def context(
 
 
 def show_context(screen: Screen, found: dict[str, Any]) -> None:
-    """Print a context made harmless, what Memex wrote around the notes in other colours."""
+    """Print a context without control characters, with the text that Memex added in other colours."""
     if not found["context"]:
         screen.line((_absence(found), "yellow"))
         return
@@ -83,13 +88,13 @@ def show_context(screen: Screen, found: dict[str, Any]) -> None:
     for line in (opening, sentence):
         screen.line((line, "dim"))
     for line in lines:
-        # All notes of a context have the same mark, and no text in them has it.
+        # All notes of a context begin with the same mark, and no text inside a note contains this mark.
         screen.line((line, "cyan" if first and line.startswith(first[0]) else ""))
     screen.line((closing, "dim"))
 
 
 def show_sources(screen: Screen, found: dict[str, Any]) -> None:
-    """Print where a context comes from, and what it cost."""
+    """Print the sources of a context, and how much of the budget it uses."""
     if found["sources"]:
         columns = [
             Column("source", "bold"),
@@ -115,7 +120,7 @@ def show_sources(screen: Screen, found: dict[str, Any]) -> None:
 
 
 def _planner(answer: dict[str, Any]) -> str:
-    """Return who planned, and where to read why it was not the one who should have."""
+    """Return the planner, and for a degraded answer the command that shows the reason."""
     if not answer["degraded"]:
         return str(answer["planner"])
     why = f"`{program()} log {answer['tool_call_id']}` says why"
@@ -123,14 +128,14 @@ def _planner(answer: dict[str, Any]) -> str:
 
 
 def _said(text: list[str] | None, file: str | None) -> str:
-    """Return the text to remember; raises ValidationFailed for none and for two, and as `text_of`."""
+    """Return the text to remember; raises ValidationFailed for no text, for two texts, and as `text_of`."""
     if text:
         if file is not None:
             raise ValidationFailed("remember takes TEXT or --file, not both.")
         return text_of(STDIN) if text == [STDIN] else " ".join(text)
     if file is None and sys.stdin.isatty():
         raise ValidationFailed(
-            "There is no text to remember.", hint="Give TEXT, name a --file, or pipe the text in."
+            "There is no text to remember.", hint="Give TEXT, name a --file, or pipe the text to stdin."
         )
     return text_of(file)
 
@@ -138,7 +143,9 @@ def _said(text: list[str] | None, file: str | None) -> str:
 def _show_remembered(screen: Screen, session: Session, said: str, done: dict[str, Any]) -> None:
     screen.line((_outcome(done), "bold"))
     if done["status"] == "queued":
-        screen.line("A running `memex serve` writes it, or now: ", (f"{program()} queue work", "bold"))
+        screen.line(
+            "A running `memex serve` will write it. To write it now: ", (f"{program()} queue work", "bold")
+        )
         screen.line()
         _fact(screen, "call", done["tool_call_id"])
         _fact(screen, "later", session.command("log", done["tool_call_id"]))
@@ -161,11 +168,11 @@ def _show_remembered(screen: Screen, session: Session, said: str, done: dict[str
 def _outcome(done: dict[str, Any]) -> str:
     files = counted(len(done["writes"]), "file")
     if done["status"] == "queued":
-        return "In the queue: nothing is written yet."
+        return "The text is in the queue; nothing is written yet."
     if not done["writes"]:
-        return "Nothing to remember: the text states nothing that is new and lasts."
+        return "Nothing to remember: the text states nothing new that is worth keeping."
     if done["status"] == "dry_run":
-        return f"A dry run: {files} would be written."
+        return f"Dry run: {files} would be written."
     return f"Remembered in {files}."
 
 
@@ -181,7 +188,7 @@ def _show_found(screen: Screen, session: Session, found: dict[str, Any], *, only
         show_context(screen, found)
         if not found["context"] and not found["not_modified"]:
             all_files = session.command("list", "--catalogue")
-            screen.line(("Ask in other words, or see what is there: ", "dim"), all_files)
+            screen.line(("Use other words, or list all files: ", "dim"), all_files)
         screen.line()
         show_sources(screen, found)
     elif found["context"]:

@@ -1,4 +1,4 @@
-"""`memex migrate`: the database, brought to this version's schema."""
+"""`memex migrate`: update the database to the schema of this version."""
 
 from memex.cli.options import Json
 from memex.cli.output import Screen, Shown, present, reporting
@@ -6,7 +6,7 @@ from memex.cli.session import check_here
 
 
 def migrate(as_json: Json = False) -> None:
-    """Bring the database to this version's schema, and say what was applied."""
+    """Update the database to the schema of this version, and print the migrations that were applied."""
     with reporting(as_json=as_json):
         shown = _migrate()
     present(shown, as_json=as_json)

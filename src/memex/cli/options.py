@@ -6,22 +6,31 @@ from typing import Annotated
 import typer
 
 Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document; an error goes to stderr, as JSON too.")
+    bool,
+    typer.Option("--json", help="Print the result as one JSON document; print an error as JSON on stderr."),
 ]
 PathArgument = Annotated[
-    str, typer.Argument(help="Such as user/notes.md, shared/guide.md, projects/apollo/plan.md.")
+    str,
+    typer.Argument(
+        help="The path of a file, such as user/notes.md, shared/guide.md or projects/apollo/plan.md."
+    ),
 ]
-Limit = Annotated[int, typer.Option(help="How many at most.")]
-Cursor = Annotated[str | None, typer.Option(help="Go on after the last answer: its next_cursor.")]
-Reason = Annotated[str | None, typer.Option(help="Why, kept with the version.")]
+Limit = Annotated[int, typer.Option(help="The largest number of results.")]
+Cursor = Annotated[
+    str | None,
+    typer.Option(help="The next_cursor of the previous answer; prints the results that follow it."),
+]
+Reason = Annotated[
+    str | None, typer.Option(help="The reason for the change; Memex stores it with the version.")
+]
 BaseVersion = Annotated[
-    int | None, typer.Option(help="The version that was read: fails when it is no longer the newest.")
+    int | None, typer.Option(help="The version that you read; the command fails if the file has a newer one.")
 ]
 AsOf = Annotated[
     str | None,
     typer.Option(
         metavar="TIME|STATE",
-        help="Memory as it stood at a time, such as 2026-11-22T09:30:00Z, or in the state of an answer, as JSON.",
+        help="Use memory as it was at a time, such as 2026-11-22T09:30:00Z, or in the `state` of an answer (JSON).",
     ),
 ]
 
@@ -30,31 +39,36 @@ _ACTING = "Acting for"
 
 @dataclass(frozen=True, slots=True)
 class TenantOptions:
-    """For which tenant a command works."""
+    """The tenant that a command works on."""
 
-    tenant: Annotated[str, typer.Option(help="The tenant.", rich_help_panel=_ACTING)] = "default"
+    tenant: Annotated[str, typer.Option(help="The tenant to use.", rich_help_panel=_ACTING)] = "default"
 
 
 @dataclass(frozen=True, slots=True)
 class UserOptions:
-    """For whom a command acts, and under which id it is logged."""
+    """The user for whom a command acts, and the id under which its call is logged."""
 
-    tenant: Annotated[str, typer.Option(help="The tenant.", rich_help_panel=_ACTING)] = "default"
-    user: Annotated[str, typer.Option(help="Whose user/… it is.", rich_help_panel=_ACTING)] = "me"
+    tenant: Annotated[str, typer.Option(help="The tenant to use.", rich_help_panel=_ACTING)] = "default"
+    user: Annotated[
+        str, typer.Option(help="The user whose files are at user/….", rich_help_panel=_ACTING)
+    ] = "me"
     project: Annotated[
-        str | None, typer.Option(help="The project that the work is about.", rich_help_panel=_ACTING)
+        str | None, typer.Option(help="The project that this work belongs to.", rich_help_panel=_ACTING)
     ] = None
     tool_call_id: Annotated[
         str | None,
         typer.Option(
-            help="The id to log the call under. A write is done once under an id.", rich_help_panel=_ACTING
+            help="The id of the call in the log. A write with the same id is done only once.",
+            rich_help_panel=_ACTING,
         ),
     ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class DemoOptions:
-    """Where the sample memory is put: by default to a user of its own."""
+    """The user who gets the sample memory; by default a separate one."""
 
-    tenant: Annotated[str, typer.Option(help="The tenant.", rich_help_panel=_ACTING)] = "default"
-    user: Annotated[str, typer.Option(help="Whose user/… takes it.", rich_help_panel=_ACTING)] = "demo"
+    tenant: Annotated[str, typer.Option(help="The tenant to use.", rich_help_panel=_ACTING)] = "default"
+    user: Annotated[
+        str, typer.Option(help="The user who gets the sample memory.", rich_help_panel=_ACTING)
+    ] = "demo"

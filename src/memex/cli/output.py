@@ -1,7 +1,7 @@
-"""What commands print: styled on a terminal, plain text in a pipe, or one JSON document.
+"""What commands print: styled text on a terminal, plain text in a pipe, or one JSON document.
 
-Text from memory is never trusted with the terminal: control characters are shown as pictures of themselves, and
-no markup in it is interpreted.
+Text from memory never reaches the terminal unchanged: control characters are replaced by visible symbols, and
+markup is not interpreted.
 """
 
 import json
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from rich.text import Text
     from rich.tree import Tree
 
-# Of the control characters only the line's end and the tab are let through. The last range are the marks that
-# show text in another order than it is stored in.
+# All control characters but line ends and tabs. The last two ranges are marks that make a terminal show text in
+# another order than it is stored in.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _HIGH_CONTROL = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 GAP = 2  # between the columns of a table
-MIN_CUT_WIDTH = 6  # what a cell that is cut keeps at least: `user/…`
+MIN_CUT_WIDTH = 6  # the least that a cut cell keeps: `user/…`
 MIN_FOLDED_WIDTH = 16
 
 Part = str | tuple[str, str]  # a text, or a text and its style
@@ -40,10 +40,10 @@ Part = str | tuple[str, str]  # a text, or a text and its style
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. On a narrow terminal those to `cut` give way first, and the others by folding.
+    """A column of a table. On a narrow terminal, columns with `cut` are shortened first; others fold their lines.
 
-    A `whole` column does neither: a number of which the end is missing would be another number. Its name may be
-    broken between words.
+    A `whole` column is neither cut nor folded: a number without its last digits would be another number. Its name
+    may break between words.
     """
 
     name: str
@@ -55,19 +55,19 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A line of a tree, and those below it."""
+    """A line of a tree, and the lines below it."""
 
     parts: tuple[Part, ...]
     below: tuple["Branch", ...] = ()
 
 
 def printable(text: str) -> str:
-    """Return a text without anything that could drive a terminal: `␛[31m` instead of a red line."""
+    """Return a text without control sequences: `␛[31m` is shown instead of making a line red."""
     return _CONTROL.sub(_picture, text.replace("\r\n", "\n"))
 
 
 def moment(iso: str) -> str:
-    """Return a time of the API as people read it, in their own time zone."""
+    """Return a time of the API in a readable form, in the local time zone."""
     return f"{datetime.fromisoformat(iso).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
@@ -83,7 +83,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def sized(size_bytes: int) -> str:
-    """Return a size as people read it: `512 B`, `1.5 MiB`."""
+    """Return a size in a readable form: `512 B`, `1.5 MiB`."""
     size, unit = float(size_bytes), 0
     while size >= 1024 and unit < len(UNITS) - 1:
         size, unit = size / 1024, unit + 1
@@ -91,16 +91,16 @@ def sized(size_bytes: int) -> str:
 
 
 def to_json(document: Any, *, indent: int | None = None) -> str:
-    """Return a JSON document; what a terminal would obey, or UTF-8 cannot hold, is escaped in it."""
+    """Return a JSON document; characters that control a terminal or that UTF-8 cannot hold are escaped."""
     text = json.dumps(document, ensure_ascii=False, indent=indent)
     return _HIGH_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def program() -> str:
-    """Return how this program is called from the current folder: `memex` when the shell finds it by that name."""
+    """Return how to call this program from the current folder: `memex` if the shell finds it by that name."""
     called = Path(sys.argv[0])
     if called.name != "memex" or not called.is_file():
-        return "memex"  # run as a module, or by a test: the name is the best that there is
+        return "memex"  # run as a module or by a test: no better name is known
     found = shutil.which("memex")
     if found is not None and Path(found).samefile(called):
         return "memex"
@@ -112,21 +112,21 @@ def program() -> str:
 
 
 class Screen:
-    """Standard output, or standard error, as a command sees it."""
+    """Standard output or standard error, as a command writes to it."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self.is_terminal = stream.isatty()
 
     def line(self, *parts: Part) -> None:
-        """Print one line, or several when a part has line ends; a long one is left to the terminal to fold."""
+        """Print one line, or several if a part has line ends; the terminal folds long lines."""
         if self.is_terminal:
             self._show(_styled(parts), soft_wrap=True)
         else:
             print("".join(_harmless(part)[0] for part in parts), file=self._stream)
 
     def paragraph(self, *parts: Part) -> None:
-        """Print a text set in by two columns; a terminal breaks it between words."""
+        """Print a text indented by two columns; on a terminal it breaks between words."""
         if self.is_terminal:
             from rich.padding import Padding
 
@@ -135,7 +135,7 @@ class Screen:
             self.line("  ", *parts)
 
     def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> None:
-        """Print rows under the names of their columns; in a pipe nothing is folded or cut.
+        """Print rows below the names of their columns; in a pipe nothing is folded or cut.
 
         A cell is a `Part`, or anything that is shown as its `str`.
         """
@@ -159,7 +159,7 @@ class Screen:
         self._show(table)
 
     def tree(self, root: Branch) -> None:
-        """Print a tree; a terminal breaks long lines below their beginning, in a pipe they stay whole."""
+        """Print a tree; on a terminal long lines break, in a pipe they stay whole."""
         if self.is_terminal:
             self._show(_rich_tree(root))
         else:
@@ -167,7 +167,7 @@ class Screen:
                 self.line((guide, "dim"), *map(_on_one_line, branch.parts))
 
     def markdown(self, text: str) -> None:
-        """Print Markdown as it is meant to look; links show their targets."""
+        """Print formatted Markdown; links show their targets."""
         from rich.markdown import Markdown
 
         self._show(Markdown(printable(text), hyperlinks=False))
@@ -179,18 +179,18 @@ class Screen:
             self.line((line, style))
 
     def more(self, cursor: str | None) -> None:
-        """Say on stderr how to see what comes next, if there is more."""
+        """Print on stderr how to see the next results, if there are more."""
         if cursor is not None:
             Screen(sys.stderr).line((f"There is more: --cursor {cursor}", "dim"))
 
     def raw(self, text: str) -> None:
-        """Print a text byte by byte as it is, and nothing else."""
+        """Print the bytes of a text unchanged, and nothing else."""
         self._stream.flush()
         self._stream.buffer.write(text.encode())
         self._stream.flush()
 
     def json(self, document: Any) -> None:
-        """Print one JSON document: on one line, spread out on a terminal."""
+        """Print one JSON document: indented on a terminal, otherwise on one line."""
         self.raw(to_json(document, indent=2 if self.is_terminal else None) + "\n")
 
     def _plain_table(self, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
@@ -204,7 +204,7 @@ class Screen:
             self.line("  ".join(cells).rstrip())
 
     def _blocks(self, columns: Sequence[Column], rows: Sequence[Sequence[tuple[str, str]]]) -> None:
-        """Print each row as lines of a name and a value, for a screen that is too narrow for a table."""
+        """Print each row as lines with a name and a value, for a screen that is too narrow for a table."""
         longest = max(len(column.name) for column in columns)
         for number, row in enumerate(rows):
             if number:
@@ -225,9 +225,9 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a command returns: its result as JSON, and how a person sees it.
+    """What a command returns: its result as JSON, and a function that shows it to a person.
 
-    It goes to stderr where stdout has taken bytes already. The command ends with `exit_code`.
+    `on_stderr` is for commands that wrote bytes to stdout already. The command ends with `exit_code`.
     """
 
     document: Any
@@ -237,7 +237,7 @@ class Shown:
 
 
 def present(shown: Shown, *, as_json: bool) -> None:
-    """Print what a command returns, and exit with its code where that is not 0."""
+    """Print the result of a command, and exit with its exit code if that is not 0."""
     screen = Screen(sys.stderr if shown.on_stderr else sys.stdout)
     if as_json:
         screen.json(shown.document)
@@ -249,7 +249,7 @@ def present(shown: Shown, *, as_json: bool) -> None:
 
 @contextmanager
 def reporting(*, as_json: bool) -> Iterator[None]:
-    """Print an error of ours on stderr, as text or as the last line in JSON, and exit with 1."""
+    """Print a MemexError on stderr, as text or as one last line of JSON, and exit with 1."""
     try:
         yield
     except MemexError as error:
@@ -285,7 +285,7 @@ def _rich_tree(root: Branch) -> "Tree":
 
 
 def _guided(root: Branch, guide: str = "", indent: str = "") -> Iterator[tuple[str, Branch]]:
-    """Yield each branch in order, with the lines that lead to it."""
+    """Yield each branch in order, with the guide lines in front of it."""
     yield guide, root
     for place, branch in enumerate(root.below, start=1):
         is_last = place == len(root.below)
@@ -295,10 +295,10 @@ def _guided(root: Branch, guide: str = "", indent: str = "") -> Iterator[tuple[s
 
 
 def _fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], max_width: int) -> list[int] | None:
-    """Return how wide each column is within a width, None where they do not fit.
+    """Return the width of each column within a total width; None if the columns do not fit.
 
-    Names of whole columns are broken first; then columns to cut are made narrower, then others down to their
-    longest word, then within words.
+    First the names of whole columns break; then columns with `cut` become narrower, then other columns down to
+    their longest word, then within words.
     """
     texts = [[column.name, *(row[at] for row in rows)] for at, column in enumerate(columns)]
     widths = [max(1, _longest(lines)) for lines in texts]
@@ -314,7 +314,7 @@ def _fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], max_width:
 
 
 def _narrow(widths: list[int], least: Mapping[int, int], room: int) -> None:
-    """Take from the columns that stand furthest above what they need at least, until all fit."""
+    """Narrow the columns that are furthest above their least width, until all columns fit."""
     while sum(widths) > room:
         above = {at: widths[at] - floor for at, floor in least.items() if widths[at] > floor}
         if not above:

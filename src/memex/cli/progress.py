@@ -1,4 +1,4 @@
-"""A bar for what takes long."""
+"""Progress bars for long work."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +10,10 @@ Progress = Callable[[str, int, int], None]
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """A bar on stderr, where that is a terminal: told what is done, how much of it, and of how much."""
+    """Return a function that shows a progress bar on stderr, if stderr is a terminal.
+
+    Its arguments are the name of the work, how much is done, and the total.
+    """
     if not sys.stderr.isatty():
         yield lambda _what, _done, _total: None
         return
@@ -31,7 +34,7 @@ def progress_bar() -> Iterator[Progress]:
 
 @contextmanager
 def counting_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """The same for one thing, told how many more of `total` are done."""
+    """Return a function that shows one bar; its argument is how many more of `total` are done."""
     with progress_bar() as show:
         done = 0
         show(what, done, total)

@@ -1,4 +1,4 @@
-"""`memex projects`: what users share, and who is a member."""
+"""`memex projects`: the projects that users share, and their members."""
 
 from typing import Annotated, Any
 
@@ -7,16 +7,16 @@ import typer
 from memex.cli.output import Column, Screen, Shown, moment
 from memex.cli.session import Session, for_tenant
 
-app = typer.Typer(no_args_is_help=True, help="Make, list and close projects, and say who is a member.")
+app = typer.Typer(no_args_is_help=True, help="Create, list and close projects, and change their members.")
 
-Slug = Annotated[str, typer.Argument(help="The project's name in paths: projects/SLUG/…")]
+Slug = Annotated[str, typer.Argument(help="The name of the project in paths: projects/SLUG/…")]
 Member = Annotated[str, typer.Argument(metavar="USER", help="The user's id.")]
 
 
 @app.command()
 @for_tenant
 async def create(session: Session, slug: Slug) -> Shown:
-    """Make a project, or open a closed one again with its files and without its members."""
+    """Create a project, or reopen a closed one with its files but without its members."""
     document = await session.open_project(slug)
     did = "is made" if document["created"] else "was there, and is open"
     return Shown(document, lambda screen: screen.line(f"Project {slug} {did}."))
@@ -25,7 +25,7 @@ async def create(session: Session, slug: Slug) -> Shown:
 @app.command()
 @for_tenant
 async def close(session: Session, slug: Slug) -> Shown:
-    """Close a project: its members go, its files stay for the day it is made again."""
+    """Close a project. Its members are removed; its files stay until it is reopened."""
     document = await session.close_project(slug)
     return Shown(
         document,
@@ -44,7 +44,7 @@ async def list_projects(session: Session) -> Shown:
 @app.command()
 @for_tenant
 async def add(session: Session, slug: Slug, user: Member) -> Shown:
-    """Make a user a member of a project."""
+    """Add a user to a project as a member."""
     document = await session.set_member(slug, user, member=True)
     return Shown(
         document,
@@ -57,7 +57,7 @@ async def add(session: Session, slug: Slug, user: Member) -> Shown:
 @app.command()
 @for_tenant
 async def remove(session: Session, slug: Slug, user: Member) -> Shown:
-    """End a user's membership of a project."""
+    """Remove a user from the members of a project."""
     document = await session.set_member(slug, user, member=False)
     return Shown(
         document,

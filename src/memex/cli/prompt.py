@@ -1,4 +1,4 @@
-"""`memex prompt`: what a host puts into its agent's system prompt."""
+"""`memex prompt`: the text that a host program puts into the system prompt of its agent."""
 
 from typing import Annotated
 
@@ -12,10 +12,10 @@ from memex.cli.session import Session, for_user
 async def prompt(
     session: Session,
     budget: Annotated[
-        int | None, typer.Option(help="Characters that it may have, 500 to 50,000; 4,000 by default.")
+        int | None, typer.Option(help="The largest number of characters, 500 to 50,000; 4,000 by default.")
     ] = None,
 ) -> Shown:
-    """Print the prompt block: how to use the memory, what is pinned in shared/, and what files there are."""
+    """Print the text for a system prompt: how to use memory, the pinned files of shared/, and a list of files."""
     block = await session.prompt_block(budget=budget)
 
     def show(screen: Screen) -> None:

@@ -1,4 +1,4 @@
-"""`memex blame` and `memex seen`: who wrote the lines of a file, and which calls saw what."""
+"""`memex blame` and `memex seen`: who wrote each line of a file, and which calls saw which version."""
 
 import re
 from typing import Annotated, Any
@@ -17,11 +17,12 @@ SHOWN_WRITES = 3
 async def blame(
     session: Session,
     path: PathArgument,
-    version: Annotated[int | None, typer.Option(min=1, help="An earlier version of the file.")] = None,
+    version: Annotated[int | None, typer.Option(min=1, help="The number of an earlier version.")] = None,
 ) -> Shown:
-    """Show each line of a file with the version that put it there, its tool call, who and when.
+    """Show each line of a file with the version that added it, the tool call, the author and the time.
 
-    As with git: what was taken out and put back is of the version that put it back, also when that restored it.
+    As in git, a line that was removed and added again belongs to the version that added it again, even if that
+    version restored an older one.
     """
     document = await session.blame(path, version)
     return Shown(document, lambda screen: _show_blame(screen, document))
@@ -31,26 +32,29 @@ async def blame(
 async def seen(
     session: Session,
     revision: Annotated[
-        str | None, typer.Argument(metavar="[PATH@VERSION]", help="Which calls saw this version of a file.")
+        str | None,
+        typer.Argument(metavar="[PATH@VERSION]", help="Show which calls saw this version of a file."),
     ] = None,
     call: Annotated[
-        str | None, typer.Option(metavar="TOOL_CALL_ID", help="Which versions this call saw instead.")
+        str | None, typer.Option(metavar="TOOL_CALL_ID", help="Show instead which versions this call saw.")
     ] = None,
     everyone: Annotated[
         bool,
-        typer.Option("--everyone", help="Of all users of the tenant, for a file of shared/ or a project."),
+        typer.Option(
+            "--everyone", help="Show calls of all users of the tenant, for a file in shared/ or in a project."
+        ),
     ] = False,
-    limit: Annotated[int, typer.Option(min=1, max=500, help="How many calls at most.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="The largest number of calls.")] = 50,
     cursor: Cursor = None,
 ) -> Shown:
-    """Show which calls saw a version of a file, how, and what they wrote; or what one call saw."""
+    """Show which calls saw a version of a file, how, and what they wrote; or show what one call saw."""
     if (revision is None) == (call is None):
         raise ValidationFailed("Name a PATH@VERSION, or a call with --call.")
     if call is not None:
         document = await session.revisions_seen(call)
         return Shown(document, lambda screen: _show_revisions(screen, document))
     path, version = _split(revision or "")
-    asking = session.of(None) if everyone else session  # the admin who names no user means all
+    asking = session.of(None) if everyone else session  # an admin who names no user asks about all users
     listed = await asking.calls_that_saw(path, version, limit=limit, cursor=cursor)
     return Shown(listed, lambda screen: _show_calls(screen, listed, with_user=everyone))
 
@@ -59,7 +63,7 @@ def _split(revision: str) -> tuple[str, int]:
     match = re.fullmatch(r"(.+)@([1-9]\d{0,8})", revision, re.ASCII | re.DOTALL)
     if match is None:
         raise ValidationFailed(
-            f"{revision[:200]!r} is no version of a file.",
+            f"{revision[:200]!r} is not a version of a file.",
             hint="Write PATH@VERSION, such as user/profile.md@3.",
         )
     return match[1], int(match[2])
@@ -94,7 +98,9 @@ def _show_blame(screen: Screen, document: dict[str, Any]) -> None:
     else:
         screen.line(("The file is empty.", "dim"))
     if not document["is_complete"]:
-        screen.line(("Lines of the oldest version may be older: it is as far as was looked.", "yellow"))
+        screen.line(
+            ("Lines of the oldest version may be older: the search for their origin ended there.", "yellow")
+        )
 
 
 def _show_calls(screen: Screen, listed: dict[str, Any], *, with_user: bool) -> None:

@@ -1,4 +1,4 @@
-"""`memex queue`: texts that were not waited for: which are still to be remembered, and doing it now."""
+"""`memex queue`: the texts that wait to be remembered in the background."""
 
 import signal
 import sys
@@ -16,14 +16,16 @@ from memex.errors import ValidationFailed
 if TYPE_CHECKING:
     from memex.service.service import Service
 
-app = typer.Typer(no_args_is_help=True, help="See the queue of `remember --no-wait`, and work it off.")
+app = typer.Typer(no_args_is_help=True, help="Show and process the queue of `memex remember --no-wait`.")
 
 POLL_S = 0.1
 ENDING = (signal.SIGINT, signal.SIGTERM)
 INTERRUPTED = 130
 STATUS_STYLES = {"queued": "yellow", "quarantined": "red"}
 
-User = Annotated[str | None, typer.Option(help="Of this user alone; of the whole tenant by default.")]
+User = Annotated[
+    str | None, typer.Option(help="Only the calls of this user. By default the calls of the whole tenant.")
+]
 
 
 @app.command("list")
@@ -31,10 +33,10 @@ User = Annotated[str | None, typer.Option(help="Of this user alone; of the whole
 async def list_calls(
     session: Session,
     user: User = None,
-    limit: Annotated[int, typer.Option(min=1, max=500, help="How many at most.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="The largest number of results.")] = 100,
     cursor: Cursor = None,
 ) -> Shown:
-    """List the calls that are in the queue or were given up there, the oldest first."""
+    """List the calls that wait in the queue or failed there, the oldest first."""
     listed = await session.of(user).queue(limit=limit, cursor=cursor)
     return Shown(listed, lambda screen: _show_calls(screen, session, listed))
 
@@ -43,21 +45,23 @@ async def list_calls(
 @for_tenant
 async def retry(
     session: Session,
-    call: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="A call that was given up.")],
+    call: Annotated[
+        str, typer.Argument(metavar="TOOL_CALL_ID", help="The id of a call that failed in the queue.")
+    ],
     user: User = None,
 ) -> Shown:
-    """Put a call that was given up back into the queue, for five more attempts."""
+    """Put a failed call back into the queue, for five more attempts."""
     retried = await session.of(user).retry(call)
     return Shown(retried, lambda screen: _show_retried(screen, retried["calls"]))
 
 
 @app.command()
 def work(as_json: Json = False) -> None:
-    """Do all calls that are in the queue, of every tenant, and end. A running `memex serve` does so by itself."""
+    """Process all queued calls of every tenant, then exit. A running `memex serve` does this by itself."""
     import asyncio
     import os
 
-    for number in ENDING:  # at once, until something is begun that must be given back
+    for number in ENDING:  # exit at once, until work has begun that must be returned to the queue
         signal.signal(number, lambda *_: os._exit(INTERRUPTED))
     with reporting(as_json=as_json):
         shown = asyncio.run(_work())
@@ -67,7 +71,7 @@ def work(as_json: Json = False) -> None:
 
 
 async def _work() -> Shown | None:
-    """Return what was done; None when a signal ended it, and what was begun is in the queue again."""
+    """Return what was done. Return None if a signal ended it; unfinished calls are in the queue again."""
     import asyncio
     import gc
 
@@ -110,7 +114,7 @@ async def _count(service: "Service") -> dict[str, int]:
 
 @contextmanager
 def _left() -> Iterator[Any]:
-    """What says on stderr how many calls are left, where that is a terminal."""
+    """Return a function that shows on stderr how many calls are left, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -151,7 +155,7 @@ def _show_calls(screen: Screen, session: Session, listed: dict[str, Any]) -> Non
 
 
 def _status(call: dict[str, Any]) -> str:
-    """Return what a call does: `running` while a worker has it."""
+    """Return the status of a call: `running` while a worker processes it."""
     return "running" if call["lease_until"] else str(call["status"])
 
 

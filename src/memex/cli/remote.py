@@ -1,6 +1,6 @@
-"""What a command asks of a service over HTTP: by an agent's key or an admin's, on the routes that are for it."""
+"""A session with a service over HTTP, with the key of an agent or an admin, on the routes of that role."""
 
-# ruff: noqa: D102  # what each method does, `Session` says
+# ruff: noqa: D102  # `Session` says what each method does
 
 import gc
 import io
@@ -33,34 +33,34 @@ MAX_ZIP_BYTES = 16 << 20  # of a vault, in one request
 
 @asynccontextmanager
 async def remote_session(settings: "Settings", options: Options) -> AsyncIterator["RemoteSession"]:
-    """A session over MEMEX_URL by MEMEX_API_KEY, as whoever that is.
+    """A session with the service at MEMEX_URL, as the owner of MEMEX_API_KEY.
 
     Raises:
-        ValidationFailed: there is no key, or a tenant was named, which the key says.
-        Unauthenticated: nobody has this key.
-        StoreUnavailable: no Memex answers there.
+        ValidationFailed: there is no key, or --tenant is given although the key determines the tenant.
+        Unauthenticated: the key is unknown or revoked.
+        StoreUnavailable: no Memex answers at the URL.
     """
     gc.enable()
     given = asdict(options)
     async with remote_of(settings) as remote:
         if options.tenant != type(options)().tenant:
             raise ValidationFailed(
-                "The key says whose tenant it is, and --tenant names one.",
-                hint="Leave --tenant out, and use a key of that tenant.",
+                "The key determines the tenant, so --tenant cannot be given.",
+                hint="Leave out --tenant, and use a key of that tenant.",
             )
         me = await remote.me()
         remote.role = me["role"]
         if me["user"] is not None and given.get("user") == UserOptions().user:
-            given["user"] = None  # the default; the key says who that is
+            given["user"] = None  # the default value; the key names the user
         yield RemoteSession(**given, remote=remote)
 
 
 def remote_of(settings: "Settings") -> Remote:
-    """Return what asks MEMEX_URL; raises ValidationFailed where there is no key for it."""
+    """Return the client of the service at MEMEX_URL; raises ValidationFailed if there is no key for it."""
     if settings.url is None or settings.api_key is None:
         raise ValidationFailed(
             f"There is no key for {settings.url}.",
-            hint="Set MEMEX_API_KEY; `memex keys create` makes one where the service runs.",
+            hint="Set MEMEX_API_KEY. Create a key with `memex keys create` where the service runs.",
         )
     return Remote(settings.url, settings.api_key.get_secret_value())
 
@@ -73,7 +73,7 @@ class RemoteSession(Session):
 
     @property
     def who(self) -> For:
-        """For whom each call is made."""
+        """The user, actor and project of each call."""
         return For(self.user, ACTOR, self.project)
 
     async def execute(self, tool: str, **arguments: Any) -> Document:
@@ -214,15 +214,15 @@ class RemoteSession(Session):
         return dict(await self.remote.json("GET", route, headers=headers, params=params))
 
     async def _administer(self, method: str, path: str, **options: Any) -> Document:
-        """Ask a route of admins; with an agent's key the service refuses it, and says what it takes."""
+        """Call a route for admins; the service refuses the key of an agent and says what is needed."""
         headers = self.who.headers()
         return dict(await self.remote.json(method, path, headers=headers, role="admin", **options))
 
     async def _import(self, content: bytes, into: str | None, *, dry_run: bool) -> Document:
         if len(content) > MAX_ZIP_BYTES:
             raise LimitExceeded(
-                f"The zip has {len(content):,} bytes; over HTTP it may have {MAX_ZIP_BYTES:,}.",
-                hint="Import one of its folders at a time.",
+                f"The zip has {len(content):,} bytes; the limit over HTTP is {MAX_ZIP_BYTES:,}.",
+                hint="Import its folders one at a time.",
                 limit_bytes=MAX_ZIP_BYTES,
             )
         answer = await self.remote.request(
@@ -238,7 +238,7 @@ class RemoteSession(Session):
 
 
 def _content(source: Path) -> bytes | None:
-    """Return what a file holds, None of a folder; raises ValidationFailed."""
+    """Return the content of a file, or None for a folder; raises ValidationFailed."""
     if source.is_dir():
         return None
     try:
@@ -251,7 +251,7 @@ def _content(source: Path) -> bytes | None:
 
 
 def _packed(vault: "Vault", progress: "Progress") -> tuple[bytes, list[Document]]:
-    """Return the notes of a vault as a zip, and those that cannot be sent; what they hold the service judges."""
+    """Return the notes of a vault as a zip, and the notes that cannot be sent. The service checks their content."""
     from memex.sources.vault import ZipWriter
 
     buffer, refused = io.BytesIO(), []
@@ -270,7 +270,7 @@ def _packed(vault: "Vault", progress: "Progress") -> tuple[bytes, list[Document]
 
 
 def _with_the_rest(done: Document, vault: "Vault", refused: list[Document]) -> Document:
-    """Return what became of a folder: what the service did, and what was not sent to it."""
+    """Return the report on a folder: what the service did, and which files were not sent to it."""
     refused = refused + [
         {"path": one.name, "code": one.error.code, "message": one.error.message} for one in vault.refused
     ]
@@ -285,7 +285,7 @@ def _with_the_rest(done: Document, vault: "Vault", refused: list[Document]) -> D
 
 
 def _unpack(content: bytes, writer: "Writer", done: Document, progress: "Progress") -> None:
-    """Write the files of a zip, and take those that have no place here into the report."""
+    """Write the files of a zip, and report those that cannot be written here as refused."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
         for number, info in enumerate(members, start=1):

@@ -1,4 +1,4 @@
-"""`memex replay`: calls of the log, run again as they were, or with one thing changed."""
+"""`memex replay`: run logged calls again, unchanged or with one thing changed."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memex.service.replay.replay import ReplayResult
     from memex.subagent.planner import Planner
 
-DIFFERENT = 1  # the exit code when something is not as the log has it
+DIFFERENT = 1  # the exit code if a call does not give its logged answer
 MAX_SHOWN = 20
 MAX_VALUE_CHARS = 160
 
@@ -33,46 +33,50 @@ async def replay(
     session: Session,
     call: Annotated[
         str | None,
-        typer.Argument(metavar="[TOOL_CALL_ID]", help="The call; without one the user's newest calls."),
+        typer.Argument(
+            metavar="[TOOL_CALL_ID]", help="The id of the call; without it, the newest calls of the user."
+        ),
     ] = None,
     bundle: Annotated[
-        Path | None, typer.Option(help="A call that `memex export --call` wrote, instead of one of the log.")
+        Path | None, typer.Option(help="Replay a call from a file that `memex export --call` wrote.")
     ] = None,
     planner: Annotated[
-        Literal["builtin"] | None, typer.Option(help="Changed: the rules plan in the model's place.")
+        Literal["builtin"] | None, typer.Option(help="Change: the built-in rules plan instead of the model.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="Changed: this model is asked, such as openai:gpt-5-mini.")
+        str | None, typer.Option(help="Change: this model plans, such as openai:gpt-5-mini.")
     ] = None,
     prompt: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Changed: the model is asked with this prompt.")
+        Path | None, typer.Option(metavar="FILE", help="Change: the model gets the prompt in this file.")
     ] = None,
     budget: Annotated[
-        int | None, typer.Option(help="Changed: the characters that a context may have.")
+        int | None, typer.Option(help="Change: the largest number of characters of a context.")
     ] = None,
     search_mode: Annotated[
-        Literal["bm25", "hybrid"] | None, typer.Option(help="Changed: how memory is searched.")
+        Literal["bm25", "hybrid"] | None, typer.Option(help="Change: how search works.")
     ] = None,
     which: Annotated[
         Literal["context", "remember", "reads", "all"],
-        typer.Option("--tool", help="Of many calls: those of which tools."),
+        typer.Option("--tool", help="Filter: only calls of these tools."),
     ] = "all",
     since: Annotated[
         str | None,
-        typer.Option(help="Of many calls: those made since a time, such as 7d, 12h, or 2026-11-22."),
+        typer.Option(help="Filter: only calls since a time, such as 7d, 12h or 2026-11-22."),
     ] = None,
     degraded: Annotated[
         bool,
         typer.Option(
-            "--degraded", help="Of many calls: those where a model should have planned and did not."
+            "--degraded", help="Filter: only calls in which the model did not plan although it should have."
         ),
     ] = False,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Of many calls: how many at most.")] = 1_000,
+    limit: Annotated[
+        int, typer.Option(min=1, max=100_000, help="The largest number of calls to replay.")
+    ] = 1_000,
 ) -> Shown:
-    """Run a call again in the state that it saw, offline, and compare it byte for byte.
+    """Run a call again on the memory that it saw, offline, and compare the answer byte for byte.
 
-    With something changed, show what that does to the answer, its cost and its time. Without an id, do so for many
-    calls and sum up. Exits with 1 when a call does not give its logged bytes.
+    With a changed option, show how the answer, its cost and its time change. Without an id, replay many calls and
+    print a summary. The exit code is 1 if a call does not give the bytes in the log.
     """
     from memex.service.replay.changed import Change, read_prompt
 
@@ -86,13 +90,14 @@ async def replay(
     if bundle is not None:
         if call is not None or change.named:
             raise ValidationFailed(
-                "A bundle is replayed as it is.", hint="Leave out the call's id, and what is changed."
+                "A bundle is replayed unchanged.",
+                hint="Leave out the id of the call and the options that change it.",
             )
         return _shown_replay(await _of_bundle(session, bundle))
     if call is not None and (since is not None or degraded or which != "all"):
         raise ValidationFailed(
-            "One call is replayed, whenever it was made.",
-            hint="Leave out its id, or --since, --tool, --degraded.",
+            "--since, --tool and --degraded select among many calls.",
+            hint="Leave out the id of the call, or these options.",
         )
     async with _asked(session, change) as named:
         if call is not None:
@@ -102,7 +107,7 @@ async def replay(
 
 @dataclass(frozen=True, slots=True)
 class _Filters:
-    """Which calls of many are meant."""
+    """The filters that select calls for a replay."""
 
     which: Literal["context", "remember", "reads", "all"]
     since: datetime | None
@@ -112,11 +117,11 @@ class _Filters:
 
 @asynccontextmanager
 async def _asked(session: Session, change: "Change") -> AsyncIterator["Planner | None"]:
-    """The model that is really asked, where the change wants one: with what this machine has for it."""
+    """The planner with a live model, if the change needs one; its settings are those of this machine."""
     if not change.model and not change.prompt:
         yield None
         return
-    _ = session.service  # the model reads the memory of this machine
+    _ = session.service  # raises over HTTP: the model must read the memory of this machine
     from memex.settings import read_settings
     from memex.wiring import asked_planner
 
@@ -125,7 +130,7 @@ async def _asked(session: Session, change: "Change") -> AsyncIterator["Planner |
 
 
 def _time(since: str | None) -> datetime | None:
-    """Return the time that `7d`, or a date or time, names."""
+    """Return the time that an age such as `7d`, a date or a time means."""
     if since is None:
         return None
     if (time := ago(since, "mhdw")) is not None:
@@ -134,7 +139,7 @@ def _time(since: str | None) -> datetime | None:
         time = datetime.fromisoformat(since)
     except ValueError:
         raise ValidationFailed(
-            f"--since: {since[:100]!r} is no time.", hint="Such as 30m, 12h, 7d, 2w, 2026-11-22."
+            f"--since: {since[:100]!r} is not a time.", hint="Write 30m, 12h, 7d, 2w or 2026-11-22."
         ) from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
@@ -156,7 +161,7 @@ async def _one(session: Session, call: str, change: "Change", planner: "Planner 
 async def _many(session: Session, change: "Change", planner: "Planner | None", filters: _Filters) -> Shown:
     from memex.service.replay import many
 
-    has_budget = bool(change.budget or change.search_mode)  # which only a context has
+    has_budget = bool(change.budget or change.search_mode)  # only a context has these
     found = await session.replayable(
         which="context" if has_budget and filters.which == "all" else filters.which,
         since=filters.since,

@@ -1,4 +1,4 @@
-"""`memex log prune`, `keep` and `release`: how long calls stay in the log."""
+"""`memex log prune`, `keep` and `release`: decide how long calls stay in the log."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -14,22 +14,28 @@ from memex.cli.output import Screen, Shown, counted, moment, sized
 from memex.cli.session import Session, for_tenant, for_user
 from memex.errors import ValidationFailed
 
-CallArgument = Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="Every attempt at this call.")]
+CallArgument = Annotated[
+    str, typer.Argument(metavar="TOOL_CALL_ID", help="The id of the call; all attempts at it are meant.")
+]
 
 
 @for_tenant
 async def prune(
     session: Session,
-    older_than: Annotated[str, typer.Option(metavar="AGE", help="Such as 90d, 12w or 36h.")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")
+    older_than: Annotated[
+        str,
+        typer.Option(metavar="AGE", help="The age from which calls are removed, such as 90d, 12w or 36h."),
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be removed.")] = False,
+    all_tenants: Annotated[
+        bool, typer.Option("--all-tenants", help="Prune the log of every tenant.")
     ] = False,
-    all_tenants: Annotated[bool, typer.Option("--all-tenants", help="The log of every tenant.")] = False,
 ) -> Shown:
-    """Remove old calls from the log, with the operations inside them and prompts that no other call names.
+    """Remove old calls from the log, with their inner operations and with prompts that no other call uses.
 
-    Calls that are kept, run or are in the queue stay. The id of a call that was removed can be used again, and the
-    call can be neither explained nor undone nor replayed any more. What it wrote stays, with every version.
+    Memex does not remove calls that are marked by `memex log keep`, are running, or wait in the queue. A removed
+    call can no longer be explained, reverted or replayed, and its id can be used again. The files that it wrote
+    stay, with every version.
     """
     from memex.store import retention, tenants
 
@@ -46,13 +52,13 @@ async def prune(
 
 @for_user
 async def keep(session: Session, call: CallArgument) -> Shown:
-    """Keep a call in the log whatever its age."""
+    """Keep a call in the log, however old it becomes."""
     return await _mark(session, call, kept=True)
 
 
 @for_user
 async def release(session: Session, call: CallArgument) -> Shown:
-    """Let a call that was kept go with the others of its age."""
+    """Stop keeping a call: `memex log prune` may remove it again."""
     return await _mark(session, call, kept=False)
 
 
@@ -71,18 +77,18 @@ async def _mark(session: Session, call: str, *, kept: bool) -> Shown:
 
 
 def _before(age: str) -> datetime:
-    """Return the time that was `90d` ago; raises ValidationFailed for what is no age."""
+    """Return the time that was `90d` ago; raises ValidationFailed if the age is malformed."""
     before = ago(age, "hdw")  # `3m` might be meant as months
     if before is None:
         raise ValidationFailed(
-            f"{age!r} is no age.", hint="Give a number of hours, days or weeks: 36h, 90d, 12w."
+            f"{age!r} is not an age.", hint="Give a number of hours, days or weeks: 36h, 90d, 12w."
         )
     return before
 
 
 @contextmanager
 def _counting() -> Iterator[Callable[[int], None]]:
-    """What says on stderr how many calls were removed, where that is a terminal."""
+    """Return a function that shows on stderr how many calls were removed, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

@@ -1,4 +1,4 @@
-"""`memex history`, `diff`, `restore`: the versions of a file."""
+"""`memex history`, `diff` and `restore`: the versions of a file."""
 
 from typing import Annotated, Any
 
@@ -23,11 +23,12 @@ async def diff(
     from_version: Annotated[
         int | None,
         typer.Argument(
-            metavar="[FROM]", help="The older version, 0 for nothing; the one before TO by default."
+            metavar="[FROM]",
+            help="The older version; 0 means an empty file. By default the version before TO.",
         ),
     ] = None,
     to_version: Annotated[
-        int | None, typer.Argument(metavar="[TO]", help="The newer version; the newest by default.")
+        int | None, typer.Argument(metavar="[TO]", help="The newer version; by default the newest.")
     ] = None,
 ) -> Shown:
     """Show what changed between two versions of a file."""
@@ -39,11 +40,11 @@ async def diff(
 async def restore(
     session: Session,
     path: PathArgument,
-    version: Annotated[int, typer.Argument(help="The version to put back.")],
+    version: Annotated[int, typer.Argument(help="The version to restore.")],
     reason: Reason = None,
     base_version: BaseVersion = None,
 ) -> Shown:
-    """Put an earlier version of a file back, as its next one; a deleted file stands again."""
+    """Restore an earlier version of a file as its newest version. This also restores a deleted file."""
     placed = await session.execute(
         "memory_restore", path=path, version=version, reason=reason, base_version=base_version
     )
@@ -82,7 +83,7 @@ def _show_history(screen: Screen, path: str, found: dict[str, Any]) -> None:
 
 
 def _what(revision: dict[str, Any], path: str) -> str:
-    """Return what a revision did, with the path where it is another than the one asked for."""
+    """Return what a revision did, with its path if that is not the requested path."""
     if revision["counterpart"]:
         return f"{revision['operation']} {revision['counterpart']}"
     if revision["path"] != path:

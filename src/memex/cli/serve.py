@@ -27,16 +27,24 @@ ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # how to re
 
 
 def serve(
-    host: Annotated[str | None, typer.Option(help="Where to listen; 127.0.0.1 by default.")] = None,
-    port: Annotated[int | None, typer.Option(min=0, max=65_535, help="0 picks a free one.")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="The host name or IP address to listen on; 127.0.0.1 by default.")
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65_535, help="The port to listen on; 8630 by default, 0 chooses a free port."
+        ),
+    ] = None,
     data_dir: Annotated[
-        Path | None, typer.Option(help="Of the embedded Postgres, which is used when DATABASE_URL is unset.")
+        Path | None,
+        typer.Option(help="The data folder of the embedded Postgres, which runs if DATABASE_URL is not set."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Serve memory over HTTP until SIGTERM or Ctrl-C.
+    """Start the HTTP service. It runs until SIGTERM or Ctrl-C.
 
-    The first start makes an agent's and an admin's key and shows them once.
+    The first start creates one key for agents and one for admins, and prints both keys once.
     """
     with reporting(as_json=as_json):
         _serve({"host": host, "port": port, "data_dir": data_dir}, as_json=as_json)
@@ -44,7 +52,7 @@ def serve(
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What there is to say when the service takes requests. The keys are None unless this start made them."""
+    """What to print when the service accepts requests. The keys are None unless this start created them."""
 
     url: str
     data_dir: Path | None
@@ -53,7 +61,7 @@ class Ready:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The one line for scripts."""
+        """The one line of JSON for scripts."""
         keys = {"agent_key": self.agent_key, "admin_key": self.admin_key}
         return {
             "url": self.url,
@@ -89,7 +97,7 @@ async def _run(settings: "Settings", listener: socket.socket, *, as_json: bool) 
     for number in ENDING:
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     started = postgres.start_in_background(settings)
-    # Most of a start is the loading of these, and it goes on while the database starts.
+    # Loading these modules takes most of the start; the database starts at the same time.
     from memex.http.serving import serve
     from memex.store import embedded, tenants
     from memex.wiring import running_service
@@ -118,7 +126,7 @@ async def _run(settings: "Settings", listener: socket.socket, *, as_json: bool) 
 
 
 async def _warn_of_stale(database: "Database") -> None:
-    """Log how many scopes were indexed by another version, if any."""
+    """Log how many scopes another version of Memex indexed, if there are any."""
     import structlog
 
     from memex.store import reindex
@@ -133,10 +141,10 @@ async def _warn_of_stale(database: "Database") -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound, so that a port in use is known before anything is started.
+    """Return a bound socket, so that a port in use is reported before anything starts.
 
     Raises:
-        ValidationFailed: the address cannot be had.
+        ValidationFailed: the address cannot be used.
     """
     listener = None
     try:
@@ -151,7 +159,7 @@ def listen(host: str, port: int) -> socket.socket:
             listener.close()
         raise ValidationFailed(
             f"Cannot listen on {host}:{port}: {error.strerror}.",
-            hint="Choose another with --port (0 picks a free one), or stop what listens there.",
+            hint="Choose another port with --port (0 chooses a free port), or stop the program on this port.",
         ) from error
     return listener
 
@@ -197,6 +205,6 @@ def _curl(url: str, key: str, tool: str, arguments: str) -> str:
 
 
 def _command(ready: Ready) -> str:
-    """Return how to call this program from a shell, so that it finds the same data."""
+    """Return the shell command that runs this program on the same data."""
     memex = shlex.quote(program())
     return f"MEMEX_DATA_DIR={shlex.quote(str(ready.data_dir))} {memex}" if ready.data_dir else memex

@@ -1,4 +1,4 @@
-"""What a command may ask, of a service in this process or of one over HTTP, and commands that ask it."""
+"""What a command may ask of Memex, in this process or over HTTP, and how commands are made from coroutines."""
 
 import inspect
 import os
@@ -31,18 +31,18 @@ Document = dict[str, Any]  # of JSON
 Options = TenantOptions | UserOptions | DemoOptions
 Which = Literal["context", "remember", "reads", "all"]
 ACTOR = "cli"
-HERE_HINT = "Run it where the service runs, or unset MEMEX_URL to work on the database of this machine."
+HERE_HINT = "Run the command where the service runs, or unset MEMEX_URL to use the database of this machine."
 
 
 @dataclass(frozen=True, slots=True)
 class Session(ABC):
-    """What a command may ask, and for whom. Answers are JSON as the API gives it; all raise MemexErrors.
+    """What a command may ask, and for whom. Answers are the JSON of the API; all methods raise MemexError.
 
     Attributes:
-        tenant: by name.
-        user: whose memory it is; None for nobody's, or for whom the key is bound to.
-        project: that the work is about.
-        tool_call_id: under which the call is logged.
+        tenant: the name of the tenant.
+        user: the user whose memory it is; None for no user, or for the user of the key.
+        project: the project that the work belongs to.
+        tool_call_id: the id under which the call is logged.
     """
 
     tenant: str
@@ -51,11 +51,11 @@ class Session(ABC):
     tool_call_id: str | None = None
 
     def of(self, user: str | None) -> Self:
-        """Return the same for another user, or for none."""
+        """Return the same session for another user, or for none."""
         return replace(self, user=user)
 
     def command(self, *words: str) -> str:
-        """Return the line that runs another command for the same tenant and user, for a shell."""
+        """Return the shell line that runs another command for the same tenant and user."""
         given, default = {"tenant": self.tenant, "user": self.user}, UserOptions()
         options = [
             option
@@ -67,11 +67,11 @@ class Session(ABC):
 
     @property
     def service(self) -> "Service":
-        """The service in this process; raises ValidationFailed where there is none."""
+        """The service in this process; raises ValidationFailed if there is none."""
         raise not_over_http()
 
     async def caller(self) -> "Caller":
-        """Return who calls the service in this process; raises ValidationFailed where there is none."""
+        """Return the caller of the service in this process; raises ValidationFailed if there is none."""
         raise not_over_http()
 
     @abstractmethod
@@ -120,7 +120,7 @@ class Session(ABC):
 
     @abstractmethod
     async def retry(self, call: str) -> Document:
-        """Put a call that was given up back into the queue."""
+        """Put a failed call back into the queue."""
 
     @abstractmethod
     async def replayable(
@@ -130,13 +130,13 @@ class Session(ABC):
 
     @abstractmethod
     async def replay(self, call: str) -> "ReplayResult":
-        """Run a call again as it was."""
+        """Run a call again, unchanged."""
 
     @abstractmethod
     async def replay_changed(
         self, call: str, change: "Change", planner: "Planner | None" = None
     ) -> "ChangedResult":
-        """Run a call again with something changed; `planner` is the model that is really asked, if one is."""
+        """Run a call again with a change; `planner` is the planner with a live model, if there is one."""
 
     @abstractmethod
     async def import_vault(
@@ -150,11 +150,11 @@ class Session(ABC):
 
     @abstractmethod
     async def export_call(self, call: str) -> "Bundle":
-        """Return a call with all that it takes to replay it."""
+        """Return a call with everything that its replay needs."""
 
     @abstractmethod
     async def spending(self, *, days: int) -> Document:
-        """Return what models were used for."""
+        """Return the tokens and costs of models."""
 
     @abstractmethod
     async def list_projects(self) -> Document:
@@ -162,7 +162,7 @@ class Session(ABC):
 
     @abstractmethod
     async def open_project(self, slug: str) -> Document:
-        """Make a project, or open it again."""
+        """Create a project, or reopen it."""
 
     @abstractmethod
     async def close_project(self, slug: str) -> Document:
@@ -170,7 +170,7 @@ class Session(ABC):
 
     @abstractmethod
     async def set_member(self, slug: str, user: str, *, member: bool) -> Document:
-        """Make a user a member of a project, or end that."""
+        """Add a user to the members of a project, or remove the user."""
 
     @abstractmethod
     async def create_key(
@@ -188,28 +188,28 @@ class Session(ABC):
 
 
 def not_over_http() -> ValidationFailed:
-    """Return the refusal of what needs the database itself."""
-    return ValidationFailed("This works on a database, and MEMEX_URL names a service.", hint=HERE_HINT)
+    """Return the error for a command that needs the database itself."""
+    return ValidationFailed("This command needs the database, but MEMEX_URL names a service.", hint=HERE_HINT)
 
 
 def check_here(settings: "Settings") -> None:
-    """Refuse a command that needs the database itself where a service is set; raises ValidationFailed."""
+    """Raise ValidationFailed if MEMEX_URL is set, for a command that needs the database itself."""
     if settings.url is not None:
         raise not_over_http()
 
 
 def for_user(command: Callable[Concatenate[Session, P], Awaitable[Shown]]) -> Callable[..., None]:
-    """Make a command of a coroutine that acts for a user: its parameters, `UserOptions` and `--json`."""
+    """Make a command from a coroutine that acts for a user: its parameters, `UserOptions` and `--json`."""
     return _command(command, UserOptions)
 
 
 def for_tenant(command: Callable[Concatenate[Session, P], Awaitable[Shown]]) -> Callable[..., None]:
-    """Make a command of a coroutine that works for a tenant: its parameters, `TenantOptions` and `--json`."""
+    """Make a command from a coroutine that works on a tenant: its parameters, `TenantOptions` and `--json`."""
     return _command(command, TenantOptions)
 
 
 def for_demo(command: Callable[Concatenate[Session, P], Awaitable[Shown]]) -> Callable[..., None]:
-    """Make a command of a coroutine that acts for the demo's user: its parameters, `DemoOptions` and `--json`."""
+    """Make a command from a coroutine that acts for the demo user: its parameters, `DemoOptions` and `--json`."""
     return _command(command, DemoOptions)
 
 
@@ -227,8 +227,8 @@ def _command(
     def run(**given: Any) -> None:
         import asyncio
 
-        # At once and without a word, where asyncio would wait for the end of a read from a terminal. Nothing is
-        # left half: the database drops an open transaction, and the share of the server ends with the process.
+        # Exit at once and silently; asyncio would wait for the end of a read from a terminal. Nothing is left half
+        # done: the database rolls back an open transaction, and the lease on the server ends with the process.
         signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
         as_json = given.pop("as_json")
         options = kind(**{parameter.name: given.pop(parameter.name) for parameter in shared})
@@ -236,7 +236,7 @@ def _command(
             shown = asyncio.run(_in_session(command, options, given))
         present(shown, as_json=as_json)
 
-    # What typer reads to know the options.
+    # typer reads the options from these.
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run

@@ -1,4 +1,4 @@
-"""`memex setup`: Memex written into the configuration of the programs that people run agents in."""
+"""`memex setup`: add Memex to the configuration of the programs that run agents."""
 
 import os
 import shutil
@@ -17,33 +17,40 @@ if TYPE_CHECKING:
     from memex.setup.change import Change
     from memex.setup.clients import Client, Connection
 
-UNCONFIRMED = 3  # the exit code when nobody was there to agree to the change
+UNCONFIRMED = 3  # the exit code if nobody confirmed the change
 
-app = typer.Typer(no_args_is_help=True, help="Make Memex known to the program that you run agents in.")
+app = typer.Typer(no_args_is_help=True, help="Add Memex to the program that runs your agents.")
 
-Print = Annotated[bool, typer.Option("--print", help="Only print what would be written; reads no file.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-Undo = Annotated[bool, typer.Option("--undo", help="Put the file back as it was.")]
+Print = Annotated[bool, typer.Option("--print", help="Only print the configuration; read and write no file.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
+Undo = Annotated[bool, typer.Option("--undo", help="Restore the file as it was before.")]
 
 
 def _register(name: str, title: str) -> None:
-    @app.command(name, help=f"Write Memex into the configuration of {title}.")
+    @app.command(name, help=f"Add Memex to the configuration of {title}.")
     def client_setup(
         url: Annotated[
-            str | None, typer.Option(help="Of a service; without it the client starts Memex.")
+            str | None,
+            typer.Option(help="The URL of a Memex service; without it the client starts Memex itself."),
         ] = None,
         key: Annotated[
             str | None,
-            typer.Option(help="Written into the file. Without it the client reads MEMEX_API_KEY, or asks."),
+            typer.Option(
+                help="The key to write into the file. Without it the client reads MEMEX_API_KEY or asks."
+            ),
         ] = None,
         profile: Annotated[
-            Profile, typer.Option(help="agent: two tools; files: all that work on files.")
+            Profile,
+            typer.Option(help="The tools to offer: agent (two tools) or files (also the tools for files)."),
         ] = "agent",
         user: Annotated[
-            str | None, typer.Option(help="Whose memory, where the key is not bound to a user.")
+            str | None, typer.Option(help="The user whose memory it is, if the key is not bound to a user.")
         ] = None,
         scope: Annotated[
-            Scope | None, typer.Option(help="For this user, or for the project in the current folder.")
+            Scope | None,
+            typer.Option(
+                help="Configure the client for you (user), or for the project in the current folder."
+            ),
         ] = None,
         only_print: Print = False,
         yes: Yes = False,
@@ -73,13 +80,13 @@ for _name, _title in NAMES.items():
 
 @app.command("agents-md")
 def agents_md(
-    file: Annotated[Path, typer.Option(help="Such as CLAUDE.md.")] = Path("AGENTS.md"),
+    file: Annotated[Path, typer.Option(help="The file to write, such as CLAUDE.md.")] = Path("AGENTS.md"),
     only_print: Print = False,
     yes: Yes = False,
     undo: Undo = False,
     as_json: Json = False,
 ) -> None:
-    """Tell agents how to use their memory, between two marks in AGENTS.md or CLAUDE.md."""
+    """Write instructions on using memory into AGENTS.md or CLAUDE.md, between two marks."""
     from memex.setup import guidance
 
     _text(file, guidance.text, guidance.placed, only_print, yes=yes, undo=undo, as_json=as_json)
@@ -87,13 +94,15 @@ def agents_md(
 
 @app.command()
 def skill(
-    file: Annotated[Path, typer.Option(help="Of the skill.")] = Path(".claude/skills/memex-memory/SKILL.md"),
+    file: Annotated[Path, typer.Option(help="The file of the skill.")] = Path(
+        ".claude/skills/memex-memory/SKILL.md"
+    ),
     only_print: Print = False,
     yes: Yes = False,
     undo: Undo = False,
     as_json: Json = False,
 ) -> None:
-    """Write the same as a skill, which an agent reads when it needs it."""
+    """Write the same instructions as a skill, which an agent reads only when it needs them."""
     from memex.setup import guidance
 
     _text(file, guidance.skill, lambda _: guidance.skill(), only_print, yes=yes, undo=undo, as_json=as_json)
@@ -130,16 +139,19 @@ def _connection(
     from memex.setup.clients import Connection
 
     if key is not None and url is None:
-        raise ValidationFailed("A key is for a service.", hint="Name the service with --url.")
+        raise ValidationFailed("--key is only for a service.", hint="Name the service with --url.")
     if url is not None and not url.startswith(("http://", "https://")):
-        raise ValidationFailed(f"{url} is no address.", hint="Such as http://127.0.0.1:8630.")
+        raise ValidationFailed(f"{url} is not a URL.", hint="Give a URL such as http://127.0.0.1:8630.")
     data_dir = os.environ.get("MEMEX_DATA_DIR")
     environment = {"MEMEX_DATA_DIR": str(Path(data_dir).absolute())} if data_dir and url is None else {}
     return Connection(_command(scope), environment, url, key, profile, user)
 
 
 def _command(scope: "Scope") -> tuple[str, ...]:
-    """Return how a client starts Memex: it may not have the shell's PATH, and others share a project's file."""
+    """Return the command by which a client starts Memex.
+
+    A client may not have the shell's PATH, and other people use the file of a project.
+    """
     if (found := shutil.which("memex")) is not None:
         return ("memex",) if scope == "project" else (found,)
     if (called := Path(sys.argv[0])).name == "memex" and called.is_file():
@@ -179,7 +191,7 @@ def _client_changed(
 def _changed(
     made: "Change", notes: list[str] | None = None, *, secret: str | None = None, yes: bool, as_json: bool
 ) -> Shown:
-    """Show the change, and make it once somebody agreed."""
+    """Show the change, and write it after confirmation."""
     document: dict[str, Any] = {
         "path": str(made.path),
         "status": "unchanged",

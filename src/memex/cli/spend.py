@@ -1,4 +1,4 @@
-"""`memex spend`: what models were used for, in tokens and money."""
+"""`memex spend`: the tokens and the money that chat models cost."""
 
 from typing import Annotated, Any
 
@@ -11,9 +11,9 @@ from memex.cli.session import Session, for_tenant
 @for_tenant
 async def spend(
     session: Session,
-    days: Annotated[int, typer.Option(min=1, max=366, help="So many days (UTC), today included.")] = 7,
+    days: Annotated[int, typer.Option(min=1, max=366, help="The number of days (UTC), including today.")] = 7,
 ) -> Shown:
-    """Show what the tenant's calls used of chat models, by day and model."""
+    """Show the tokens and costs of chat models in the calls of a tenant, by day and model."""
     spent = await session.spending(days=days)
     return Shown(spent, lambda screen: _show(screen, spent))
 

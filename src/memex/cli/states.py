@@ -1,4 +1,4 @@
-"""`memex eval states`, `freeze` and `capture`: fixed states of memory, and what they are made of."""
+"""`memex eval states`, `freeze` and `capture`: fixed states of memory for test cases."""
 
 import re
 from pathlib import Path
@@ -18,20 +18,23 @@ if TYPE_CHECKING:
 
 Redact = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Replacements of your own, besides addresses, numbers and keys: YAML."),
+    typer.Option(
+        metavar="FILE",
+        help="A YAML file with your own replacements, in addition to addresses, numbers and keys.",
+    ),
 ]
-NoRedact = Annotated[bool, typer.Option("--no-redact", help="Leave every text as it is.")]
+NoRedact = Annotated[bool, typer.Option("--no-redact", help="Replace nothing in the texts.")]
 
 
 def states(
     *,
     seal: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write the digest of this state's files into its manifest."),
+        typer.Option(metavar="DIR", help="Write the digest of the files of this state into its manifest."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the states that Memex brings along, or seal one of your own."""
+    """List the states that come with Memex, or seal one of your own."""
     with reporting(as_json=as_json):
         from memex.evals import states as kept
 
@@ -60,20 +63,28 @@ def states(
 @for_tenant
 async def freeze(
     session: Session,
-    name: Annotated[str, typer.Argument(help="Of the state.")],
-    to: Annotated[Path, typer.Option(metavar="DIR", help="A folder that is empty or not there yet.")],
-    user: Annotated[list[str] | None, typer.Option(help="Whose memory; several may be named.")] = None,
-    project: Annotated[list[str] | None, typer.Option(help="A project; several may be named.")] = None,
-    shared: Annotated[bool, typer.Option("--shared/--no-shared", help="With or without shared/.")] = True,
+    name: Annotated[str, typer.Argument(help="The name of the state.")],
+    to: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder to write to; it must be empty or missing.")
+    ],
+    user: Annotated[
+        list[str] | None,
+        typer.Option(help="A user whose memory is included; give the option again for more users."),
+    ] = None,
+    project: Annotated[
+        list[str] | None,
+        typer.Option(help="A project that is included; give the option again for more projects."),
+    ] = None,
+    shared: Annotated[bool, typer.Option("--shared/--no-shared", help="Whether shared/ is included.")] = True,
     as_of: AsOf = None,
-    purpose: Annotated[str, typer.Option(help="What the state is for, in one sentence.")] = "",
+    purpose: Annotated[str, typer.Option(help="The purpose of the state, in one sentence.")] = "",
     redact: Redact = None,
     no_redact: NoRedact = False,
 ) -> Shown:
-    """Make a fixed state of live memory, for cases.
+    """Copy live memory into a fixed state for test cases.
 
-    E-mail addresses, phone numbers, IP addresses and secrets are replaced by placeholders such as <email-1>, the
-    same value by the same one. Read the state before you share it: names and what people say are left as they are.
+    Memex replaces e-mail addresses, phone numbers, IP addresses and secrets by placeholders such as <email-1>, and
+    equal values by the same placeholder. Read the state before you share it: names and what people say stay.
     """
     from memex.evals import freezing
     from memex.store.tenants import find_tenant
@@ -91,15 +102,21 @@ async def freeze(
 @for_user
 async def capture(
     session: Session,
-    call: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="A context, or what was remembered.")],
-    to: Annotated[Path, typer.Option(metavar="DIR", help="The folder that the case is put into.")],
-    name: Annotated[str | None, typer.Option(help="Of the case; by default the call's id.")] = None,
+    call: Annotated[
+        str,
+        typer.Argument(metavar="TOOL_CALL_ID", help="The id of a memory_context or memory_remember call."),
+    ],
+    to: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write the case to.")],
+    name: Annotated[
+        str | None, typer.Option(help="The name of the case; by default the id of the call.")
+    ] = None,
     redact: Redact = None,
     no_redact: NoRedact = False,
 ) -> Shown:
-    """Make a case of a call in the log, over the memory that it saw; the log keeps the call from then on.
+    """Make a test case from a logged call, over the memory that the call saw.
 
-    The case expects what the call returned. Edit that to what it should have returned.
+    The case expects what the call returned. Edit the case to what the call should have returned. From then on the
+    log keeps the call.
     """
     check_installed(*NEEDED)
     from memex.evals import capturing
@@ -124,7 +141,7 @@ async def capture(
 
 
 def _moment(as_of: str | None) -> "dict[str, int] | str | None":
-    """Return the moment that an option names, a time or a state."""
+    """Return the moment that an option names: a time or a state."""
     if as_of is None or not as_of.lstrip().startswith("{"):
         return as_of
     import json
@@ -133,7 +150,7 @@ def _moment(as_of: str | None) -> "dict[str, int] | str | None":
         state: dict[str, int] = json.loads(as_of)
     except ValueError:
         raise ValidationFailed(
-            "--as-of is no JSON.", hint="Send a time, or the state of an answer."
+            "--as-of is not valid JSON.", hint="Give a time, or the state of an answer."
         ) from None
     return state
 
@@ -142,7 +159,7 @@ def _redactor(path: Path | None, *, no_redact: bool) -> "Redactor":
     from memex.evals.redaction import Redactor, own_replacements
 
     if path and no_redact:
-        raise ValidationFailed("--redact and --no-redact are at odds.", hint="Leave one of them out.")
+        raise ValidationFailed("--redact and --no-redact exclude each other.", hint="Leave out one of them.")
     return Redactor(own_replacements(path), is_on=not no_redact)
 
 
@@ -153,7 +170,7 @@ def _replaced(redactor: "Redactor") -> dict[str, Any]:
 def _show_frozen(screen: Screen, document: dict[str, Any]) -> None:
     screen.line((document["state"], "bold"), f"  {counted(document['files'], 'file')}")
     _show_replaced(screen, document)
-    screen.line(("Read it before you share it: names and what people say were left as they are.", "dim"))
+    screen.line(("Read the state before you share it: names and what people say were not replaced.", "dim"))
 
 
 def _show_captured(screen: Screen, document: dict[str, Any]) -> None:
@@ -163,7 +180,7 @@ def _show_captured(screen: Screen, document: dict[str, Any]) -> None:
     _show_replaced(screen, document)
     for what in document["left_out"]:
         screen.line((f"Left out: {what}.", "yellow"))
-    screen.line("It expects what the call returned. Next: correct expected_output, then run")
+    screen.line("The case expects what the call returned. Correct expected_output, then run")
     screen.line((f"  memex eval run {document['case']}", "bold"))
 
 

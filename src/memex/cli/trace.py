@@ -1,11 +1,11 @@
-"""The story of a call as a tree: what it found, read and followed, what came of it, and what it took."""
+"""One call as a tree: what it found, read and followed, its result, its time and its cost."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from memex.cli.output import Branch, Part, counted, shortened, to_json
 
-FIRST_STEPS, LAST_STEPS = 30, 10  # of many operations
+FIRST_STEPS, LAST_STEPS = 30, 10  # of the operations that are shown when there are many
 SHOWN_HITS = 10
 SHOWN_FILES = 10
 SHOWN_SPANS = 5
@@ -22,8 +22,8 @@ def tree(asked: str, attempt: Document) -> Branch:
     """Return the tree of an attempt at a call.
 
     Args:
-        asked: what it was asked, in few words.
-        attempt: as JSON, with its trace.
+        asked: the request in a few words.
+        attempt: the attempt as JSON, with its trace.
     """
     trace = attempt["trace"]
     below = [
@@ -76,7 +76,7 @@ def _links(step: Document) -> tuple[str, str, list[Branch]]:
     ]
     way = {"in": "to", "out": "from"}.get(step["direction"] or "", "from and to")
     if not step["direction"]:
-        way = "from"  # passages, whose links lead on
+        way = "from"  # a call without direction follows the links of passages
     where = step["paths"][0] if len(step["paths"]) == 1 else counted(len(step["paths"]), "file")
     told = f"{way} {where} → {counted(len(step['hops']), 'hop')}"
     return "links", told, _with_more(hops, len(step["hops"]), "hop")
@@ -214,7 +214,7 @@ def _took(duration_ms: float, totals: Document) -> Branch:
 
 
 def _listed(names: Sequence[str], noun: str, shown: int) -> tuple[str, list[Branch]]:
-    """Return a list as one name, or as their number with the first ones below."""
+    """Return a single name, or the number of names with the first ones as branches below."""
     if len(names) == 1:
         return names[0], []
     below = [Branch((name,)) for name in names[:shown]]

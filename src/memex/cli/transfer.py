@@ -1,4 +1,4 @@
-"""`memex import`, `export`: Markdown vaults into memory, and memory into one."""
+"""`memex import` and `memex export`: copy Markdown vaults into memory, and memory into a vault."""
 
 import re
 import sys
@@ -35,15 +35,13 @@ async def import_vault(
         str | None,
         typer.Option(
             metavar="PATH",
-            help="The folder that it goes to, such as user/notes. By default an export goes back to where it "
-            "was, and anything else to user.",
+            help="The folder to import into, such as user/notes. By default, an export returns to its old place, "
+            "and other files go to user.",
         ),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would happen, and write nothing.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be written.")] = False,
 ) -> Shown:
-    """Import the Markdown files of a vault as they are. Again, it changes only what changed."""
+    """Import the Markdown files of a vault unchanged. A second import writes only changed files."""
     with progress_bar() as progress:
         result = await session.import_vault(
             Path(source), into=into, dry_run=dry_run, progress=partial(progress, "Importing")
@@ -57,7 +55,7 @@ async def export_files(
     dest: Annotated[
         str | None,
         typer.Argument(
-            help="A folder that is empty or missing, a new .zip, or - for a zip on stdout. "
+            help="An empty or missing folder, a new .zip file, or - for a zip on stdout. "
             "By default memex-DATE.zip.",
             show_default=False,
         ),
@@ -65,31 +63,37 @@ async def export_files(
     source: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="PATH", help="Only what stands below this folder, by paths relative to it."
+            "--from", metavar="PATH", help="Export only files below this folder, with paths relative to it."
         ),
     ] = None,
     call: Annotated[
         str | None,
         typer.Option(
             metavar="ID",
-            help="Instead of the files one call, with all that it takes to replay it elsewhere.",
+            help="Export one call instead of files, with everything that a replay elsewhere needs.",
             show_default=False,
         ),
     ] = None,
     to: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="With --call: a new file. By default call-ID.zip.", show_default=False
+            metavar="FILE",
+            help="With --call: the new file to write. By default call-ID.zip.",
+            show_default=False,
         ),
     ] = None,
 ) -> Shown:
-    """Export all files, each as it stands, into a folder or a zip; or with --call one call."""
+    """Export all current files into a folder or a zip, or with --call one call."""
     if call is not None:
         if dest is not None or source is not None:
-            raise ValidationFailed("A call is exported whole.", hint="Name only --call ID and --to FILE.")
+            raise ValidationFailed(
+                "--call exports one whole call and no files.", hint="Give only --call ID and --to FILE."
+            )
         return await _export_call(session, call, to)
     if to is not None:
-        raise ValidationFailed("--to is for --call.", hint="Name where the files go without an option.")
+        raise ValidationFailed(
+            "--to needs --call.", hint="Give the destination of files as an argument, without --to."
+        )
     dest = dest or f"memex-{date.today()}.zip"
     with _writer(dest) as writer, progress_bar() as progress:
         done = await session.export_files(writer, source=source, progress=partial(progress, "Exporting"))
@@ -118,13 +122,13 @@ async def _export_call(session: Session, call: str, to: str | None) -> Shown:
 
 @contextmanager
 def _writer(dest: str) -> Iterator["Writer"]:
-    """What writes to a folder, to stdout, or to a zip that bears its name only when it is whole."""
+    """The writer to a folder, to stdout, or to a zip file, which gets its name only when it is complete."""
     from memex.sources.vault import FolderWriter, ZipWriter
 
     path = Path(dest)
     if dest == STDOUT:
         if sys.stdout.isatty():
-            raise ValidationFailed("A zip is nothing for a terminal.", hint="Name a file, or use a pipe.")
+            raise ValidationFailed("A zip cannot be shown on a terminal.", hint="Name a file, or use a pipe.")
         try:
             yield ZipWriter(sys.stdout.buffer)
             sys.stdout.flush()
@@ -134,10 +138,10 @@ def _writer(dest: str) -> Iterator["Writer"]:
             ) from None
     elif path.suffix.lower() == ".zip":
         if path.exists():
-            raise ValidationFailed(f"{dest} is there already.", hint="Name another, or remove it.")
+            raise ValidationFailed(f"{dest} already exists.", hint="Name another file, or remove this one.")
         if not path.parent.is_dir():
             raise ValidationFailed(
-                f"There is no folder {path.parent}.", hint="Make it first, or name another place."
+                f"There is no folder {path.parent}.", hint="Create the folder first, or name another one."
             )
         part = path.with_name(f"{path.name}.part")
         try:
@@ -147,7 +151,7 @@ def _writer(dest: str) -> Iterator["Writer"]:
         except OSError as error:
             raise ValidationFailed(
                 f"Cannot write {dest}: {error.strerror}.",
-                hint="Name a file in a folder that can be written to.",
+                hint="Name a file in a folder that you may write to.",
             ) from None
         finally:
             part.unlink(missing_ok=True)
@@ -202,7 +206,7 @@ def _show_refused(screen: Screen, refused: list[dict[str, str]]) -> None:
 
 
 def _suffixes(names: list[str]) -> str:
-    """Return how many names have which suffix, the most frequent first."""
+    """Return how many names have each suffix, the most frequent first."""
     found = Counter(PurePath(name).suffix.lower() or "without suffix" for name in names).most_common()
     shown = [f"{count:,} {suffix}" for suffix, count in found[:MAX_SHOWN_SUFFIXES]]
     return ", ".join(shown) + (" and others" if len(found) > len(shown) else "")
