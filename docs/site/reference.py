@@ -225,19 +225,6 @@ def changelog() -> str:
     return (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "](")
 
 
-def decisions() -> str:
-    """Return the list of decisions."""
-    pages = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
-    rows = [f"- [{title(page.read_text(encoding='utf-8'))}]({page.name})" for page in pages]
-    head = [
-        "# Decisions",
-        "",
-        "What is hard to reverse: the question, the choice, and what was given up.",
-        "",
-    ]
-    return "\n".join([*head, *rows, ""])
-
-
 def title(markdown: str) -> str:
     """Return a page's first heading."""
     found = re.search(r"^# (.+)$", markdown, re.MULTILINE)
