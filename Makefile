@@ -8,7 +8,9 @@ Change the code
   make format           format the code
   make fix              repair what the linter can repair, then format
   make check            formatting, lint, types, import contracts, documentation, packaging, image
-  make test             the tests of every change
+  make test             the tests of every change, at most 7 minutes on 2 cores
+  make test-fast        the tests that start no database and no other process
+  make test-all         all tests on both Postgres servers, slow ones included; for releases
   make test-llm         the tests with a small real model (downloads 1.2 GB)
   make coverage         the tests, with the lines that did not run (takes twice as long)
   make structure        count modules, class names and circles of imports, and trace one call of each tool
@@ -26,10 +28,12 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/installed
+# Compiled modules are kept, whatever the machine says: else each process of the tests compiles all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install serve test test-llm check docs bench eval-remember eval-replay lock clean
+.PHONY: help install serve format fix check test test-fast test-all test-llm coverage structure docs bench
+.PHONY: eval-remember eval-replay lock clean
 
-.PHONY: help format fix coverage structure
 help:
 	@: $(info $(HELP))
 
@@ -52,8 +56,19 @@ $(STAMP): pyproject.toml requirements.lock
 serve: $(STAMP)
 	$(BIN)/memex serve
 
+# What runs when: docs/contributing/testing.md. A file stays with one worker, which makes its fixtures once.
+PYTEST := $(BIN)/python -m pytest
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist worksteal  # a file stays with one worker, which makes its fixtures once
+	$(PYTEST) -n 2 --dist loadfile $(if $(SLOW_SHARE),--slow-share $(SLOW_SHARE))
+
+# Before a release: each test, on both servers where it can, and properties on a thousand inputs.
+test-all: $(STAMP)
+	$(PYTEST) -n 2 --dist loadfile --all --hypothesis-profile=thorough
+
+# Folders of modules that need no database. Of the tests in them, those run that start no server and no process.
+FAST := tests/subagent tests/store tests/sources
+test-fast: $(STAMP)
+	$(PYTEST) -n 2 --dist loadfile --fast $(FAST)
 
 # Needs Linux or macOS with a wheel of xllamacpp, 2 GB of memory and 3 GB of disk; see docs/models.md.
 LLM := .venv-llm

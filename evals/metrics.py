@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 CUTOFFS = (1, 5, 10, 20)
 DEPTH = 100
@@ -169,4 +168,6 @@ def _interval(drawn: Floats) -> tuple[Floats, Floats]:
 
 def _mcnemar(gained: int, lost: int) -> float:
     """Return the probability of a split so uneven or more, if gains and losses are as likely."""
+    from scipy import stats  # noqa: PLC0415  # a second of loading
+
     return float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0

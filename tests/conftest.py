@@ -1,10 +1,10 @@
 """The few shared fixtures: two real servers, a fresh database a test, a service over it, callers."""
 
+import gc
 import os
 import shutil
 import tempfile
 import uuid
-import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -12,9 +12,12 @@ import psycopg
 import pytest
 import tests.examples  # noqa: F401  # sets how much is tried
 from psycopg.conninfo import make_conninfo
+from tests import selection
 from tests.cli.forking import Forks, forks
 from tests.model_server import ModelServer, serving
+from tests.selection import SERVERS, NoProcess
 from tests.servers import Server
+from tests.time_limit import TimeLimit
 
 from memex.service.service import Caller, Service
 from memex.store.access import Role
@@ -23,39 +26,41 @@ from memex.store.embedded import server as embedded
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Context, Principal
 
-# What stands on the store is tested on one of the two servers, each test on its own one of them.
-SERVERS = ("embedded", "stock")
-ALTERNATING = ("service", "jobs")
 STOCK_BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that runs everything."""
-    parser.addoption("--thorough", action="store_true", help="Run all tests, and on both servers.")
+    """Add the options that choose tests, and the one that lifts the time limit."""
+    selection.add_options(parser)
+    parser.addoption("--no-time-limit", action="store_true", help="Let a test take as long as it takes.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the mark of tests that take long and say little that is new."""
-    config.addinivalue_line("markers", "thorough: runs with --thorough alone")
+    """Name the marks, and watch the time that a test takes."""
+    config.addinivalue_line(
+        "markers", "slow: takes over 5 seconds; runs in make test-all and, in shares, in .ci/run"
+    )
+    config.addinivalue_line("markers", "process: starts a server or another process; not in make test-fast")
+    config.addinivalue_line("markers", "both_servers: runs on each of the two servers in each run")
+    if not (config.getoption("--all") or config.getoption("--no-time-limit") or config.getoption("usepdb")):
+        config.pluginmanager.register(TimeLimit())
+    if config.getoption("--fast"):
+        config.pluginmanager.register(NoProcess())
+    # Only this machine is called: a folder without certificates saves each client from reading them all.
+    os.environ.pop("SSL_CERT_FILE", None)
+    os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
+    gc.disable()  # collecting tests only adds objects
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is thorough, and of what stands on the store the server that its name does not decide."""
-    if config.getoption("--thorough"):
-        return
-    kept: dict[bool, list[pytest.Item]] = {True: [], False: []}
-    for item in items:
-        kept[item.get_closest_marker("thorough") is None and _is_on_its_server(item)].append(item)
-    items[:] = kept[True]
-    config.hook.pytest_deselected(items=kept[False])
+    """Keep the tests that the options ask for."""
+    selection.select(config, items)
 
 
-def _is_on_its_server(item: pytest.Item) -> bool:
-    kind = getattr(item, "callspec", None) and item.callspec.params.get("server")  # type: ignore[attr-defined]
-    if kind not in SERVERS or item.path.parent.name not in ALTERNATING:
-        return True
-    name = item.nodeid.replace(f"[{kind}", "[").replace(f"-{kind}", "")
-    return kind == SERVERS[zlib.crc32(name.encode()) % len(SERVERS)]
+def pytest_collection_finish() -> None:
+    """Leave what was loaded out of every later garbage collection."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -96,7 +101,7 @@ def stock_server(server_folder: Path) -> Iterator[Server]:
 
 @pytest.fixture(params=SERVERS)
 def server(request: pytest.FixtureRequest) -> Server:
-    """Each of the two servers in turn."""
+    """One of the two servers, which the name of the test decides; with --all, each of them."""
     found: Server = request.getfixturevalue(f"{request.param}_server")
     return found
 

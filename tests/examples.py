@@ -1,10 +1,20 @@
-"""On how many inputs a property is tried: few in each run, many with `pytest --hypothesis-profile=thorough`."""
+"""On how much a property is tried: on few and small inputs, or on many and large ones in `make test-all`."""
 
 from hypothesis import settings
 
 settings.register_profile("quick", max_examples=30, deadline=None)
 settings.register_profile("thorough", max_examples=1_000, deadline=None)
 settings.load_profile("quick")
+
+
+def is_thorough() -> bool:
+    """Return whether this run tries as much as it can, as `make test-all` does."""
+    return settings().max_examples >= 1_000
+
+
+def scaled(size: int) -> int:
+    """Return the size of a hostile text: a quarter in a run that is not thorough."""
+    return size if is_thorough() else size // 4
 
 
 def costly() -> int:

@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tests.examples import scaled
+
 LINEAR = 9  # of four times the size: linear work takes 4 times as long, quadratic 16
 
 
@@ -12,8 +14,9 @@ def growth(prepare: Callable[[int], Callable[[], Any]], size: int) -> float:
 
     Args:
         prepare: makes the work of a size, which is not timed.
-        size: large enough for some milliseconds of work.
+        size: large enough for some milliseconds of work, also of a quarter, which a quick run takes.
     """
+    size = scaled(size)
 
     def least_s(work: Callable[[], Any]) -> float:
         times = []

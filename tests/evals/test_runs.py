@@ -11,7 +11,7 @@ import pytest
 
 from memex.errors import ValidationFailed
 from memex.evals import runs
-from memex.evals.report import junit, page, tables
+from memex.evals.report import junit, tables
 from memex.evals.runs import CaseRun, Run
 from memex.store.database import Database
 from memex.store.identity.tenants import ensure_tenant
@@ -187,6 +187,8 @@ class _Loads(HTMLParser):
 
 def test_a_page_loads_nothing() -> None:
     """Plots and style are inside; texts of memory are shown and not obeyed; a comparison is drawn."""
+    from memex.evals.report import page
+
     before = a_run(*(a_case(name) for name in "abc"))
     run = a_run(a_case("a"), a_case("b", "failed"), a_case("c", "known"), minutes=1)
 

@@ -151,6 +151,16 @@ ClientOf = Callable[..., httpx2.Client]
 @pytest.fixture
 def key_of(served: Served) -> KeyOf:
     """Makes keys: `key_of("agent", bound_to="alice", tenant="acme")`. Tenants are the test's own."""
+    return _keys_of(served)
+
+
+@pytest.fixture(scope="module")
+def shared_key_of(served: Served) -> KeyOf:
+    """Makes keys in tenants that the tests of a module share."""
+    return _keys_of(served)
+
+
+def _keys_of(served: Served) -> KeyOf:
     mark = uuid.uuid4().hex[:12]
 
     def make(
@@ -172,6 +182,19 @@ def client_of(served: Served, key_of: KeyOf) -> Iterator[ClientOf]:
 
     `client_of("agent", bound_to="alice")`, `client_of("admin", user="alice", tenant="acme")`.
     """
+    with _clients_of(served, key_of) as make:
+        yield make
+
+
+@pytest.fixture(scope="module")
+def shared_client_of(served: Served, shared_key_of: KeyOf) -> Iterator[ClientOf]:
+    """Makes such clients for all tests of a module."""
+    with _clients_of(served, shared_key_of) as make:
+        yield make
+
+
+@contextmanager
+def _clients_of(served: Served, key_of: KeyOf) -> Iterator[ClientOf]:
     with ExitStack() as stack:
 
         def make(
@@ -190,7 +213,10 @@ def client_of(served: Served, key_of: KeyOf) -> Iterator[ClientOf]:
                 if value is not None:
                     headers[name] = value.encode()
             client = httpx2.Client(
-                base_url=served.url, headers=headers, event_hooks={"response": [_check]}, timeout=30
+                base_url=served.url,
+                headers=headers,
+                event_hooks={"response": [_check]},
+                timeout=30,
             )
             return stack.enter_context(client)
 

@@ -4,15 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from anthropic import AsyncAnthropic
-from anthropic.lib.tools import ToolError
-from anthropic.lib.tools._beta_builtin_memory_tool import BetaAsyncLocalFilesystemMemoryTool
 from tests.integrations.scripts import anthropic_calls, anthropic_results, anthropic_says
 from tests.model_server import ModelServer
 
 from memex.api.memex import UserMemory
-from memex.integrations.anthropic import run_tool_use, tools
-from memex.integrations.anthropic_memory import MemoryTool
 
 # Every command with its refusals, in one story: (command, arguments).
 COMMANDS: list[tuple[str, dict[str, Any]]] = [
@@ -59,6 +54,8 @@ COMMANDS: list[tuple[str, dict[str, Any]]] = [
 
 async def said(tool: Any, command: str, arguments: dict[str, Any]) -> tuple[str, str]:
     """Return whether a command was done or refused, and with which words."""
+    from anthropic.lib.tools import ToolError
+
     try:
         return "done", await tool.call({"command": command, **arguments})
     except ToolError as error:
@@ -67,6 +64,10 @@ async def said(tool: Any, command: str, arguments: dict[str, Any]) -> tuple[str,
 
 async def test_the_memory_tool_answers_as_the_librarys_own(memory: UserMemory, tmp_path: Path) -> None:
     """Word for word, over every command and refusal, as the tool that `anthropic` brings along."""
+    from anthropic.lib.tools._beta_builtin_memory_tool import BetaAsyncLocalFilesystemMemoryTool
+
+    from memex.integrations.anthropic_memory import MemoryTool
+
     ours, theirs = MemoryTool(memory), BetaAsyncLocalFilesystemMemoryTool(str(tmp_path))
     for command, arguments in COMMANDS:
         expected = await said(theirs, command, arguments)
@@ -77,6 +78,10 @@ async def test_the_memory_tool_answers_as_the_librarys_own(memory: UserMemory, t
 
 async def test_folders_are_listed_two_levels_deep(memory: UserMemory, tmp_path: Path) -> None:
     """As the library's own lists them; only a folder's size differs, which here is that of the files in it."""
+    from anthropic.lib.tools._beta_builtin_memory_tool import BetaAsyncLocalFilesystemMemoryTool
+
+    from memex.integrations.anthropic_memory import MemoryTool
+
     ours, theirs = MemoryTool(memory), BetaAsyncLocalFilesystemMemoryTool(str(tmp_path))
     for command, arguments in COMMANDS[:6]:
         await said(ours, command, arguments)
@@ -96,6 +101,10 @@ async def test_the_librarys_runner_runs_the_memory_tool(
     model_server: ModelServer, memory: UserMemory
 ) -> None:
     """Claude's file is an ordinary memory file: the other tools recall it, and Memex checks it."""
+    from anthropic import AsyncAnthropic
+
+    from memex.integrations.anthropic_memory import MemoryTool
+
     model_server.play(
         anthropic_calls(
             ("toolu_1", "memory", {"command": "create", "path": "/memories/tea.md", "file_text": "Oolong."}),
@@ -128,6 +137,10 @@ async def test_uses_of_other_tools_are_left_to_the_host(
     model_server: ModelServer, memory: UserMemory
 ) -> None:
     """Ours are answered in their order, errors marked as such."""
+    from anthropic import AsyncAnthropic
+
+    from memex.integrations.anthropic import run_tool_use, tools
+
     model_server.play(
         anthropic_calls(
             ("toolu_1", "memory_remember", {"text": "I prefer oolong tea."}),
@@ -155,6 +168,10 @@ async def test_uses_of_other_tools_are_left_to_the_host(
 )
 async def test_no_path_leaves_the_memory(memory: UserMemory, path: str) -> None:
     """Whatever a path is spelled as, nothing outside of /memories is read or written."""
+    from anthropic.lib.tools import ToolError
+
+    from memex.integrations.anthropic_memory import MemoryTool
+
     for command in ({"command": "view"}, {"command": "create", "file_text": "x"}, {"command": "delete"}):
         with pytest.raises(ToolError):
             await MemoryTool(memory).call({**command, "path": path})

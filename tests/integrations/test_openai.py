@@ -3,13 +3,11 @@
 from typing import Any
 
 import pytest
-from openai import AsyncOpenAI
 from tests.integrations.conftest import texts_of
 from tests.integrations.scripts import CHAT, RESPONSES, Wire
 from tests.model_server import ModelServer
 
 from memex.api.memex import UserMemory
-from memex.integrations.openai import ToolCallResults, run_tool_calls, tools
 from memex.service.tools.definitions import define
 
 CALLS = [
@@ -21,8 +19,12 @@ CALLS = [
 ]
 
 
-async def answered_by(wire: Wire, model: ModelServer, memory: UserMemory, *calls: Any) -> ToolCallResults:
+async def answered_by(wire: Wire, model: ModelServer, memory: UserMemory, *calls: Any) -> Any:
     """Return what becomes of the calls of a scripted model."""
+    from openai import AsyncOpenAI
+
+    from memex.integrations.openai import run_tool_calls, tools
+
     model.play(wire.calls(*calls))
     async with AsyncOpenAI(base_url=model.url, api_key="-", max_retries=0) as client:
         if wire is CHAT:
@@ -57,6 +59,10 @@ async def test_parallel_calls_are_answered_in_their_order(
 
 async def test_a_profile_says_which_tools_there_are(model_server: ModelServer, memory: UserMemory) -> None:
     """With `files` the model works on the files themselves; the same profile is named when its calls are run."""
+    from openai import AsyncOpenAI
+
+    from memex.integrations.openai import run_tool_calls, tools
+
     model_server.play(CHAT.calls(("call_w", "memory_write", {"path": "user/a.md", "content": "tea"})))
     async with AsyncOpenAI(base_url=model_server.url, api_key="-", max_retries=0) as client:
         offered = tools(profile="files")
@@ -74,6 +80,10 @@ async def test_a_response_without_calls_is_answered_with_nothing(
     model_server: ModelServer, memory: UserMemory
 ) -> None:
     """So that a loop can end on it."""
+    from openai import AsyncOpenAI
+
+    from memex.integrations.openai import ToolCallResults, run_tool_calls, tools
+
     model_server.play(CHAT.says("Hello."))
     async with AsyncOpenAI(base_url=model_server.url, api_key="-", max_retries=0) as client:
         response = await client.chat.completions.create(

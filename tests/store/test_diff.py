@@ -76,6 +76,7 @@ def test_lines_end_at_cr_and_lf_alone(text: str) -> None:
     assert all(one.endswith(("\r", "\n")) for one in lines[:-1])
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("old", "new"),
     [

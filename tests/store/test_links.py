@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.examples import scaled
 
 from memex.errors import InvalidPath
 from memex.store import links, paths
@@ -277,7 +278,7 @@ def test_number_of_links_is_bounded() -> None:
 )
 def test_hostile_repetition_ends(unit: str) -> None:
     """A long run of opened brackets, quotes or lists is read in bounded work, whatever it means."""
-    text = unit * ((1 << 17) // len(unit)) + "[[a]](b.md)"
+    text = unit * (scaled(1 << 17) // len(unit)) + "[[a]](b.md)"
 
     assert len(links.parse(text, "index.md")) <= links.MAX_LINKS
 

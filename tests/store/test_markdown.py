@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import scaled
 
 from memex.store.markdown import Description, Heading, describe, parse, plain_title, section
 
@@ -267,7 +268,7 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
     sys.setrecursionlimit(600)
     started = time.process_time()
     try:
-        document = parse(unit * (HOSTILE_CHARS // len(unit)))
+        document = parse(unit * (scaled(HOSTILE_CHARS) // len(unit)))
     finally:
         sys.setrecursionlimit(limit)
 

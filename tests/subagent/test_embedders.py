@@ -233,6 +233,7 @@ async def test_a_server_that_hangs_is_given_up(
     assert refused.value.details["reason"] == "timeout"
 
 
+@pytest.mark.process
 async def test_a_server_that_is_not_there_is_reported() -> None:
     """As a connection that failed."""
     embedder = OpenAIEmbedder("m", base_url="http://127.0.0.1:9/v1", backoff_s=0.001)

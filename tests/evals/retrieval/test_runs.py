@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memex.errors import ValidationFailed
-from memex.evals.retrieval import page, runs, tables
+from memex.evals.retrieval import runs, tables
 from memex.evals.retrieval.runs import (
     EvidenceRecall,
     LeakGuardResult,
@@ -169,6 +169,8 @@ class _Loads(HTMLParser):
 
 def test_a_page_loads_nothing() -> None:
     """It is one file: addresses lead into it alone, no script runs, and its styles name no other file."""
+    from memex.evals.retrieval import page
+
     before, after = run(outcome(1, 1, None), outcome(2, None, 30)), run(outcome(1, 1, 2), outcome(2, 5, 30))
 
     written = page.render(after, runs.compare(before, after, name="before.json"), before)
@@ -183,6 +185,8 @@ def test_a_page_loads_nothing() -> None:
 
 def test_a_page_follows_the_screen() -> None:
     """Plots take their colours from the style sheet, which has them for light and dark."""
+    from memex.evals.retrieval import page
+
     written = page.render(run(outcome(1, 1, None)))
 
     assert "prefers-color-scheme: dark" in written
@@ -192,6 +196,8 @@ def test_a_page_follows_the_screen() -> None:
 
 def test_a_page_shows_texts_as_texts() -> None:
     """Nothing of a run is markup."""
+    from memex.evals.retrieval import page
+
     written = page.render(run(outcome(1, 1, None, kinds=("<b>bold</b>",))))
 
     assert "<b>" not in written
@@ -201,6 +207,8 @@ def test_a_page_shows_texts_as_texts() -> None:
 
 def test_ids_of_a_page_are_its_own() -> None:
     """No two elements share an id, and every address leads to one."""
+    from memex.evals.retrieval import page
+
     written = page.render(run(outcome(1, 1, None)))
 
     named = re.findall(r'\sid="([^"]+)"', written)

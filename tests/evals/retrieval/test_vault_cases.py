@@ -3,6 +3,7 @@
 import os
 import tarfile
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -21,6 +22,8 @@ BUDGETS = (2_000, 8_000)
 CASES: list[dict[str, Any]] = yaml.safe_load(
     (files("memex.evals") / "cases" / "vaults.yaml").read_text(encoding="utf-8")
 )
+
+needs_data = pytest.mark.skipif(EVAL_DATA is None, reason="MEMEX_EVAL_DATA names no folder of real data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,34 +72,52 @@ def test_cases_have_names_of_their_own() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_case_has_its_form(case: dict[str, Any]) -> None:
+def test_each_case_has_its_form() -> None:
     """Known fields only; short strings; a linked case names two pages, in the order of the link."""
-    assert case.keys() - {"linked"} == {"name", "vault", "question", "budgets", "expect", "sources"}
-    assert case["expect"]
-    assert all(0 < len(expected) <= 60 for expected in case["expect"])
-    assert len(case["sources"]) == (2 if case.get("linked") else 1)
-    assert not [expected for expected in case["expect"] if expected in case["question"]]
+    assert wrong_cases(has_its_form) == []
 
 
-@pytest.mark.skipif(EVAL_DATA is None, reason="MEMEX_EVAL_DATA names no folder of real data")
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_answer_stands_in_its_sources(case: dict[str, Any]) -> None:
+@needs_data
+def test_answers_stand_in_their_sources() -> None:
     """Each fact is in a named source, each source has a fact or the link to one, and each link is there."""
-    texts = [vault(case["vault"]).texts[path] for path in case["sources"]]
-
-    assert [expected for expected in case["expect"] if not any(expected in text for text in texts)] == []
-    assert any(expected in texts[-1] for expected in case["expect"])
-    if case.get("linked"):
-        first, second = case["sources"]
-        assert second in vault(case["vault"]).linked_from(first)
+    assert wrong_cases(is_answered_by_its_sources) == []
 
 
-@pytest.mark.skipif(EVAL_DATA is None, reason="MEMEX_EVAL_DATA names no folder of real data")
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_no_other_file_has_the_whole_answer(case: dict[str, Any]) -> None:
+@needs_data
+def test_no_other_file_has_the_whole_answer() -> None:
     """Who finds all facts has read the named sources: no other file alone holds them all."""
+    assert wrong_cases(is_answered_by_no_other_file) == []
+
+
+def wrong_cases(is_right: Callable[[dict[str, Any]], bool]) -> list[str]:
+    """Return the names of the cases of which a claim is not true."""
+    return [case["name"] for case in CASES if not is_right(case)]
+
+
+def has_its_form(case: dict[str, Any]) -> bool:
+    """Return whether a case has the fields of a case, and as many sources as it should."""
+    return (
+        case.keys() - {"linked"} == {"name", "vault", "question", "budgets", "expect", "sources"}
+        and len(case["expect"]) > 0
+        and all(0 < len(expected) <= 60 for expected in case["expect"])
+        and len(case["sources"]) == (2 if case.get("linked") else 1)
+        and not [expected for expected in case["expect"] if expected in case["question"]]
+    )
+
+
+def is_answered_by_its_sources(case: dict[str, Any]) -> bool:
+    """Return whether the sources hold each fact, the last at least one, and are linked if they should be."""
+    notes = vault(case["vault"])
+    texts = [notes.texts[path] for path in case["sources"]]
+    return (
+        all(any(expected in text for text in texts) for expected in case["expect"])
+        and any(expected in texts[-1] for expected in case["expect"])
+        and (not case.get("linked") or case["sources"][1] in notes.linked_from(case["sources"][0]))
+    )
+
+
+def is_answered_by_no_other_file(case: dict[str, Any]) -> bool:
+    """Return whether no file but the sources holds all facts."""
     texts = vault(case["vault"]).texts
     whole = {path for path, text in texts.items() if all(expected in text for expected in case["expect"])}
-
-    assert whole <= set(case["sources"])
+    return whole <= set(case["sources"])

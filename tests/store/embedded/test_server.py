@@ -24,6 +24,7 @@ from memex.store.embedded import supervisor
 from memex.store.embedded.binaries import find_binaries, user_of
 from memex.store.embedded.home import Home
 
+pytestmark = pytest.mark.process
 DEADLINE_S = 20.0
 STOCK = Path("/usr/lib/postgresql/15/bin")
 CLIENT = """

@@ -30,6 +30,9 @@ from memex.store.identity.authentication import Context
 from memex.store.writes import pending
 
 CallerOf = Callable[..., Awaitable[Caller]]
+# What one user never sees of another must hold on each server: in each run these tests run on both.
+pytestmark = pytest.mark.both_servers
+
 FILE_TABLES = (
     "revision",
     "link",

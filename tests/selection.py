@@ -1,0 +1,119 @@
+"""Which tests a run takes: `make test-fast`, `make test`, a share of the slow tests, or `make test-all`."""
+
+import re
+import sys
+import zlib
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+SERVERS = ("embedded", "stock")
+
+# What Python says before it starts a process, or before it connects: see "Audit events table" in its manual.
+PROCESSES = {"subprocess.Popen", "os.fork", "os.posix_spawn", "os.system"}
+CONNECTIONS = {"socket.connect", "socket.bind"}
+
+# The fixtures that start a server or a process. Whatever needs one of them is not a fast test.
+STARTED = {"server", "server_folder", "embedded_server", "stock_server", "model_server", "provider", "forked"}
+
+
+class NotFast(BaseException):
+    """A test that should be fast starts something; no code under test catches this by accident."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One of `count` equal shares of the slow tests; `number` counts from 0."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Share":
+        """Return the share that `2/5` names: the second of five."""
+        found = re.fullmatch(r"(\d+)/(\d+)", text)
+        if not found or not 1 <= int(found[1]) <= int(found[2]):
+            raise pytest.UsageError(f"--slow-share takes a share such as 2/5, not {text!r}")
+        return cls(int(found[1]) - 1, int(found[2]))
+
+    def holds(self, at: int) -> bool:
+        """Return whether the slow test at the place `at` of all slow tests belongs to this share."""
+        return at % self.count == self.number
+
+
+class NoProcess:
+    """A plugin of pytest that fails a test of `make test-fast` which starts a process or opens a connection."""
+
+    def __init__(self) -> None:
+        self.is_testing = False
+        sys.addaudithook(self._audit)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self) -> Generator[None, object, object]:
+        """Watch while a test runs."""
+        self.is_testing = True
+        try:
+            return (yield)
+        finally:
+            self.is_testing = False
+
+    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        is_connection = event in CONNECTIONS and isinstance(arguments[1], tuple)
+        if self.is_testing and (is_connection or event in PROCESSES):
+            raise NotFast(f"{event} in a fast test: mark it with @pytest.mark.process")
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Add the options that choose tests."""
+    group = parser.getgroup("memex", "which tests run")
+    group.addoption("--all", action="store_true", help="Run slow tests too, and each test on both servers.")
+    group.addoption("--fast", action="store_true", help="Run only tests that start no server and no process.")
+    group.addoption("--slow-share", metavar="K/N", help="Run one share of the slow tests too, such as 2/5.")
+
+
+def select(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests that the options ask for, and report the others as deselected."""
+    if config.getoption("--all"):
+        return
+    is_fast = config.getoption("--fast")
+    shared = _shared_slow_tests(config, items)
+    kept: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        is_kept = _is_on_its_server(item) and (not is_slow(item) or item.nodeid in shared)
+        kept[is_kept and (not is_fast or _is_fast(item))].append(item)
+    items[:] = kept[True]
+    config.hook.pytest_deselected(items=kept[False])
+
+
+def is_slow(item: pytest.Item) -> bool:
+    """Return whether the test is marked as slow."""
+    return item.get_closest_marker("slow") is not None
+
+
+def server_of(nodeid: str, kind: str) -> str:
+    """Return on which server a test runs that could run on each: the same one in each run."""
+    name = nodeid.replace(f"[{kind}", "[").replace(f"-{kind}", "")
+    return SERVERS[zlib.crc32(name.encode()) % len(SERVERS)]
+
+
+def _shared_slow_tests(config: pytest.Config, items: list[pytest.Item]) -> set[str]:
+    asked = config.getoption("--slow-share")
+    if not asked:
+        return set()
+    share = Share.parse(asked)
+    slow = sorted(item.nodeid for item in items if is_slow(item) and _is_on_its_server(item))
+    return {nodeid for at, nodeid in enumerate(slow) if share.holds(at)}
+
+
+def _is_on_its_server(item: pytest.Item) -> bool:
+    callspec = getattr(item, "callspec", None)
+    kind = callspec.params.get("server") if callspec else None
+    if kind not in SERVERS or item.get_closest_marker("both_servers"):
+        return True
+    return bool(kind == server_of(item.nodeid, kind))
+
+
+def _is_fast(item: pytest.Item) -> bool:
+    return not item.get_closest_marker("process") and not STARTED & set(getattr(item, "fixturenames", ()))

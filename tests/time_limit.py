@@ -1,0 +1,62 @@
+"""The time that a test may take: one that takes longer fails, unless it is marked as slow.
+
+The limit is meant for a quiet machine. On a slow or busy one it is longer by as much as the machine takes
+longer for a fixed piece of work, measured when the tests start and again before a test fails.
+"""
+
+import os
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from statistics import median
+
+import pytest
+
+LIMIT_S = 5.0
+WORK = 400_000
+# How long `work` takes on a quiet machine with two cores, such as a small virtual one.
+QUIET_S = 0.04
+MEASURED_TIMES = 5
+
+
+def work() -> int:
+    """Return the sum of the first numbers: a fixed piece of work for the processor."""
+    total = 0
+    for number in range(WORK):
+        total += number
+    return total
+
+
+def slowness() -> float:
+    """Return how many times longer this machine takes now than a quiet one; at least 1."""
+    times_s = []
+    for _ in range(MEASURED_TIMES):
+        started = time.perf_counter()
+        work()
+        times_s.append(time.perf_counter() - started)
+    waiting = os.getloadavg()[0] / (os.cpu_count() or 1)  # who waits for a core, over the last minute
+    return max(1.0, median(times_s) / QUIET_S, waiting)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimit:
+    """A plugin of pytest that fails a test which runs longer than `limit_s` and is not marked as slow."""
+
+    limit_s: float = LIMIT_S
+    slowness: float = field(default_factory=slowness)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
+        """Run a test, and fail it if it took too long."""
+        started = time.perf_counter()
+        yield
+        took_s = time.perf_counter() - started
+        if took_s <= self.limit_s or item.get_closest_marker("slow"):
+            return
+        allowed_s = self.limit_s * max(self.slowness, slowness())
+        if took_s > allowed_s:
+            pytest.fail(
+                f"The test took {took_s:.1f} s, and {allowed_s:.1f} s are allowed on this machine now. Make it"
+                " faster; or, if it tests none of the promises, mark it with @pytest.mark.slow.",
+                pytrace=False,
+            )
