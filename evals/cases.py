@@ -26,8 +26,8 @@ from pydantic import (
 from pydantic_evals import Dataset
 
 from memex.errors import ValidationFailed
-from memex.evals.states import State, find_state, load_state, read_yaml
-from memex.service.tool import told
+from memex.evals.fixtures.states import State, find_state, load_state, read_yaml
+from memex.service.tools.tool import describe_problem
 
 Kind = Literal["context", "remember", "sequences"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -35,7 +35,7 @@ ALL = "all"
 SHIPPED = Path(str(files("memex.evals") / "cases"))
 DEFAULT_BUDGET = 2_000
 ANY_FILE = "*"  # as the path of texts that no file holds
-SHOWN_PROBLEMS = 5
+MAX_SHOWN_PROBLEMS = 5
 
 
 class _Model(BaseModel):
@@ -152,7 +152,7 @@ class AskStep(_Model):
     now: AwareDatetime | None = None
 
 
-class Written(_Model):
+class FileToWrite(_Model):
     """A whole file, written past the planner."""
 
     path: str
@@ -162,7 +162,7 @@ class Written(_Model):
 class WriteStep(_Model):
     """A file to write."""
 
-    write: Written
+    write: FileToWrite
     user: str | None = None
     now: AwareDatetime | None = None
 
@@ -278,9 +278,11 @@ def load_suite(suite: str) -> list[Case]:
     """
     found, problems = read_suite(suite)
     if problems:
-        more = f" And {len(problems) - SHOWN_PROBLEMS} more." if len(problems) > SHOWN_PROBLEMS else ""
+        more = (
+            f" And {len(problems) - MAX_SHOWN_PROBLEMS} more." if len(problems) > MAX_SHOWN_PROBLEMS else ""
+        )
         raise ValidationFailed(
-            " ".join(problems[:SHOWN_PROBLEMS]) + more,
+            " ".join(problems[:MAX_SHOWN_PROBLEMS]) + more,
             hint=f"`memex eval check {suite}` says all that is wrong.",
         )
     if not found:
@@ -306,7 +308,9 @@ def read_suite(suite: str) -> tuple[list[Case], list[str]]:
         if count > 1:
             problems.append(f"{case_id} is the name of {count} cases.")
     for case in found:
-        problems += [f"{case.file}, case {case.name}: {problem}." for problem in misfits(case)]
+        problems += [
+            f"{case.file}, case {case.name}: {problem}." for problem in find_impossible_expectations(case)
+        ]
     return found, problems
 
 
@@ -329,13 +333,13 @@ def suite_files(suite: str) -> list[Path]:
     return [path]
 
 
-def misfits(case: Case) -> Iterator[str]:
+def find_impossible_expectations(case: Case) -> Iterator[str]:
     """Yield what can never come true of a case: users that the state has not, texts that stand nowhere in it."""
     named = [case.inputs, *(case.inputs.steps if isinstance(case.inputs, SequenceInputs) else ())]
     for user in sorted({one.user for one in named if one.user} - set(case.state.manifest.users)):
         yield f"the state {case.state.manifest.name} has no user {user!r}"
     if isinstance(case.expected, ContextExpected):
-        yield from _misfits_of_context(case.expected, case.state.seen_by(case.user))
+        yield from _impossible_context_expectations(case.expected, case.state.seen_by(case.user))
     elif isinstance(case.expected, RememberExpected) and isinstance(case.inputs, RememberInputs):
         held = case.state.seen_by(case.user).values()
         for old, _ in case.expected.superseded:
@@ -346,7 +350,7 @@ def misfits(case: Case) -> Iterator[str]:
                 yield f"expected_output.skipped: the text does not hold {part!r}"
 
 
-def _misfits_of_context(expected: ContextExpected, seen: Mapping[str, str]) -> Iterator[str]:
+def _impossible_context_expectations(expected: ContextExpected, seen: Mapping[str, str]) -> Iterator[str]:
     for name, paths in {"paths": expected.paths, "reasons": tuple(expected.reasons)}.items():
         for path in paths:
             if path not in seen:
@@ -354,13 +358,13 @@ def _misfits_of_context(expected: ContextExpected, seen: Mapping[str, str]) -> I
     for span in expected.spans:
         if span.text not in seen.get(span.path, ""):
             yield f"expected_output.spans: {span.path} does not hold {span.text!r}"
-    folded = [folded_text(content) for content in seen.values()]
+    folded = [fold_whitespace(content) for content in seen.values()]
     for fact in expected.facts:
-        if not any(folded_text(fact) in content for content in folded):
+        if not any(fold_whitespace(fact) in content for content in folded):
             yield f"expected_output.facts: no file that the user sees holds {fact!r}"
 
 
-def folded_text(text: str) -> str:
+def fold_whitespace(text: str) -> str:
     """Return a text with every run of white space as one space."""
     return " ".join(text.split())
 
@@ -423,5 +427,5 @@ def _problems(path: Path, rows: Sequence[Any], error: ValidationError) -> Iterab
             row = rows[loc[1]]
             name = row.get("name") if isinstance(row, dict) else None
             place, loc = f"{path}, case {name or loc[1] + 1}", loc[2:]
-        said = told({**problem, "loc": loc}).replace("there is no argument", "there is no field")
+        said = describe_problem({**problem, "loc": loc}).replace("there is no argument", "there is no field")
         yield f"{place}: {said}."

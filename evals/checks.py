@@ -4,18 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memex.evals.adapter import Recalled, Remembered, Source
-from memex.evals.cases import ANY_FILE, ContextExpected, RememberExpected, folded_text
+from memex.evals.cases import ANY_FILE, ContextExpected, RememberExpected, fold_whitespace
 from memex.evals.metrics import all_found, any_found, reciprocal_rank
 from memex.store.markdown import body_start
 
 CUTOFFS = (1, 3, 5, 10)
-QUOTED_CHARS = 120
+MAX_QUOTED_CHARS = 120
 
 Files = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CaseVerdict:
     """What was found of a case.
 
     Attributes:
@@ -40,11 +40,11 @@ class _Findings:
         if found:
             self.measures[name] = sum(found) / len(found)
 
-    def judged(self) -> Judged:
-        return Judged(tuple(self.problems), tuple(self.unknown), self.measures)
+    def judged(self) -> CaseVerdict:
+        return CaseVerdict(tuple(self.problems), tuple(self.unknown), self.measures)
 
 
-def judge_context(expected: ContextExpected, got: Recalled, *, budget: int) -> Judged:
+def judge_context(expected: ContextExpected, got: Recalled, *, budget: int) -> CaseVerdict:
     """Return what is wrong with the answer to a question, and its figures."""
     findings = _Findings()
     if expected.error is not None or got.error is not None:
@@ -70,7 +70,7 @@ def judge_context(expected: ContextExpected, got: Recalled, *, budget: int) -> J
         findings.measures["abstention"] = float(is_empty)
         if not is_empty and got.error is None:
             named = ", ".join(source.path for source in sources or ())
-            findings.problems.append(f"Something is recalled: {named or _quoted(got.context)}.")
+            findings.problems.append(f"Something is recalled: {named or _quote(got.context)}.")
     return findings.judged()
 
 
@@ -84,18 +84,18 @@ def _judge_error(expected: str | None, got: str | None, findings: _Findings) -> 
 
 
 def _judge_text(expected: ContextExpected, got: Recalled, findings: _Findings) -> None:
-    context = folded_text(got.context)
-    held = [folded_text(fact) in context for fact in expected.facts]
-    leaked = [folded_text(fact) in context for fact in expected.not_facts]
+    context = fold_whitespace(got.context)
+    held = [fold_whitespace(fact) in context for fact in expected.facts]
+    leaked = [fold_whitespace(fact) in context for fact in expected.not_facts]
     findings.share("fact-recall", held)
     findings.share("forbidden-fact-rate", leaked)
     findings.problems += [
-        f"Not in the context: {_quoted(fact)}."
+        f"Not in the context: {_quote(fact)}."
         for fact, is_held in zip(expected.facts, held, strict=True)
         if not is_held
     ]
     findings.problems += [
-        f"In the context: {_quoted(fact)}."
+        f"In the context: {_quote(fact)}."
         for fact, is_held in zip(expected.not_facts, leaked, strict=True)
         if is_held
     ]
@@ -148,7 +148,7 @@ def _judge_spans(expected: ContextExpected, sources: Sequence[Source], findings:
     ]
     findings.share("span-recall", held)
     findings.problems += [
-        f"Not in a passage of {span.path}: {_quoted(span.text)}."
+        f"Not in a passage of {span.path}: {_quote(span.text)}."
         for span, is_held in zip(expected.spans, held, strict=True)
         if not is_held
     ]
@@ -177,7 +177,7 @@ def judge_remember(
     after: Files | None,
     *,
     again: Files | None = None,
-) -> Judged:
+) -> CaseVerdict:
     """Return what is wrong with what became of a text, and its figures.
 
     Args:
@@ -203,7 +203,7 @@ def judge_remember(
     _judge_files(expected, after, findings)
     _judge_changes(expected, before, after, findings)
     if expected.idempotent:
-        changed = sorted(changes(after, again or {}))
+        changed = sorted(changed_paths(after, again or {}))
         findings.measures["idempotency"] = float(not changed)
         findings.problems += [f"The same text again writes {path}." for path in changed]
     return findings.judged()
@@ -213,14 +213,14 @@ def _judge_skipped(expected: RememberExpected, got: Remembered, findings: _Findi
     if expected.skipped and got.skipped is None and got.error is None:
         findings.unknown.append("skipped")
         return
-    skipped = [(folded_text(text), reason) for text, reason in got.skipped or ()]
-    held = [(folded_text(text), reason) in skipped for text, reason in expected.skipped]
+    skipped = [(fold_whitespace(text), reason) for text, reason in got.skipped or ()]
+    held = [(fold_whitespace(text), reason) in skipped for text, reason in expected.skipped]
     findings.share("skip-recall", held)
     for (text, reason), is_held in zip(expected.skipped, held, strict=True):
         if not is_held:
-            others = [other for part, other in skipped if part == folded_text(text)]
+            others = [other for part, other in skipped if part == fold_whitespace(text)]
             but = f", but as {', '.join(others)}" if others else ""
-            findings.problems.append(f"Not skipped as {reason}{but}: {_quoted(text)}.")
+            findings.problems.append(f"Not skipped as {reason}{but}: {_quote(text)}.")
 
 
 def _judge_files(expected: RememberExpected, after: Files, findings: _Findings) -> None:
@@ -230,18 +230,18 @@ def _judge_files(expected: RememberExpected, after: Files, findings: _Findings) 
         for text in texts
     ]
     findings.share("write-recall", [is_held for _, _, is_held in held])
-    findings.problems += [f"Not in {path}: {_quoted(text)}." for path, text, is_held in held if not is_held]
+    findings.problems += [f"Not in {path}: {_quote(text)}." for path, text, is_held in held if not is_held]
     kept = [
         (text, [name for name, content in after.items() if path in (ANY_FILE, name) and text in content])
         for path, texts in expected.absent.items()
         for text in texts
     ]
     findings.share("forbidden-write-rate", [bool(paths) for _, paths in kept])
-    findings.problems += [f"Still in {', '.join(paths)}: {_quoted(text)}." for text, paths in kept if paths]
+    findings.problems += [f"Still in {', '.join(paths)}: {_quote(text)}." for text, paths in kept if paths]
 
 
 def _judge_changes(expected: RememberExpected, before: Files, after: Files, findings: _Findings) -> None:
-    touched = changes(before, after)
+    touched = changed_paths(before, after)
     if expected.touched is not None:
         wanted = set(expected.touched)
         findings.share("file-recall", [path in touched for path in sorted(wanted)])
@@ -259,13 +259,13 @@ def _judge_changes(expected: RememberExpected, before: Files, after: Files, find
     ]
     findings.share("supersession", replaced)
     findings.problems += [
-        f"Not superseded: {_quoted(old)} by {_quoted(new)}."
+        f"Not superseded: {_quote(old)} by {_quote(new)}."
         for (old, new), is_done in zip(expected.superseded, replaced, strict=True)
         if not is_done
     ]
     wanted_texts = [text for texts in expected.present.values() for text in texts]
     wanted_texts += [new for _, new in expected.superseded]
-    added = [line for path in touched for line in _added(before.get(path, ""), after.get(path, ""))]
+    added = [line for path in touched for line in _added_lines(before.get(path, ""), after.get(path, ""))]
     if wanted_texts or expected.status == "nothing" or expected.touched == ():
         is_wanted = [any(_overlap(line, text) for text in wanted_texts) for line in added]
         findings.measures["write-precision"] = (
@@ -273,38 +273,38 @@ def _judge_changes(expected: RememberExpected, before: Files, after: Files, find
         )
 
 
-def changes(before: Files, after: Files) -> set[str]:
+def changed_paths(before: Files, after: Files) -> set[str]:
     """Return the paths of the files that were made, changed or deleted."""
     return {path for path in {*before, *after} if before.get(path) != after.get(path)}
 
 
-def _added(before: str, after: str) -> Iterator[str]:
+def _added_lines(before: str, after: str) -> Iterator[str]:
     """Yield the lines that a file has gained: no headings, no front matter, bullets without their mark."""
     known = {line.strip() for line in before.splitlines()}
     for line in after[body_start(after) :].splitlines():
         said = line.strip()
         if said and said not in known and not said.startswith(("#", "---", "```")):
-            yield folded_text(said.lstrip("-*+ "))
+            yield fold_whitespace(said.lstrip("-*+ "))
 
 
 def _overlap(line: str, text: str) -> bool:
-    lines = [folded_text(part.strip().lstrip("-*+ ")) for part in text.splitlines()]
+    lines = [fold_whitespace(part.strip().lstrip("-*+ ")) for part in text.splitlines()]
     return any(part and (part in line or line in part) for part in lines)
 
 
-def merged(judged: Sequence[tuple[str, Judged]]) -> Judged:
+def merge_verdicts(judged: Sequence[tuple[str, CaseVerdict]]) -> CaseVerdict:
     """Return what was found of several answers as of one: problems behind their places, means of the figures."""
     figures: dict[str, list[float]] = {}
     for _, one in judged:
         for name, value in one.measures.items():
             figures.setdefault(name, []).append(value)
-    return Judged(
+    return CaseVerdict(
         tuple(f"{place}: {problem}" for place, one in judged for problem in one.problems),
         tuple(f"{place}: {name}" for place, one in judged for name in one.unknown),
         {name: sum(values) / len(values) for name, values in figures.items()},
     )
 
 
-def _quoted(text: str) -> str:
-    line = folded_text(text)
-    return f"“{line if len(line) <= QUOTED_CHARS else line[: QUOTED_CHARS - 1].rstrip() + '…'}”"
+def _quote(text: str) -> str:
+    line = fold_whitespace(text)
+    return f"“{line if len(line) <= MAX_QUOTED_CHARS else line[: MAX_QUOTED_CHARS - 1].rstrip() + '…'}”"

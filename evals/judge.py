@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 
 from pydantic_evals.evaluators.llm_as_a_judge import judge_input_output
 
-from memex.evals.run import Judging
+from memex.evals.evaluation import ContextRater
 from memex.settings import read_settings
-from memex.subagent.models import Access, chat_model
+from memex.subagent.model.chat import ModelAccess, chat_model
 
 RUBRIC = (
     "The input is a question to somebody's memory, the output is what the memory gave. It is passed when the "
@@ -17,7 +17,7 @@ RUBRIC = (
 
 
 @asynccontextmanager
-async def judging(name: str | None) -> AsyncIterator[Judging | None]:
+async def open_rater(name: str | None) -> AsyncIterator[ContextRater | None]:
     """What rates contexts by the model of this name; None without one.
 
     Raises:
@@ -28,7 +28,9 @@ async def judging(name: str | None) -> AsyncIterator[Judging | None]:
         return
     settings = read_settings()
     key = settings.openai_api_key
-    access = Access(key.get_secret_value() if key else None, settings.openai_base_url, api=settings.model_api)
+    access = ModelAccess(
+        key.get_secret_value() if key else None, settings.openai_base_url, api=settings.model_api
+    )
     chat = chat_model(name, access, price=settings.model_price)
 
     async def rate(query: str, context: str) -> float:

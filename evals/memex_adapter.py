@@ -10,18 +10,18 @@ from typing import Any
 
 from memex.errors import MemexError
 from memex.evals.adapter import Placed, Recalled, Remembered, Source, Usage
-from memex.evals.placing import Place, placed
-from memex.evals.recordings import is_stale, playing, recording
-from memex.evals.states import State
-from memex.service.operations import InnerResult
-from memex.service.replay.rerun import load
+from memex.evals.fixtures.placement import PlacedState, place_state
+from memex.evals.fixtures.states import State
+from memex.evals.recordings import current_playback, current_recording, is_stale
+from memex.service.log.operations import InnerResult
+from memex.service.log.replay.rerun import load_call
 from memex.service.service import Caller, Service
-from memex.store.operations import MODEL_REQUEST
-from memex.subagent import recorded
-from memex.subagent.recorded import Recording
+from memex.store.log.operations import MODEL_REQUEST
+from memex.subagent.model import recorded
+from memex.subagent.model.recorded import Recording
 
-PAGE = 1_000  # files of a list
-SHOWN_OMITTED = 5
+PAGE_SIZE = 1_000  # files of a list
+MAX_SHOWN_OMITTED = 5
 
 
 class MemexAdapter:
@@ -34,15 +34,15 @@ class MemexAdapter:
 
     @asynccontextmanager
     async def place(self, state: State) -> AsyncIterator["MemexPlaced"]:
-        """Put a state into a throw-away tenant; see `placing.placed`."""
-        async with placed(self._service.database, state) as place:
+        """Put a state into a throw-away tenant; see `placing.place_state`."""
+        async with place_state(self._service.database, state) as place:
             yield MemexPlaced(self._service, state, place)
 
 
 class MemexPlaced(Placed):
     """Memex over a state."""
 
-    def __init__(self, service: Service, state: State, place: Place) -> None:
+    def __init__(self, service: Service, state: State, place: PlacedState) -> None:
         self._service = service
         self._callers = place.callers
         self._texts = {
@@ -76,7 +76,7 @@ class MemexPlaced(Placed):
         if done.error is not None:
             return Recalled(error=done.error, seconds=done.seconds, usage=done.usage, trace=done.trace)
         result = done.result
-        omitted = result["omitted"] | {"best": result["omitted"]["best"][:SHOWN_OMITTED]}
+        omitted = result["omitted"] | {"best": result["omitted"]["best"][:MAX_SHOWN_OMITTED]}
         kept = {name: result[name] for name in ("context", "sources", "budget", "state")}
         return Recalled(
             context=result["context"],
@@ -91,7 +91,7 @@ class MemexPlaced(Placed):
         found: dict[str, str] = {}
         cursor = None
         while True:
-            arguments = {"limit": PAGE, "cursor": cursor}
+            arguments = {"limit": PAGE_SIZE, "cursor": cursor}
             page = await self._service.execute(self._callers[user], "memory_list", arguments)
             for file in page["files"]:
                 found[file["path"]] = await self._text(user, file["path"], file["version"])
@@ -117,7 +117,7 @@ class MemexPlaced(Placed):
             known = self._texts[user, path, version] = str(read["content"])
         return known
 
-    async def _call(self, user: str, tool: str, arguments: dict[str, Any], now: datetime) -> "_Done":
+    async def _call(self, user: str, tool: str, arguments: dict[str, Any], now: datetime) -> "_CallResult":
         """Run a tool by a clock, and look up in the log what it took."""
         caller, call_id = self._callers[user], f"eval_{secrets.token_hex(12)}"
         result: dict[str, Any] = {}
@@ -127,41 +127,43 @@ class MemexPlaced(Placed):
             result = await self._service.execute(caller, tool, arguments, tool_call_id=call_id, now=now)
         except MemexError as refused:
             error = refused.code
-        return await self._done(caller, call_id, result, error, time.perf_counter() - started)
+        return await self._read_outcome(caller, call_id, result, error, time.perf_counter() - started)
 
-    async def _done(
+    async def _read_outcome(
         self, caller: Caller, call_id: str, result: dict[str, Any], error: str | None, seconds: float
-    ) -> "_Done":
+    ) -> "_CallResult":
         [logged, *_] = await self._service.operation(caller, call_id)
         requests = [one for one in logged.inner if one.tool == MODEL_REQUEST]
-        if (tape := recording.get()) is not None and (kept := await self._recorded(caller, call_id)):
+        if (tape := current_recording.get()) is not None and (
+            kept := await self._read_recording(caller, call_id)
+        ):
             tape.calls.append(kept)
         usage = Usage()
         for request in requests:
-            usage = usage.plus(_usage(request))
+            usage = usage.plus(_request_usage(request))
         trace = {
             "tool_call_id": call_id,
             "error": error,
             "planner": result.get("planner"),
             "degraded": result.get("degraded"),
             "ms": round(1000 * seconds, 1),
-            "inner": [_inner(one) for one in logged.inner],
+            "inner": [_inner_trace(one) for one in logged.inner],
         }
-        if (played := playing.get()) is not None and error is None:
+        if (played := current_playback.get()) is not None and error is None:
             last = played.calls[played.place - 1] if 0 < played.place <= len(played.calls) else None
             trace["stale"] = is_stale(last, [one.request for one in requests]) or None
         said = {name: value for name, value in trace.items() if value is not None}
-        return _Done(result, error, seconds, usage, said)
+        return _CallResult(result, error, seconds, usage, said)
 
-    async def _recorded(self, caller: Caller, call_id: str) -> Recording | None:
+    async def _read_recording(self, caller: Caller, call_id: str) -> Recording | None:
         """Return a model's part in a call, as the log has it."""
         async with self._service.database.transaction(caller.access) as connection:
-            logged = await load(connection, caller.access, call_id)
-        return recorded.recording(logged.operation, {})
+            logged = await load_call(connection, caller.access, call_id)
+        return recorded.recording_of(logged.operation, {})
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class _CallResult:
     """A call that ended."""
 
     result: dict[str, Any]
@@ -171,7 +173,7 @@ class _Done:
     trace: dict[str, Any]
 
 
-def _usage(request: InnerResult) -> Usage:
+def _request_usage(request: InnerResult) -> Usage:
     used = request.usage or {}
     return Usage(
         requests=used.get("requests", 1),
@@ -181,7 +183,7 @@ def _usage(request: InnerResult) -> Usage:
     )
 
 
-def _inner(one: InnerResult) -> dict[str, Any]:
+def _inner_trace(one: InnerResult) -> dict[str, Any]:
     """Return an operation inside a call as a run keeps it: what it was, what was asked, and what a model said."""
     kept: dict[str, Any] = {"tool": one.tool, "ms": round(one.duration_ms, 1)}
     if one.error_code:

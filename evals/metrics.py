@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 CUTOFFS = (1, 5, 10, 20)
 DEPTH = 100
-DRAWS = 2_000
+BOOTSTRAP_SAMPLES = 2_000
 SEED = 7
 CONFIDENCE = 0.95
 
@@ -30,7 +30,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PairedDifference:
     """How far a mean has moved between two runs over the same questions.
 
     Attributes:
@@ -89,7 +89,7 @@ def average_precision(ranks: Ranks, k: int) -> float:
     return sum(at / rank for at, rank in enumerate(found, start=1)) / len(ranks)
 
 
-def of_ranking(ranks: Ranks) -> dict[str, float]:
+def measure_ranking(ranks: Ranks) -> dict[str, float]:
     """Return every measure of a question's ranking, by name."""
     measures = {}
     for k in CUTOFFS:
@@ -102,7 +102,7 @@ def of_ranking(ranks: Ranks) -> dict[str, float]:
     return measures
 
 
-def estimates(measured: Sequence[Mapping[str, float]]) -> dict[str, Estimate]:
+def estimate_means(measured: Sequence[Mapping[str, float]]) -> dict[str, Estimate]:
     """Return the mean of every measure over questions that all have the same ones, with its interval."""
     if not measured:
         return {}
@@ -114,9 +114,9 @@ def estimates(measured: Sequence[Mapping[str, float]]) -> dict[str, Estimate]:
     }
 
 
-def differences(
+def paired_differences(
     before: Sequence[Mapping[str, float]], after: Sequence[Mapping[str, float]]
-) -> dict[str, Difference]:
+) -> dict[str, PairedDifference]:
     """Return what became of every measure that both have, over the same questions in the same order."""
     if not before:
         return {}
@@ -126,12 +126,12 @@ def differences(
     drawn = _bootstrap(change)
     low, high = _interval(drawn)
     # A draw of exactly 0 speaks for both sides: without a difference p is 1. One draw more, so that it is never 0.
-    tail = (1 + np.minimum((drawn <= 0).sum(axis=0), (drawn >= 0).sum(axis=0))) / (DRAWS + 1)
+    tail = (1 + np.minimum((drawn <= 0).sum(axis=0), (drawn >= 0).sum(axis=0))) / (BOOTSTRAP_SAMPLES + 1)
     found = {}
     for at, name in enumerate(names):
         gained, lost = int((change[:, at] > 0).sum()), int((change[:, at] < 0).sum())
         is_binary = np.isin(np.concatenate([old[:, at], new[:, at]]), (0.0, 1.0)).all()
-        found[name] = Difference(
+        found[name] = PairedDifference(
             value=float(change[:, at].mean()),
             low=float(low[at]),
             high=float(high[at]),
@@ -153,9 +153,9 @@ def _matrix(measured: Sequence[Mapping[str, float]]) -> tuple[list[str], Floats]
 
 
 def _bootstrap(values: Floats) -> Floats:
-    """Return the means of `DRAWS` samples of the rows, drawn with replacement."""
+    """Return the means of `BOOTSTRAP_SAMPLES` samples of the rows, drawn with replacement."""
     count = len(values)
-    times = np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), size=DRAWS)
+    times = np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), size=BOOTSTRAP_SAMPLES)
     means: Floats = times @ values / count
     return means
 

@@ -28,24 +28,25 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
 
 from memex.errors import MemexError
-from memex.evals.workbench import console
-from memex.service.bundle.archive import packed, read
-from memex.service.bundle.bundle import export_call
-from memex.service.planning import Planning
-from memex.service.replay.calls import replay_bundle
+from memex.evals.bench.workbench import console
+from memex.service.log.replay.bundle import export_call
+from memex.service.log.replay.bundle_archive import pack_bundle, read
+from memex.service.log.replay.requests import replay_bundle
+from memex.service.planners import Planners
 from memex.service.service import Caller, Service
-from memex.store import embedded, tenants
-from memex.store.analyzer import Analyzer
 from memex.store.database import Database
-from memex.store.identity import Context, Principal
+from memex.store.embedded import server as embedded
+from memex.store.identity import tenants
+from memex.store.identity.authentication import Context, Principal
 from memex.store.migrate import migrate
+from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.model import ModelPlanner
-from memex.subagent.models import ChatModel
+from memex.subagent.model.chat import ChatModel
+from memex.subagent.model.planner import ModelPlanner
 
 USERS = ("ada", "bob", "cleo", "dan")
 PROJECT = "apollo"
-AT_ONCE = 8
+CONCURRENCY = 8
 MAX_SHOWN = 10
 PATHS = [f"user/{folder}{name}.md" for folder in ("", "notes/", "people/") for name in "abcdefgh"]
 CITIES = ("Oslo", "Berlin", "Lisbon", "Kraków", "東京")
@@ -54,7 +55,7 @@ TOPICS = ("deploys", "the retry budget", "invoices", "parse_config", "OAuth toke
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MixedCalls:
     """Calls that were made, each with its user, and how many of each tool gave an answer."""
 
     calls: Sequence[tuple[str, str]]
@@ -62,7 +63,7 @@ class Made:
 
 
 @dataclass(slots=True)
-class _Model:
+class _RandomModel:
     """A model that does well, or badly, or nothing, the same by its seed."""
 
     chance: random.Random
@@ -101,7 +102,7 @@ class _Model:
 
 
 @dataclass(slots=True)
-class _Day:
+class _CallGenerator:
     """What is asked of the service, one thing after the other, the same by its seed."""
 
     chance: random.Random
@@ -147,7 +148,7 @@ class _Day:
         return tool, arguments
 
 
-async def make(database: Database, calls: int, *, seed: int = 7) -> Made:
+async def make_calls(database: Database, calls: int, *, seed: int = 7) -> MixedCalls:
     """Make calls of several users at once; each that fails is made up for by another.
 
     Args:
@@ -156,18 +157,18 @@ async def make(database: Database, calls: int, *, seed: int = 7) -> Made:
         seed: of what is asked, and of what the models do.
     """
     service = Service(database, max_files=10_000)
-    callers = await _callers(service)
+    callers = await _open_callers(service)
     counted: Counter[str] = Counter()
     answered: list[tuple[str, str]] = []
     numbers = iter(range(10**9))
 
     async def work(worker: int) -> None:
-        day = _Day(random.Random(seed * 1_000 + worker))  # noqa: S311  # a sample  # a script, not a secret
+        day = _CallGenerator(random.Random(seed * 1_000 + worker))  # noqa: S311  # a sample  # a script, not a secret
         while len(answered) < calls:
             number = next(numbers)
             user = day.chance.choice(USERS)
             tool, arguments = day.next()
-            asks = _service(database, day.chance) if day.chance.random() < 0.5 else service
+            asks = _build_service(database, day.chance) if day.chance.random() < 0.5 else service
             with suppress(MemexError):  # a file that is not there, a write that comes too late
                 call = f"mixed-{number}"
                 await asks.execute(callers[user], tool, arguments, tool_call_id=call)
@@ -175,24 +176,24 @@ async def make(database: Database, calls: int, *, seed: int = 7) -> Made:
                     answered.append((user, call))
                     counted[tool] += 1
 
-    await asyncio.gather(*(work(worker) for worker in range(AT_ONCE)))
-    return Made(answered[:calls], dict(counted))
+    await asyncio.gather(*(work(worker) for worker in range(CONCURRENCY)))
+    return MixedCalls(answered[:calls], dict(counted))
 
 
-async def from_bundles(database: Database, other: Database, calls: Sequence[tuple[str, str]]) -> list[str]:
+async def replay_bundles(database: Database, other: Database, calls: Sequence[tuple[str, str]]) -> list[str]:
     """Return what differs when calls are exported from one database and replayed over another."""
     service, elsewhere = Service(database, max_files=10_000), Service(other, max_files=10_000)
-    callers = await _callers(service)
+    callers = await _open_callers(service)
     different = []
     for user, call in calls:
-        bundle = read(packed(await export_call(service, callers[user], call)))
+        bundle = read(pack_bundle(await export_call(service, callers[user], call)))
         result = await replay_bundle(elsewhere, bundle)
         if not result.is_equal:
             different.append(f"{user} {call}: {result.difference}")
     return different
 
 
-def by_command(conninfo: str) -> dict[str, Any]:
+def replay_by_command(conninfo: str) -> dict[str, Any]:
     """Return what `memex replay` says of every user's calls, in processes of their own."""
     total: dict[str, Any] = {"calls": 0, "equal": 0, "different": [], "refused": []}
     for user in USERS:
@@ -211,7 +212,7 @@ def by_command(conninfo: str) -> dict[str, Any]:
     return total
 
 
-async def _callers(service: Service) -> dict[str, Caller]:
+async def _open_callers(service: Service) -> dict[str, Caller]:
     tenant_id = await tenants.ensure_tenant(service.database, "default")
     admin = await service.caller(Principal(tenant_id, "admin"), Context())
     with suppress(MemexError):  # it is there from an earlier run
@@ -224,27 +225,27 @@ async def _callers(service: Service) -> dict[str, Caller]:
     }
 
 
-def _service(database: Database, chance: random.Random) -> Service:
+def _build_service(database: Database, chance: random.Random) -> Service:
     """Return a service with a model of its own; what a model did before plays no part."""
-    play = _Model(random.Random(chance.random()))  # noqa: S311  # a sample  # likewise
+    play = _RandomModel(random.Random(chance.random()))  # noqa: S311  # a sample  # likewise
     profile = ModelProfile(supports_json_schema_output=chance.random() < 0.5)
     chat = ChatModel("function:mixed", lambda: (FunctionModel(play, profile=profile), None))
     mode = chance.choice(["auto", "tools", "single"])
     planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()), mode=mode)  # type: ignore[arg-type]
-    return Service(database, max_files=10_000, planning=Planning(planner, planner))
+    return Service(database, max_files=10_000, planning=Planners(planner, planner))
 
 
-async def _played(folder: Path, calls: int, bundles: int, other: str | None) -> bool:
+async def _make_and_replay(folder: Path, calls: int, bundles: int, other: str | None) -> bool:
     """Make calls, replay them by the command, and some elsewhere; tell whether all are equal."""
     with embedded.start(folder / "one") as lease:
         await migrate(lease.conninfo, superuser=lease.admin_conninfo)
         database = await Database.open(lease.conninfo, max_connections=12)
         started_s = time.perf_counter()
-        made = await make(database, calls)
+        made = await make_calls(database, calls)
         tools = ", ".join(f"{number:,} {tool.removeprefix('memory_')}" for tool, number in made.tools.items())
         console.print(f"{len(made.calls):,} calls made in {time.perf_counter() - started_s:.0f} s: {tools}")
         started_s = time.perf_counter()
-        total = await asyncio.to_thread(by_command, lease.conninfo)
+        total = await asyncio.to_thread(replay_by_command, lease.conninfo)
         console.print(
             f"{total['equal']:,} of {total['calls']:,} equal by another process, "
             f"in {time.perf_counter() - started_s:.0f} s"
@@ -255,10 +256,10 @@ async def _played(folder: Path, calls: int, bundles: int, other: str | None) -> 
             console.print(one)
         chosen = random.Random(1).sample(list(made.calls), k=min(bundles, len(made.calls)))  # noqa: S311  # a sample
         started_s = time.perf_counter()
-        with _server(folder / "two", other) as (conninfo, admin):
+        with _start_server(folder / "two", other) as (conninfo, admin):
             await migrate(conninfo, superuser=admin)
             elsewhere = await Database.open(conninfo, max_connections=4)
-            different = await from_bundles(database, elsewhere, chosen)
+            different = await replay_bundles(database, elsewhere, chosen)
             await elsewhere.close()
         console.print(
             f"{len(chosen) - len(different):,} of {len(chosen):,} equal from bundles over another server, "
@@ -271,7 +272,7 @@ async def _played(folder: Path, calls: int, bundles: int, other: str | None) -> 
 
 
 @contextmanager
-def _server(folder: Path, bin_dir: str | None) -> Iterator[tuple[str, str]]:
+def _start_server(folder: Path, bin_dir: str | None) -> Iterator[tuple[str, str]]:
     """Another server: of these binaries, or like the first."""
     with embedded.start(folder, bin_dir=Path(bin_dir) if bin_dir else None) as lease:
         yield lease.conninfo, lease.admin_conninfo
@@ -289,7 +290,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="memex-mixed-", dir="/var/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)  # a root's server runs as a user of its own
-        is_equal = asyncio.run(_played(folder, options.calls, options.bundles, options.other))
+        is_equal = asyncio.run(_make_and_replay(folder, options.calls, options.bundles, options.other))
     return 0 if is_equal else 1
 
 

@@ -19,13 +19,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from memex.errors import ValidationFailed
 from memex.evals.cases import Case
-from memex.store.analyzer import Analyzer
+from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.limits import Spending
-from memex.subagent.model import ModelPlanner
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.model.planner import ModelPlanner
+from memex.subagent.model.recorded import Recording, recorded_planner
 from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
-from memex.subagent.recorded import Recording, planner
-from memex.subagent.tools import MemoryTools
 
 FORMAT = 1
 SHIPPED = Path(str(files("memex.evals") / "recordings"))
@@ -50,7 +50,7 @@ class CaseRecording(BaseModel):
 
 
 @dataclass(slots=True)
-class Tape:
+class CaseTape:
     """The calls of a case, as they are recorded or played."""
 
     calls: list[Recording] = field(default_factory=list)
@@ -63,11 +63,11 @@ class Tape:
 
 
 # The tape of the case that this task plays, or records.
-playing: ContextVar[Tape | None] = ContextVar("playing", default=None)
-recording: ContextVar[Tape | None] = ContextVar("recording", default=None)
+current_playback: ContextVar[CaseTape | None] = ContextVar("playing", default=None)
+current_recording: ContextVar[CaseTape | None] = ContextVar("recording", default=None)
 
 
-def path_of(folder: Path, case: Case, model: str) -> Path:
+def recording_path(folder: Path, case: Case, model: str) -> Path:
     """Return where the recording of a case by a model is kept."""
     return folder / case.kind / slug(model) / f"{case.name}.json"
 
@@ -97,7 +97,7 @@ def load(path: Path) -> CaseRecording:
     return kept
 
 
-def recorded_model(folder: Path, cases: Sequence[Case], model: str | None) -> str:
+def find_recorded_model(folder: Path, cases: Sequence[Case], model: str | None) -> str:
     """Return the model that answered cases, named or the only one of which there are recordings.
 
     Raises:
@@ -111,13 +111,13 @@ def recorded_model(folder: Path, cases: Sequence[Case], model: str | None) -> st
                 f"{folder} holds recordings of several models or of none: {named}.",
                 hint="Name the model with --model.",
             )
-        model = load(path_of(folder, cases[0], slugs.pop())).model
+        model = load(recording_path(folder, cases[0], slugs.pop())).model
     for case in cases:
-        load(path_of(folder, case, model))
+        load(recording_path(folder, case, model))
     return model
 
 
-def recorded_cases(folder: Path, cases: Sequence[Case]) -> dict[str, list[Case]]:
+def group_recorded_cases(folder: Path, cases: Sequence[Case]) -> dict[str, list[Case]]:
     """Return the cases that have a recording, by the model; raises as `load`."""
     found: dict[str, list[Case]] = {}
     for case in cases:
@@ -126,7 +126,7 @@ def recorded_cases(folder: Path, cases: Sequence[Case]) -> dict[str, list[Case]]
     return found
 
 
-class Played:
+class CasePlayback:
     """Lets each case be played from its recording; for `Options.during`."""
 
     def __init__(self, folder: Path, model: str) -> None:
@@ -136,15 +136,15 @@ class Played:
     @contextmanager
     def __call__(self, case: Case) -> Iterator[None]:
         """Play the recording of a case in this block."""
-        kept = load(path_of(self._folder, case, self._model))
-        token = playing.set(Tape(list(kept.calls)))
+        kept = load(recording_path(self._folder, case, self._model))
+        token = current_playback.set(CaseTape(list(kept.calls)))
         try:
             yield
         finally:
-            playing.reset(token)
+            current_playback.reset(token)
 
 
-class Recorded:
+class CaseRecorder:
     """Keeps what a model answers in each case; for `Options.during`."""
 
     def __init__(self, folder: Path, model: str) -> None:
@@ -154,19 +154,19 @@ class Recorded:
     @contextmanager
     def __call__(self, case: Case) -> Iterator[None]:
         """Record a case in this block; nothing is kept of one that breaks."""
-        tape = Tape()
-        token = recording.set(tape)
+        tape = CaseTape()
+        token = current_recording.set(tape)
         try:
             yield
         finally:
-            recording.reset(token)
-        path = path_of(self._folder, case, self._model)
+            current_recording.reset(token)
+        path = recording_path(self._folder, case, self._model)
         kept = CaseRecording(case=case.id, model=self._model, calls=tuple(tape.calls))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(kept.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
-class PlayingPlanner:
+class PlaybackPlanner:
     """Plans each call with the model's answers of the case that is played; where they end, with the rules."""
 
     is_slow = True
@@ -196,9 +196,9 @@ class PlayingPlanner:
         return await made.plan_remember(request, tools)
 
     def _next(self) -> tuple[ModelPlanner, Spending]:
-        tape = playing.get()
+        tape = current_playback.get()
         kept = tape.next() if tape else None
-        return planner(kept or Recording(model=self._model, config={}, answers=()), self._builtin)
+        return recorded_planner(kept or Recording(model=self._model, config={}, answers=()), self._builtin)
 
 
 def is_stale(kept: Recording | None, requests: Sequence[dict[str, Any]]) -> bool:

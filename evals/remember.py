@@ -19,20 +19,20 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from memex.subagent.filing.bullets import bullet_text
-from memex.subagent.filing.entries import Entry, Outcome
-from memex.subagent.filing.page import revise
-from memex.subagent.filing.places import destination
-from memex.subagent.language import KINDS
-from memex.subagent.statements import Reading, Statement, read
+from memex.subagent.remember.filing.bullets import parse_bullet
+from memex.subagent.remember.filing.entries import Entry, EntryOutcome
+from memex.subagent.remember.filing.page import revise
+from memex.subagent.remember.filing.places import destination
+from memex.subagent.statements.extraction import Extraction, Statement, extract_statements
+from memex.subagent.statements.language import STATEMENT_KINDS
 
-DATE = datetime.date(2026, 11, 22)
+DEFAULT_DATE = datetime.date(2026, 11, 22)
 
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class RuleCase:
     """One text and what should become of it."""
 
     name: str
@@ -45,19 +45,19 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class RuleOutput:
     """What became of a case's text: the reading, its statements' outcomes, and the files afterwards."""
 
-    reading: Reading
-    outcomes: tuple[tuple[Statement, Outcome], ...]
+    reading: Extraction
+    outcomes: tuple[tuple[Statement, EntryOutcome], ...]
     contents: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class RuleVerdict:
     """What a case should give and gives, as pairs that can be counted, and why it fails if it does."""
 
-    case: Case
+    case: RuleCase
     expected: Mapping[str, Counter[Pair]]
     found: Mapping[str, Counter[Pair]]
     failures: tuple[str, ...]
@@ -88,27 +88,27 @@ class Score:
 
 
 @cache
-def cases() -> tuple[Case, ...]:
+def load_cases() -> tuple[RuleCase, ...]:
     """Return the written cases."""
     text = (files("memex.evals") / "cases" / "remember.yaml").read_text(encoding="utf-8")
-    return tuple(_case(row) for row in yaml.safe_load(text))
+    return tuple(_to_case(row) for row in yaml.safe_load(text))
 
 
-def _case(row: Mapping[str, Any]) -> Case:
-    return Case(
+def _to_case(row: Mapping[str, Any]) -> RuleCase:
+    return RuleCase(
         name=row["name"],
         text=row["text"],
         given=row.get("given", {}),
         project=row.get("project"),
-        date=row.get("date", DATE),
+        date=row.get("date", DEFAULT_DATE),
         expect=row["expect"],
         is_known_failure=row.get("known_failure", False),
     )
 
 
-def play(case: Case) -> Played:
+def run_rules(case: RuleCase) -> RuleOutput:
     """Read a case's text and file what it states."""
-    reading = read(case.text)
+    reading = extract_statements(case.text)
     entries: dict[str, list[Entry]] = {}
     titles: dict[str, str] = {}
     for statement in reading.statements:
@@ -116,17 +116,17 @@ def play(case: Case) -> Played:
         titles[place.path] = place.title
         entries.setdefault(place.path, []).append(Entry(statement, place.heading, case.date))
     contents = dict(case.given)
-    outcomes: list[tuple[Statement, Outcome]] = []
+    outcomes: list[tuple[Statement, EntryOutcome]] = []
     for path, put in entries.items():
         revised = revise(case.given.get(path), put, title=titles[path])
         contents[path] = revised.content
         outcomes += zip((entry.statement for entry in put), revised.outcomes, strict=True)
-    return Played(reading, tuple(outcomes), contents)
+    return RuleOutput(reading, tuple(outcomes), contents)
 
 
-def judge(case: Case) -> Result:
+def judge_case(case: RuleCase) -> RuleVerdict:
     """Play a case and compare what becomes of it with what should."""
-    played = play(case)
+    played = run_rules(case)
     expected: dict[str, Counter[Pair]] = {
         "statement": Counter(_expected_statements(case)),
         "skip": Counter((reason, text) for text, reason in case.expect.get("skips", ())),
@@ -147,15 +147,15 @@ def judge(case: Case) -> Result:
             if outcome.action == "duplicate"
         ),
     }
-    failures = [*_differences(expected, found), *_misfiled(case, played)]
-    return Result(case, expected, found, tuple(failures))
+    failures = [*_differences(expected, found), *_placement_errors(case, played)]
+    return RuleVerdict(case, expected, found, tuple(failures))
 
 
-def _expected_statements(case: Case) -> Iterable[Pair]:
+def _expected_statements(case: RuleCase) -> Iterable[Pair]:
     """Yield kind and text of every statement that the text makes; a bullet's kind follows from its place."""
     kinds = {
         (place.path, place.heading): kind
-        for kind in KINDS
+        for kind in STATEMENT_KINDS
         for place in (destination(kind, project) for project in (None, case.project))
     }
     by_path = {path: kind for (path, _), kind in kinds.items()}
@@ -172,7 +172,7 @@ def _differences(expected: Mapping[str, Counter[Pair]], found: Mapping[str, Coun
         yield from (f"wrong {sort}: {' | '.join(pair)}" for pair in found[sort] - pairs)
 
 
-def _misfiled(case: Case, played: Played) -> Iterable[str]:
+def _placement_errors(case: RuleCase, played: RuleOutput) -> Iterable[str]:
     for path, headings in case.expect.get("writes", {}).items():
         sections = _sections(played.contents.get(path, ""))
         for heading, texts in headings.items():
@@ -197,15 +197,15 @@ def _sections(content: str) -> dict[str, list[str]]:
         elif not line and is_code and sections.get(heading):
             sections[heading][-1] += "\n"
     return {
-        heading: [bullet_text(text) for item in items for text in (item, item.partition("\n")[0])]
+        heading: [parse_bullet(text) for item in items for text in (item, item.partition("\n")[0])]
         for heading, items in sections.items()
     }
 
 
-def scores(results: Sequence[Result]) -> dict[str, Score]:
+def score_by_kind(results: Sequence[RuleVerdict]) -> dict[str, Score]:
     """Return a score for each kind of statement, for all of them, and for skips and outcomes."""
     counted: dict[str, Score] = {}
-    for kind in KINDS:
+    for kind in STATEMENT_KINDS:
         counted[kind] = _score(results, "statement", kind)
     counted["all statements"] = _score(results, "statement")
     for sort, name in (("skip", "skips"), ("supersession", "supersessions"), ("duplicate", "duplicates")):
@@ -213,19 +213,19 @@ def scores(results: Sequence[Result]) -> dict[str, Score]:
     return counted
 
 
-def _score(results: Sequence[Result], sort: str, kind: str | None = None) -> Score:
+def _score(results: Sequence[RuleVerdict], sort: str, kind: str | None = None) -> Score:
     expected = found = correct = 0
     for result in results:
         wanted, had = result.expected[sort], result.found[sort]
         if kind is not None:
-            wanted, had = _of_kind(wanted, kind), _of_kind(had, kind)
+            wanted, had = _filter_by_kind(wanted, kind), _filter_by_kind(had, kind)
         expected += wanted.total()
         found += had.total()
         correct += (wanted & had).total()
     return Score(expected, found, correct)
 
 
-def _of_kind(pairs: Counter[Pair], kind: str) -> Counter[Pair]:
+def _filter_by_kind(pairs: Counter[Pair], kind: str) -> Counter[Pair]:
     return Counter({pair: count for pair, count in pairs.items() if pair[0] == kind})
 
 
@@ -239,13 +239,13 @@ def _table(counted: Mapping[str, Score]) -> Table:
     return table
 
 
-def _report(results: Sequence[Result]) -> dict[str, object]:
+def _report(results: Sequence[RuleVerdict]) -> dict[str, object]:
     return {
         "cases": len(results),
         "passed": sum(not result.failures for result in results),
         "scores": {
             name: {"precision": score.precision, "recall": score.recall, "f1": score.f1, "n": score.expected}
-            for name, score in scores(results).items()
+            for name, score in score_by_kind(results).items()
         },
         "failures": [
             {"case": result.case.name, "known": result.case.is_known_failure, "why": list(result.failures)}
@@ -260,12 +260,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
-    results = [judge(case) for case in cases()]
+    results = [judge_case(case) for case in load_cases()]
     console = Console(width=110)
     if arguments.json:
         console.print_json(json.dumps(_report(results)))
     else:
-        console.print(_table(scores(results)))
+        console.print(_table(score_by_kind(results)))
         for result in results:
             if result.failures:
                 known = " (known)" if result.case.is_known_failure else ""

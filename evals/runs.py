@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from memex.errors import ValidationFailed
 from memex.evals import metrics
-from memex.evals.metrics import Difference, Estimate
+from memex.evals.metrics import Estimate, PairedDifference
 from memex.store.database import Database, row, rows
 from memex.store.sql import sql
 
@@ -27,11 +27,11 @@ Status = Literal["passed", "failed", "known", "fixed", "skipped"]
 Figures = dict[str, dict[str, Estimate]]  # by group, by measure
 
 
-class _Kept(BaseModel):
+class _Document(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class CaseRun(_Kept):
+class CaseRun(_Document):
     """What became of a case.
 
     Attributes:
@@ -74,7 +74,7 @@ class CaseRun(_Kept):
         return self.status in SCORED
 
 
-class Run(_Kept):
+class Run(_Document):
     """A run of a suite.
 
     Attributes:
@@ -125,7 +125,7 @@ class Run(_Kept):
         return 100 * sum(scored) / len(scored) if scored else 100.0
 
 
-class Listed(_Kept):
+class RunSummary(_Document):
     """A run in a list."""
 
     run_id: str
@@ -138,7 +138,7 @@ class Listed(_Kept):
     where: str
 
 
-class Comparison(_Kept):
+class Comparison(_Document):
     """A run beside an earlier one, over the cases that both have and that are the same in both.
 
     Attributes:
@@ -154,7 +154,7 @@ class Comparison(_Kept):
 
     run_id: str
     cases: int
-    changes: dict[str, dict[str, Difference]]
+    changes: dict[str, dict[str, PairedDifference]]
     regressions: tuple[str, ...]
     gains: tuple[str, ...]
     added: tuple[str, ...]
@@ -164,15 +164,15 @@ class Comparison(_Kept):
 
 def new_id(suite: str, started_at: datetime) -> str:
     """Return the name of a run, which sorts by its time among those of its suite."""
-    return f"{stem(suite)}-{started_at.astimezone(UTC):%Y%m%dT%H%M%S%fZ}"
+    return f"{suite_slug(suite)}-{started_at.astimezone(UTC):%Y%m%dT%H%M%S%fZ}"
 
 
-def stem(suite: str) -> str:
+def suite_slug(suite: str) -> str:
     """Return how runs of a suite are called."""
     return re.sub(r"[^\w.-]+", "-", Path(suite).stem).strip("-") or "suite"
 
 
-def groups(cases: Iterable[CaseRun]) -> dict[str, list[CaseRun]]:
+def group_cases(cases: Iterable[CaseRun]) -> dict[str, list[CaseRun]]:
     """Return the cases that count: all, those of each kind, and those of each tag, the most frequent first."""
     grouped: defaultdict[str, list[CaseRun]] = defaultdict(list)
     for case in cases:
@@ -182,22 +182,22 @@ def groups(cases: Iterable[CaseRun]) -> dict[str, list[CaseRun]]:
     return dict(sorted(grouped.items(), key=lambda item: (item[0] != EVERYTHING, -len(item[1]), item[0])))
 
 
-def figures(cases: Iterable[CaseRun]) -> Figures:
+def estimate_figures(cases: Iterable[CaseRun]) -> Figures:
     """Return the mean of each measure over the cases of each group that have it."""
     return {
         group: {
-            name: metrics.estimates(
+            name: metrics.estimate_means(
                 [{name: case.measures[name]} for case in members if name in case.measures]
             )[name]
-            for name in _measures(members)
+            for name in _measure_names(members)
         }
-        for group, members in groups(cases).items()
+        for group, members in group_cases(cases).items()
     }
 
 
-def counts(cases: Iterable[CaseRun]) -> dict[str, int]:
+def count_groups(cases: Iterable[CaseRun]) -> dict[str, int]:
     """Return how many cases each group has."""
-    return {group: len(members) for group, members in groups(cases).items()}
+    return {group: len(members) for group, members in group_cases(cases).items()}
 
 
 def compare(before: Run, after: Run) -> Comparison:
@@ -221,8 +221,8 @@ def compare(before: Run, after: Run) -> Comparison:
         run_id=before.run_id,
         cases=len(same),
         changes={
-            group: _changes([(earlier[case.id], case) for case in members])
-            for group, members in groups(later[name] for name in same).items()
+            group: _paired_changes([(earlier[case.id], case) for case in members])
+            for group, members in group_cases(later[name] for name in same).items()
         },
         regressions=tuple(name for name in same if earlier[name].is_passed and not later[name].is_passed),
         gains=tuple(name for name in same if later[name].is_passed and not earlier[name].is_passed),
@@ -255,13 +255,13 @@ def load(path: Path) -> Run:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ValidationFailed(f"Cannot read the run {path}: {error}.") from None
-    return _parsed(text, str(path))
+    return _parse(text, str(path))
 
 
 def find(name: str, folder: Path, suite: str | None = None) -> Run | None:
     """Return a run by its name in a folder, or its path, or by `last` the newest of a suite; None for none."""
     if name == LAST:
-        kept = [one for one in listed(folder) if suite is None or one.suite == suite]
+        kept = [one for one in list_runs(folder) if suite is None or one.suite == suite]
         return load(Path(kept[0].where)) if kept else None
     for path in (Path(name), folder / f"{name}.json"):
         if path.is_file():
@@ -269,12 +269,12 @@ def find(name: str, folder: Path, suite: str | None = None) -> Run | None:
     return None
 
 
-def listed(folder: Path) -> list[Listed]:
+def list_runs(folder: Path) -> list[RunSummary]:
     """Return the runs of a folder, the newest first; what is none is passed over."""
     found = []
     for path in folder.glob("*.json"):
         try:
-            found.append(_listed(load(path), str(path)))
+            found.append(_summarise(load(path), str(path)))
         except ValidationFailed:
             continue
     return sorted(found, key=lambda run: run.started_at, reverse=True)
@@ -284,7 +284,7 @@ async def store(database: Database, tenant_id: int, run: Run) -> None:
     """Keep a run in the database, in the tenant's name. For maintenance."""
     async with database.maintenance() as connection:
         await connection.execute(
-            sql("eval_run_add"),
+            sql("evals/eval_run_add"),
             {
                 "tenant_id": tenant_id,
                 "run_id": run.run_id,
@@ -295,22 +295,22 @@ async def store(database: Database, tenant_id: int, run: Run) -> None:
         )
 
 
-async def stored(database: Database, tenant_id: int, run_id: str) -> Run | None:
+async def load_stored(database: Database, tenant_id: int, run_id: str) -> Run | None:
     """Return a run that the database keeps; by `last` none. For maintenance."""
     async with database.maintenance() as connection:
-        found = await row(connection, "eval_run_read", tenant_id=tenant_id, run_id=run_id)
-    return _parsed(json.dumps(found["document"]), run_id) if found else None
+        found = await row(connection, "evals/eval_run_read", tenant_id=tenant_id, run_id=run_id)
+    return _parse(json.dumps(found["document"]), run_id) if found else None
 
 
-async def newest(database: Database, tenant_id: int, *, limit: int) -> list[Listed]:
+async def list_stored(database: Database, tenant_id: int, *, limit: int) -> list[RunSummary]:
     """Return the runs that the database keeps, the newest first. For maintenance."""
     async with database.maintenance() as connection:
-        found = await rows(connection, "eval_run_list", tenant_id=tenant_id, limit=limit)
-    return [Listed(**record, where="database") for record in found]
+        found = await rows(connection, "evals/eval_run_list", tenant_id=tenant_id, limit=limit)
+    return [RunSummary(**record, where="database") for record in found]
 
 
-def _listed(run: Run, where: str) -> Listed:
-    return Listed(
+def _summarise(run: Run, where: str) -> RunSummary:
+    return RunSummary(
         run_id=run.run_id,
         suite=run.suite,
         started_at=run.started_at,
@@ -322,7 +322,7 @@ def _listed(run: Run, where: str) -> Listed:
     )
 
 
-def _parsed(text: str, name: str) -> Run:
+def _parse(text: str, name: str) -> Run:
     try:
         run = Run.model_validate_json(text)
     except ValidationError:
@@ -334,21 +334,21 @@ def _parsed(text: str, name: str) -> Run:
     return run
 
 
-def _measures(cases: Sequence[CaseRun]) -> list[str]:
+def _measure_names(cases: Sequence[CaseRun]) -> list[str]:
     return list(dict.fromkeys(name for case in cases for name in case.measures))
 
 
-def _changes(pairs: Sequence[tuple[CaseRun, CaseRun]]) -> dict[str, Difference]:
+def _paired_changes(pairs: Sequence[tuple[CaseRun, CaseRun]]) -> dict[str, PairedDifference]:
     """Return what became of each measure, over the cases that have it in both runs."""
-    found: dict[str, Difference] = {}
-    for name in _measures([after for _, after in pairs]):
+    found: dict[str, PairedDifference] = {}
+    for name in _measure_names([after for _, after in pairs]):
         both = [
             (before.measures[name], after.measures[name])
             for before, after in pairs
             if name in before.measures and name in after.measures
         ]
         old: list[Mapping[str, float]] = [{name: value} for value, _ in both]
-        found |= metrics.differences(old, [{name: value} for _, value in both])
+        found |= metrics.paired_differences(old, [{name: value} for _, value in both])
     return found
 
 

@@ -5,9 +5,9 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from memex.evals.recordings import PlayingPlanner
-from memex.evals.workbench import data_folder
-from memex.service.planning import Planning
+from memex.evals.bench.workbench import temporary_data_folder
+from memex.evals.recordings import PlaybackPlanner
+from memex.service.planners import Planners
 from memex.service.service import Service
 from memex.settings import Settings, read_settings
 from memex.subagent.planner import BUILTIN
@@ -15,7 +15,7 @@ from memex.wiring import running_service
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class ServingOptions:
     """Where a run takes place, and who plans there.
 
     Attributes:
@@ -39,7 +39,7 @@ class Where:
 
 
 @asynccontextmanager
-async def serving(where: Where) -> AsyncIterator[Service]:
+async def open_service(options: ServingOptions) -> AsyncIterator[Service]:
     """A service as users run it, but for what would make two runs differ: it searches by words, without vectors.
 
     Raises:
@@ -47,23 +47,23 @@ async def serving(where: Where) -> AsyncIterator[Service]:
         StoreUnavailable: the hint says what to do.
     """
     fixed: dict[str, Any] = {
-        "MEMEX_MODEL": BUILTIN if where.is_recorded else where.model,
+        "MEMEX_MODEL": BUILTIN if options.is_recorded else options.model,
         "MEMEX_CONTEXT_MODEL": None,
         "MEMEX_REMEMBER_MODEL": None,
         "MEMEX_SEARCH_MODE": "bm25",
         "MEMEX_EMBEDDER": None,
-        "MEMEX_MAX_CONNECTIONS": 2 * where.concurrency + 2,
+        "MEMEX_MAX_CONNECTIONS": 2 * options.concurrency + 2,
     }
     with ExitStack() as stack:
-        if where.database_url is not None:
-            fixed["DATABASE_URL"] = where.database_url
-        elif not where.is_own:
-            fixed |= {"DATABASE_URL": None, "MEMEX_DATA_DIR": stack.enter_context(data_folder())}
+        if options.database_url is not None:
+            fixed["DATABASE_URL"] = options.database_url
+        elif not options.is_own:
+            fixed |= {"DATABASE_URL": None, "MEMEX_DATA_DIR": stack.enter_context(temporary_data_folder())}
         read_settings()  # which says in our words what does not fit
         settings = Settings(**fixed)
         async with running_service(settings) as service:
-            if not where.is_recorded:
+            if not options.is_recorded:
                 yield service
                 return
-            player = PlayingPlanner(where.model)
-            yield Service(service.database, max_files=settings.max_files, planning=Planning(player, player))
+            player = PlaybackPlanner(options.model)
+            yield Service(service.database, max_files=settings.max_files, planning=Planners(player, player))

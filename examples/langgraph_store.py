@@ -11,14 +11,14 @@ from memex import Memex
 from memex.integrations.langgraph import MemexStore
 
 
-class State(TypedDict):
+class GraphState(TypedDict):
     """What goes through the graph."""
 
     said: str
     known: list[str]
 
 
-async def learn(state: State, *, store: BaseStore) -> dict[str, list[str]]:
+async def learn(state: GraphState, *, store: BaseStore) -> dict[str, list[str]]:
     """Keep what was said, and return all that was ever said about tea."""
     await store.aput(("facts",), str(hash(state["said"])), {"text": state["said"]})
     found = await store.asearch(("facts",), query="tea")
@@ -29,7 +29,7 @@ async def main(said: str) -> None:
     """Run the graph for alice."""
     async with Memex() as memex:
         store = MemexStore(memex.for_user("alice", actor="langgraph"))
-        graph = StateGraph(State).add_node(learn).add_edge(START, "learn").add_edge("learn", END)
+        graph = StateGraph(GraphState).add_node(learn).add_edge(START, "learn").add_edge("learn", END)
         state = await graph.compile(store=store).ainvoke({"said": said, "known": []})
         print(*state["known"], sep="\n")
 

@@ -85,7 +85,7 @@ class Access:
         return sorted({self.log_scope_id, *([user.scope_id] if user else [])})
 
     @cached_property
-    def told_logs(self) -> list[int]:
+    def visible_logs(self) -> list[int]:
         """Those of which the caller is told: an admin who names no user of the shared scope's and projects' too."""
         if self.role == "admin" and self.user_id is None:
             return sorted({*self.logs, *self.by_id})

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC
 
-from memex.store.records import Listed
+from memex.store.records import FileSummary
 
 MAX_FILES = 10_000
 MIN_CHARS = 100
@@ -16,7 +16,7 @@ MAX_TAG_CHARS = 40
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def render(files: Sequence[Listed], *, max_chars: int) -> str:
+def render(files: Sequence[FileSummary], *, max_chars: int) -> str:
     """Return a line a file: path, title, size, day in UTC, tags; every line ends with a line break.
 
     When they do not all fit, those changed last are kept, in order, and the last line counts the others.
@@ -28,7 +28,7 @@ def render(files: Sequence[Listed], *, max_chars: int) -> str:
     return choose(files, max_chars=max_chars)[0]
 
 
-def choose(files: Sequence[Listed], *, max_chars: int) -> tuple[str, list[Listed]]:
+def choose(files: Sequence[FileSummary], *, max_chars: int) -> tuple[str, list[FileSummary]]:
     """Return what `render` does, and the files that have a line in it."""
     lines = [f"- {_line(file)}\n" for file in files]
     if sum(map(len, lines)) <= max_chars:
@@ -44,7 +44,7 @@ def choose(files: Sequence[Listed], *, max_chars: int) -> tuple[str, list[Listed
     return text, [files[place] for place in sorted(kept)]
 
 
-def _line(file: Listed) -> str:
+def _line(file: FileSummary) -> str:
     title = _clean(file.title, MAX_TITLE_CHARS)
     tags = "".join(f" #{_clean(tag, MAX_TAG_CHARS)}" for tag in file.tags[:MAX_TAGS])
     day = file.updated_at.astimezone(UTC).date()

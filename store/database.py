@@ -114,7 +114,7 @@ class Database:
             snapshot: all statements see the same moment (repeatable read).
         """
         begin = BEGIN_SNAPSHOT if snapshot else BEGIN
-        async with self._begun(begin, sql("access_set"), self._settings(access)) as connection:
+        async with self._begin(begin, sql("identity/access_set"), self._settings(access)) as connection:
             yield connection
 
     async def read(self, access: Access, *statements: Statement) -> list[Rows]:
@@ -123,11 +123,11 @@ class Database:
             try:
                 async with connection.pipeline():
                     await connection.execute(BEGIN_SNAPSHOT)
-                    await connection.execute(sql("access_set"), self._settings(access))
-                    cursors = await _sent(connection, statements)
+                    await connection.execute(sql("identity/access_set"), self._settings(access))
+                    cursors = await _send(connection, statements)
                     await connection.execute(b"commit")
             except BaseException:
-                await _rolled_back(connection)
+                await _roll_back(connection)
                 raise
             return [await cursor.fetchall() for cursor in cursors]
 
@@ -144,24 +144,24 @@ class Database:
             try:
                 async with connection.pipeline() as pipeline:
                     await connection.execute(BEGIN)
-                    await connection.execute(sql("access_set"), self._settings(access))
-                    cursors = await _sent(connection, statements)
+                    await connection.execute(sql("identity/access_set"), self._settings(access))
+                    cursors = await _send(connection, statements)
                     await pipeline.sync()
                     yield connection, [await cursor.fetchall() for cursor in cursors]
                     await connection.execute(b"commit")
             except BaseException:
-                await _rolled_back(connection)
+                await _roll_back(connection)
                 raise
 
     @asynccontextmanager
     async def maintenance(self) -> AsyncIterator[Connection]:
         """A transaction of the owner, to whom row-level security is open: keys, tenants, erasure."""
         statement = b"select set_config('memex.maintenance', 'on', true)"
-        async with self._begun(BEGIN, statement, {}) as connection:
+        async with self._begin(BEGIN, statement, {}) as connection:
             yield connection
 
     @asynccontextmanager
-    async def _begun(
+    async def _begin(
         self, begin: bytes, settle: bytes, settings: Mapping[str, Any]
     ) -> AsyncIterator[Connection]:
         async with self.connection() as connection:
@@ -172,7 +172,7 @@ class Database:
                 yield connection
                 await connection.execute(b"commit")
             except BaseException:
-                await _rolled_back(connection)
+                await _roll_back(connection)
                 raise
 
     def _settings(self, access: Access) -> dict[str, Any]:
@@ -196,7 +196,7 @@ async def batch(connection: Connection, *statements: Statement) -> list[Rows]:
     if not statements:
         return []
     async with connection.pipeline():
-        cursors = await _sent(connection, statements)
+        cursors = await _send(connection, statements)
     return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
 
 
@@ -206,11 +206,11 @@ async def row(connection: Connection, statement: str, /, **parameters: Any) -> d
     return await cursor.fetchone()
 
 
-async def _sent(connection: Connection, statements: Iterable[Statement]) -> list[AsyncCursor[DictRow]]:
+async def _send(connection: Connection, statements: Iterable[Statement]) -> list[AsyncCursor[DictRow]]:
     return [await connection.execute(sql(name), parameters) for name, parameters in statements]
 
 
-async def _rolled_back(connection: Connection) -> None:
+async def _roll_back(connection: Connection) -> None:
     if not connection.closed:
         await connection.execute(b"rollback")
 

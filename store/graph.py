@@ -8,14 +8,14 @@ from typing import Any, Literal
 from memex.store import links, offload
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, rows
-from memex.store.index import MAX_ANCHOR_CHARS, MAX_KEY_CHARS, MAX_RAW_CHARS
 from memex.store.paths import parse
 from memex.store.records import Link, NearLink
+from memex.store.search.index import MAX_ANCHOR_CHARS, MAX_KEY_CHARS, MAX_RAW_CHARS
 
 MAX_LINKS = 1_000
-MAX_LOOKED_AT = links.MAX_LINKS  # in one hop; a file is always read whole
-MAX_NEAR = 40  # of one file, for a context
-MAX_BACK = 400  # that lead to some files, for a context
+MAX_LINKS_PER_HOP = links.MAX_LINKS  # in one hop; a file is always read whole
+MAX_OUT_LINKS = 40  # of one file, for a context
+MAX_BACKLINKS = 400  # that lead to some files, for a context
 
 Direction = Literal["out", "in", "both"]
 FileKey = tuple[int, int]  # scope_id, file_id
@@ -52,7 +52,7 @@ class WrittenLink:
 
 NamedFile = tuple[LinkedFile, str, str]  # with the keys of its path and its name
 ResolvedLink = tuple[WrittenLink, LinkedFile | None]
-Found = dict[tuple[str, str, str | None], Link]
+LinksByKey = dict[tuple[str, str, str | None], Link]
 
 
 class LinkGraph:
@@ -70,7 +70,7 @@ class LinkGraph:
         Links of one source to one target and heading are one link. Of each hop, 10,000 links are looked at.
         """
         origin = LinkedFile(scope, file_id, path)
-        found: Found = {}
+        found: LinksByKey = {}
         if direction in ("out", "both"):
             found |= await self._follow(origin, depth, is_forward=True)
         if direction in ("in", "both"):
@@ -81,8 +81,8 @@ class LinkGraph:
 
     async def links_in_text(self, scope: Scope, path: str, content: str) -> Sequence[Link]:
         """Return the links of a text that stood at a path, as `walk` would if it stood there now."""
-        written = await offload.run(len(content), written_in, LinkedFile(scope, 0, path), content)
-        found: Found = {}
+        written = await offload.run(len(content), parse_links, LinkedFile(scope, 0, path), content)
+        found: LinksByKey = {}
         await self._add(found, written, hop=1)
         return list(found.values())[:MAX_LINKS]
 
@@ -109,7 +109,7 @@ class LinkGraph:
             for path, parsed in ((path, parse(path)) for path in paths)
         }
         written = await self._links_in({(0, place): file for place, file in enumerate(targets.values())})
-        resolved = await self._resolved(written[:MAX_BACK])
+        resolved = await self._resolved(written[:MAX_BACKLINKS])
         return [
             NearLink(link.source.virtual_path, target.virtual_path, link.anchor, False)
             for link, target in resolved
@@ -118,9 +118,9 @@ class LinkGraph:
             and target.virtual_path != link.source.virtual_path
         ]
 
-    async def _follow(self, origin: LinkedFile, depth: int, *, is_forward: bool) -> Found:
+    async def _follow(self, origin: LinkedFile, depth: int, *, is_forward: bool) -> LinksByKey:
         """Return the links up to `depth` hops ahead, or behind, the nearest first; each file is left once."""
-        found: Found = {}
+        found: LinksByKey = {}
         frontier, left = {origin.key: origin}, {origin.key}
         for hop in range(1, depth + 1):
             if is_forward:
@@ -137,7 +137,7 @@ class LinkGraph:
 
     async def _add(
         self,
-        found: Found,
+        found: LinksByKey,
         written: Sequence[WrittenLink],
         hop: int,
         *,
@@ -162,12 +162,12 @@ class LinkGraph:
         """Return the links that stand in files."""
         records = await rows(
             self._connection,
-            "link_out",
+            "memory/link_out",
             scope_ids=[scope_id for scope_id, _ in sources],
             file_ids=[file_id for _, file_id in sources],
-            limit=MAX_LOOKED_AT,
+            limit=MAX_LINKS_PER_HOP,
         )
-        return [_written(record, sources[record["scope_id"], record["file_id"]]) for record in records]
+        return [_written_link(record, sources[record["scope_id"], record["file_id"]]) for record in records]
 
     async def _near(
         self, sources: Sequence[LinkedFile], texts: Sequence[str]
@@ -175,26 +175,28 @@ class LinkGraph:
         """Return the links that stand in files, by file, each with whether it stands in the text given with it."""
         records = await rows(
             self._connection,
-            "link_near",
+            "memory/link_near",
             scope_ids=[source.scope.scope_id for source in sources],
             paths=[source.path for source in sources],
             texts=list(texts),
-            limit=MAX_NEAR,
+            limit=MAX_OUT_LINKS,
         )
-        return [(_written(record, sources[record["place"] - 1]), record["is_near"]) for record in records]
+        return [
+            (_written_link(record, sources[record["place"] - 1]), record["is_near"]) for record in records
+        ]
 
     async def _links_in(self, targets: Mapping[FileKey, LinkedFile]) -> list[WrittenLink]:
         """Return the links that may lead to files, by their keys."""
         records = await rows(
             self._connection,
-            "link_in",
+            "memory/link_in",
             scope_ids=[scope.scope_id for scope in self._access.scopes],
-            keys=sorted(keys_of(targets.values())),
-            limit=MAX_LOOKED_AT,
+            keys=sorted(link_keys(targets.values())),
+            limit=MAX_LINKS_PER_HOP,
         )
         scopes = self._access.by_id
         return [
-            _written(record, LinkedFile(scopes[record["scope_id"]], record["file_id"], record["path"]))
+            _written_link(record, LinkedFile(scopes[record["scope_id"]], record["file_id"], record["path"]))
             for record in records
         ]
 
@@ -229,7 +231,7 @@ class LinkGraph:
         """Return the files whose path or name has one of these keys."""
         found = await rows(
             self._connection,
-            "file_by_key",
+            "memory/file_by_key",
             scope_ids=[scope.scope_id for scope in self._access.scopes],
             path_keys=sorted(path_keys),
             name_keys=sorted(name_keys),
@@ -248,14 +250,16 @@ class LinkGraph:
         order = {scope.scope_id: place for place, scope in enumerate(self._access.scopes, start=1)}
         order[own.scope_id] = 0
         files = {
-            links.Candidate(order[file.scope.scope_id], file.scope.mount, file.path, path_key, name_key): file
+            links.LinkCandidate(
+                order[file.scope.scope_id], file.scope.mount, file.path, path_key, name_key
+            ): file
             for file, path_key, name_key in named
         }
         chosen = links.resolve([key], list(files))
         return files[chosen] if chosen is not None else None
 
 
-def written_in(source: LinkedFile, content: str) -> list[WrittenLink]:
+def parse_links(source: LinkedFile, content: str) -> list[WrittenLink]:
     """Return the links that stand in a file's text, as the store would hold them."""
     return [
         WrittenLink(
@@ -266,7 +270,7 @@ def written_in(source: LinkedFile, content: str) -> list[WrittenLink]:
     ]
 
 
-def keys_of(targets: Iterable[LinkedFile]) -> set[str]:
+def link_keys(targets: Iterable[LinkedFile]) -> set[str]:
     """Return every key by which a link may name one of these files."""
     keys = set()
     for target in targets:
@@ -275,7 +279,7 @@ def keys_of(targets: Iterable[LinkedFile]) -> set[str]:
     return keys
 
 
-def _written(record: dict[str, Any], source: LinkedFile) -> WrittenLink:
+def _written_link(record: dict[str, Any], source: LinkedFile) -> WrittenLink:
     return WrittenLink(source, record["target_keys"], record["raw"], record["anchor"])
 
 

@@ -36,7 +36,7 @@ _ANY_LINK = re.compile(r"\[")
 _CROSS_VAULT = re.compile(r"dendron://[^/]*/")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_ALIKE = str.maketrans("_ ", "--")
+_SAME_CHARACTERS = str.maketrans("_ ", "--")
 _NO_NAMES = ("", ".", "..")
 
 
@@ -58,7 +58,7 @@ class ParsedLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class LinkCandidate:
     """A file that a link may mean, at `path` in `mount`, such as `plan.md` in `projects/apollo`.
 
     `scope_order` counts from the source's own scope, which is lowest; the keys are those of `path_keys`.
@@ -116,7 +116,7 @@ def parse(text: str, path: str) -> tuple[ParsedLink, ...]:
     return tuple(found[:MAX_LINKS])
 
 
-def resolve(targets: Sequence[str], candidates: Sequence[Candidate]) -> Candidate | None:
+def resolve(targets: Sequence[str], candidates: Sequence[LinkCandidate]) -> LinkCandidate | None:
     """Return the file that a link means: what the first target finds that finds any; None when none does.
 
     A path, with or without its mount in front, goes before a file name, the own scope before others, then the
@@ -136,7 +136,7 @@ def resolve(targets: Sequence[str], candidates: Sequence[Candidate]) -> Candidat
 def _fold(name: str) -> str:
     # Folding the case can undo NFC.
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
-    return folded.translate(_ALIKE)
+    return folded.translate(_SAME_CHARACTERS)
 
 
 def _up_to_bracket(content: str, count: int) -> str:
@@ -213,11 +213,11 @@ def _destination_parts(href: str, path: str) -> tuple[tuple[str, ...], str | Non
     if _CONTROL.search(destination) or not names_a_file:
         return (), None
     folder = [] if destination.startswith("/") else path.split("/")[:-1]
-    targets = [_joined(base, destination) for base in (folder, [])]
+    targets = [_join(base, destination) for base in (folder, [])]
     return _distinct(map(key, targets)), _CONTROL.sub("", unquote(anchor)) or None
 
 
-def _joined(folder: Sequence[str], destination: str) -> str:
+def _join(folder: Sequence[str], destination: str) -> str:
     """Return the path of `destination` seen from `folder`; empty when it is the root or climbs out of it."""
     segments = list(folder)
     for segment in destination.split("/"):

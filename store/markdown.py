@@ -64,7 +64,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class MarkdownDocument:
     """What a Markdown text is made of; spans are in order, and blank lines may stand between them.
 
     `front_matter` holds the top-level scalars, as written, and lists of scalars. `fences` are all fenced
@@ -94,7 +94,7 @@ class Description:
     day: str | None = None
 
 
-def parse(text: str) -> Document:
+def parse(text: str) -> MarkdownDocument:
     """Return the block structure of `text`; total, and linear in its length."""
     front_matter, body_start = _front_matter(text)
     body = text[body_start:]
@@ -120,16 +120,16 @@ def parse(text: str) -> Document:
             if block.kind == "heading":
                 title = plain_title(tokens[index + 1].content)
                 headings.append(Heading(int(token.tag[1:]), title, block.start, block.end))
-    return Document(front_matter, body_start, tuple(headings), tuple(fences), tuple(blocks))
+    return MarkdownDocument(front_matter, body_start, tuple(headings), tuple(fences), tuple(blocks))
 
 
-def section(document: Document, heading: Heading, text_length: int) -> tuple[int, int]:
+def section(document: MarkdownDocument, heading: Heading, text_length: int) -> tuple[int, int]:
     """Return the span of `heading` with its subsections: up to the next of the same or a higher level."""
     following = (h.start for h in document.headings if h.start > heading.start and h.level <= heading.level)
     return heading.start, next(following, text_length)
 
 
-def describe(path: str, source: str | Document) -> Description:
+def describe(path: str, source: str | MarkdownDocument) -> Description:
     """Return title, tags, date and aliases of the file at `path`.
 
     The title is the front matter's, else the first heading of level 1, else the file's name; the date is

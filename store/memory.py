@@ -6,15 +6,15 @@ from datetime import datetime
 from typing import Any
 
 from memex.errors import FileNotFound, ValidationFailed, VersionNotFound
-from memex.store import search
 from memex.store.access import Access, Scope
-from memex.store.bm25 import Query
 from memex.store.database import Connection, Rows, row, rows
-from memex.store.dates import Range, narrowed
 from memex.store.graph import Direction, LinkGraph
 from memex.store.paths import Prefix, parse, parse_prefix
-from memex.store.records import Link, Listed, NearLink, Passages, QueryVector, Reference, Revision
-from memex.store.search import Found
+from memex.store.records import FilePassages, FileSummary, Link, NearLink, QueryVector, Reference, Revision
+from memex.store.search import find
+from memex.store.search.bm25 import Query
+from memex.store.search.dates import DateRange, parse_days
+from memex.store.search.find import SearchResult
 
 NEWEST = 2**62  # above every rev
 
@@ -51,10 +51,10 @@ class Memory:
         prefix: str | None = None,
         tags: Sequence[str] = (),
         passages: int = 0,
-    ) -> Found:
-        """Return the files that answer a query best; see `search.search`."""
+    ) -> SearchResult:
+        """Return the files that answer a query best; see `find.search`."""
         within = parse_prefix(prefix) if prefix is not None else None
-        return await search.search(
+        return await find.search(
             self._connection,
             self._access,
             query,
@@ -67,15 +67,15 @@ class Memory:
             dated=self._dated(query, project),
         )
 
-    async def passages(self, query: Query, paths: Sequence[str]) -> list[Passages]:
-        """Return the first passages of files, scored by a query; see `search.passages`."""
-        return await search.passages(self._connection, self._access, query, paths)
+    async def passages(self, query: Query, paths: Sequence[str]) -> list[FilePassages]:
+        """Return the first passages of files, scored by a query; see `find.passages`."""
+        return await find.passages(self._connection, self._access, query, paths)
 
     async def pinned(self, *, limit: int) -> list[str]:
         """Return the paths of the pinned files that stand, in the order of the scopes."""
         found = await rows(
             self._connection,
-            "file_pinned",
+            "memory/file_pinned",
             scope_ids=[scope.scope_id for scope in self._access.scopes],
             limit=limit,
         )
@@ -109,13 +109,13 @@ class Memory:
         parsed = parse(path)
         scope = self._access.scope_of(parsed)
         if version is None:
-            found = await self._standing("file_read", scope, path=parsed.relative)
+            found = await self._standing("memory/file_read", scope, path=parsed.relative)
             if not found:
                 raise FileNotFound(f"{parsed}: there is no such file.", path=str(parsed))
         else:
             found = await rows(
                 self._connection,
-                "revision_read",
+                "memory/revision_read",
                 scope_id=scope.scope_id,
                 path=parsed.relative,
                 version=version,
@@ -133,13 +133,15 @@ class Memory:
             wanted[self._access.scope_of(parsed)].append(parsed.relative)
         found: list[Revision] = []
         for scope in sorted(wanted, key=lambda scope: scope.mount):
-            records = await self._standing("file_load", scope, paths=wanted[scope], with_content=with_content)
+            records = await self._standing(
+                "memory/file_load", scope, paths=wanted[scope], with_content=with_content
+            )
             found += [_revision(record, scope) for record in records]
         return found
 
     async def list_files(
         self, prefix: str = "", *, limit: int = 100, after: str | None = None
-    ) -> Sequence[Listed]:
+    ) -> Sequence[FileSummary]:
         """Return at most `limit` files whose path begins with `prefix`, by mount and path.
 
         Mounts come in the order projects/… by slug, shared/, user/: that of their names.
@@ -156,12 +158,12 @@ class Memory:
         if within.project is not None:
             self._access.scope_at(f"projects/{within.project}")
         last = parse(after) if after is not None else None
-        found: list[Listed] = []
+        found: list[FileSummary] = []
         for scope in sorted(_matching(self._access.scopes, within), key=lambda scope: scope.mount):
             if last is not None and scope.mount < last.mount_name:
                 continue
             records = await self._standing(
-                "file_list",
+                "memory/file_list",
                 scope,
                 prefix=within.relative,
                 after=last.relative if last is not None and scope.mount == last.mount_name else "",
@@ -189,7 +191,7 @@ class Memory:
         scope = self._access.scope_of(parsed)
         found = await rows(
             self._connection,
-            "revision_history",
+            "memory/revision_history",
             scope_id=scope.scope_id,
             path=parsed.relative,
             before=before[0] if before else NEWEST,
@@ -204,7 +206,7 @@ class Memory:
         """Return what a file was before a revision, None when that made it."""
         found = await row(
             self._connection,
-            "revision_before",
+            "memory/revision_before",
             scope_id=revision.scope.scope_id,
             file_id=revision.file_id,
             rev=revision.rev,
@@ -241,7 +243,7 @@ class Memory:
     async def state(self, scopes: Iterable[Scope] | None = None) -> dict[str, int]:
         """Return how many changes each scope has seen, by mount."""
         wanted = [scope.scope_id for scope in (self._access.searched() if scopes is None else scopes)]
-        found = await rows(self._connection, "scope_state", scope_ids=wanted)
+        found = await rows(self._connection, "memory/scope_state", scope_ids=wanted)
         return {self._access.by_id[record["scope_id"]].mount: record["rev"] for record in found}
 
     async def standing_at(self, mount: str, moment: int | datetime) -> Sequence[Revision]:
@@ -253,21 +255,21 @@ class Memory:
         """
         scope = self._access.scope_at(mount)
         if isinstance(moment, datetime):
-            last = await row(self._connection, "scope_rev_at", scope_id=scope.scope_id, time=moment)
+            last = await row(self._connection, "memory/scope_rev_at", scope_id=scope.scope_id, time=moment)
             moment = last["rev"] if last else 0
-        found = await rows(self._connection, "revision_at", scope_id=scope.scope_id, rev=moment)
+        found = await rows(self._connection, "memory/revision_at", scope_id=scope.scope_id, rev=moment)
         return [_revision(record, scope) for record in found]
 
     def _mounted(self, project: str | None) -> Sequence[Scope]:
         """Return the scopes of a search, in whose languages the query is read."""
         return self._access.searched(project)
 
-    def _dated(self, query: str, project: str | None) -> Range | None:
+    def _dated(self, query: str, project: str | None) -> DateRange | None:
         """Return the days that a query speaks of, in the first of its scopes' languages that names some."""
         if self._now is None:
             return None
         languages = dict.fromkeys(scope.language for scope in self._mounted(project))
-        found = (narrowed(query, self._now, language) for language in languages)
+        found = (parse_days(query, self._now, language) for language in languages)
         return next((days for days in found if days is not None), None)
 
     async def _standing(self, statement: str, scope: Scope, **parameters: Any) -> Rows:
@@ -277,7 +279,7 @@ class Memory:
     async def _spans(self, scopes: Sequence[Scope], **parameters: Any) -> Rows:
         """Return spans of stored versions, each path in the scope beside it."""
         scope_ids = [scope.scope_id for scope in scopes]
-        return await rows(self._connection, "revision_span", scope_ids=scope_ids, **parameters)
+        return await rows(self._connection, "memory/revision_span", scope_ids=scope_ids, **parameters)
 
 
 def _text(reference: Reference, record: dict[str, Any] | None) -> str:
@@ -308,11 +310,11 @@ def check_span(content: str, span: Sequence[int]) -> tuple[int, int]:
 
 
 def _matching(scopes: Iterable[Scope], prefix: Prefix) -> list[Scope]:
-    return [scope for scope in scopes if search.is_within(scope, prefix)]
+    return [scope for scope in scopes if find.is_within(scope, prefix)]
 
 
-def _listed(record: dict[str, Any], scope: Scope) -> Listed:
-    return Listed(
+def _listed(record: dict[str, Any], scope: Scope) -> FileSummary:
+    return FileSummary(
         path=scope.virtual(record["path"]),
         version=record["version"],
         size_chars=record["size_chars"],

@@ -38,8 +38,8 @@ class Track:
 
 
 MEMORY = Track("memory", "migrations", "schema_migration")
-JOBS = Track("jobs", "migrations/jobs", "jobs_migration", "jobs_possible")
-VECTORS = Track("vectors", "migrations/vectors", "vectors_migration", "vectors_possible")
+JOBS = Track("jobs", "migrations/jobs", "jobs_migration", "upkeep/jobs_possible")
+VECTORS = Track("vectors", "migrations/vectors", "vectors_migration", "upkeep/vectors_possible")
 TRACKS = (MEMORY, JOBS, VECTORS)  # each may need those before it
 
 

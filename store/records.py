@@ -49,7 +49,7 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class FileSummary:
     """A file in a list, without its text."""
 
     path: str
@@ -116,7 +116,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Passages:
+class FilePassages:
     """Passages of the file that stands at a path; its text without front matter begins at `body_start`."""
 
     path: str
@@ -162,7 +162,7 @@ class Hit:
     reason: str
     match: Match
     more_spans: tuple[Span, ...] = ()
-    file: Passages | None = None  # the best passages with their texts, where they were asked for
+    file: FilePassages | None = None  # the best passages with their texts, where they were asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """What a draft does, or would do, to one file: one revision, or none when `changed` is false.
 
     `path` and `version` are those after it. `counterpart` is the other end of a move. `span` is where the text

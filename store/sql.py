@@ -6,5 +6,5 @@ from importlib.resources import files
 
 @cache
 def sql(name: str) -> bytes:
-    """Return the text of `queries/{name}.sql`, as the bytes that psycopg takes."""
-    return (files("memex.store") / "queries" / f"{name}.sql").read_bytes()
+    """Return the text of `queries/{name}.sql`, such as `memory/file_read`, as the bytes that psycopg takes."""
+    return files("memex.store").joinpath("queries", *f"{name}.sql".split("/")).read_bytes()

@@ -6,40 +6,46 @@ from itertools import accumulate
 from typing import Any, ClassVar
 
 from memex.store import offload
-from memex.store.analyzer import Analyzer
-from memex.store.bm25 import Query
 from memex.store.records import Reference
-from memex.store.snippet import window
-from memex.subagent import secrets
-from memex.subagent.assembly import WRAPPER_CHARS
-from memex.subagent.evidence import WHOLE_CHARS, Worth, gather, pinned
-from memex.subagent.filing.bullets import bullet, bullet_text
-from memex.subagent.filing.places import destination
-from memex.subagent.language import KINDS
+from memex.store.search.analyzer import Analyzer
+from memex.store.search.bm25 import Query
+from memex.store.search.snippet import window
+from memex.subagent.context.assembly import WRAPPER_CHARS
+from memex.subagent.context.evidence import WHOLE_CHARS, ScoredPassage, gather_evidence, pinned_passages
+from memex.subagent.context.selection import CandidatePassage, Cut, rank, select
+from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import (
     BUILTIN,
-    Add,
+    Addition,
     ContextPlan,
     ContextRequest,
-    Known,
+    KnownStatement,
     RememberPlan,
     RememberRequest,
 )
-from memex.subagent.related import related
-from memex.subagent.remember import replacing
-from memex.subagent.selection import Candidate, Cut, rank, select
-from memex.subagent.series import Series, series
-from memex.subagent.statements import Reading, Skipped, Statement, normal_form, read
-from memex.subagent.tools import MemoryTools
+from memex.subagent.remember.file_series import FileSeries, first_file
+from memex.subagent.remember.filing.bullets import parse_bullet, render_bullet
+from memex.subagent.remember.filing.places import destination
+from memex.subagent.remember.related import find_related
+from memex.subagent.remember.stage import find_replacements
+from memex.subagent.statements import secrets
+from memex.subagent.statements.extraction import (
+    Extraction,
+    SkippedSpan,
+    Statement,
+    extract_statements,
+    normal_form,
+)
+from memex.subagent.statements.language import STATEMENT_KINDS
 
 READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
 # Statements of one text for which memory is searched; for each, its own file is always looked at.
-LOOKED_UP = 100
+MAX_LOOKUPS = 100
 MAX_SERIES = 50  # files of a series that are read for a longer text
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class Candidates:
     """The passages that may answer a query.
 
     Attributes:
@@ -50,8 +56,8 @@ class Survey:
     """
 
     query: Query
-    pinned: Sequence[Candidate]
-    ranked: Sequence[Candidate]
+    pinned: Sequence[CandidatePassage]
+    ranked: Sequence[CandidatePassage]
     unread: Sequence[tuple[Reference, int]]
 
 
@@ -67,25 +73,27 @@ class BuiltinPlanner:
 
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
         """Return the passages that answer a query, within its budget."""
-        return self.choose(await self.survey(request, tools), request)
+        return self.choose(await self.find_candidates(request, tools), request)
 
-    async def survey(self, request: ContextRequest, tools: MemoryTools) -> Survey:
+    async def find_candidates(self, request: ContextRequest, tools: MemoryTools) -> Candidates:
         """Return the passages that may answer a query, with the texts of the best."""
-        evidence = await gather(request.query, request.budget, request.max_hops, tools)
+        evidence = await gather_evidence(request.query, request.budget, request.max_hops, tools)
         pinned_paths = await tools.pinned()
         pinned_files = await tools.passages(evidence.query, pinned_paths) if pinned_paths else []
         available = request.budget - WRAPPER_CHARS
-        first = [worth for file in pinned_files for worth in pinned(file, available // 2)]
-        worths, unread = _best(evidence.worths(min(WHOLE_CHARS, available // 3)), available * READ_SHARE)
+        first = [worth for file in pinned_files for worth in pinned_passages(file, available // 2)]
+        worths, unread = _split_by_value(
+            evidence.scored_passages(min(WHOLE_CHARS, available // 3)), available * READ_SHARE
+        )
         texts = iter(await tools.read([worth.reference for worth in (*first, *worths)]))
-        return Survey(
+        return Candidates(
             evidence.query,
             [worth.candidate(text) for worth in first if (text := next(texts)).strip()],
             [worth.candidate(text) for worth in worths if (text := next(texts)).strip()],
             [(worth.reference, worth.value) for worth in unread],
         )
 
-    def choose(self, survey: Survey, request: ContextRequest) -> ContextPlan:
+    def choose(self, survey: Candidates, request: ContextRequest) -> ContextPlan:
         """Return the best of what was surveyed, within a budget."""
         return select(
             survey.pinned,
@@ -102,66 +110,70 @@ class BuiltinPlanner:
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
         """Return where the statements of a text belong, which memory holds already, and what none is."""
-        reading = await offload.run(len(request.text), _read, request.text)
-        adds = await self._placed(reading.statements, request, tools)
+        reading = await offload.run(len(request.text), _extract_without_secrets, request.text)
+        adds = await self._place(reading.statements, request, tools)
         projects = {request.project, None}
-        own_paths = frozenset(destination(kind, project).path for kind in KINDS for project in projects)
-        known: dict[Add, Known] = {}
-        for place, add in enumerate(adds[:LOOKED_UP]):
-            about = await related(add, own_paths, tools, self.analyzer)
+        own_paths = frozenset(
+            destination(kind, project).path for kind in STATEMENT_KINDS for project in projects
+        )
+        known: dict[Addition, KnownStatement] = {}
+        for place, add in enumerate(adds[:MAX_LOOKUPS]):
+            about = await find_related(add, own_paths, tools, self.analyzer)
             adds[place] = replace(add, path=about.home or add.path, links=about.links)
             if about.known:
                 known[adds[place]] = about.known
-        for add in await replacing(adds, known, request.now.date(), tools):
+        for add in await find_replacements(adds, known, request.now.date(), tools):
             known.pop(add, None)
         kept = tuple(add for add in adds if add not in known)
         return RememberPlan(kept, tuple(known.values()), reading.skipped)
 
-    async def _placed(
+    async def _place(
         self, statements: Sequence[Statement], request: RememberRequest, tools: MemoryTools
-    ) -> list[Add]:
+    ) -> list[Addition]:
         """Return statements with where they go: the file of their kind, or its first successor with room."""
-        rooms: dict[str, Series] = {}
+        rooms: dict[str, FileSeries] = {}
         homes: dict[str, dict[tuple[str, ...], str]] = {}
         adds = []
         for statement in statements:
             place = destination(statement.kind, request.project, statement.text)
             if place.path not in homes:
-                is_long = len(statements) > LOOKED_UP
-                homes[place.path] = await self._homes(place.path, tools) if is_long else {}
+                is_long = len(statements) > MAX_LOOKUPS
+                homes[place.path] = await self._files_by_statement(place.path, tools) if is_long else {}
             path = homes[place.path].get(normal_form(statement.text))
             if path is None:
                 if place.path not in rooms:
-                    rooms[place.path] = await Series.of(place.path, tools)
-                path = rooms[place.path].path_for(len(bullet(statement.text, request.now.date())))
-            adds.append(Add(path, place.title, place.heading, statement))
+                    rooms[place.path] = await FileSeries.of(place.path, tools)
+                path = rooms[place.path].path_for(len(render_bullet(statement.text, request.now.date())))
+            adds.append(Addition(path, place.title, place.heading, statement))
         return adds
 
-    async def _homes(self, path: str, tools: MemoryTools) -> dict[tuple[str, ...], str]:
+    async def _files_by_statement(self, path: str, tools: MemoryTools) -> dict[tuple[str, ...], str]:
         """Return which file of a series says what, by normal form."""
         found: dict[tuple[str, ...], str] = {}
         for listed in await tools.list_files(path.removesuffix(".md"), limit=MAX_SERIES):
-            if series(listed.path) == path:
+            if first_file(listed.path) == path:
                 content = (await tools.read_file(listed.path)).content
-                forms = await offload.run(len(content), _forms, content)
+                forms = await offload.run(len(content), _normal_forms, content)
                 found |= dict.fromkeys(forms, listed.path)
         return found
 
 
-def _read(text: str) -> Reading:
+def _extract_without_secrets(text: str) -> Extraction:
     """Return what a text holds; what names a secret is no statement to store."""
-    reading = read(text)
-    secret = [one for one in reading.statements if secrets.is_held(one.text)]
-    withheld = (Skipped(one.start, one.end, "secret") for one in secret)
+    reading = extract_statements(text)
+    secret = [one for one in reading.statements if secrets.holds_secret(one.text)]
+    withheld = (SkippedSpan(one.start, one.end, "secret") for one in secret)
     skipped = sorted((*reading.skipped, *withheld), key=lambda skip: skip.start)
-    return Reading(tuple(one for one in reading.statements if one not in secret), tuple(skipped))
+    return Extraction(tuple(one for one in reading.statements if one not in secret), tuple(skipped))
 
 
-def _forms(content: str) -> set[tuple[str, ...]]:
-    return {normal_form(bullet_text(line)) for line in content.splitlines()}
+def _normal_forms(content: str) -> set[tuple[str, ...]]:
+    return {normal_form(parse_bullet(line)) for line in content.splitlines()}
 
 
-def _best(worths: Iterable[Worth], chars: int) -> tuple[list[Worth], list[Worth]]:
+def _split_by_value(
+    worths: Iterable[ScoredPassage], chars: int
+) -> tuple[list[ScoredPassage], list[ScoredPassage]]:
     """Return the passages that are worth most, so many characters of them and at least one; and the others."""
     ordered = sorted(worths, key=lambda worth: rank(worth.value, worth.reference))
     ends = accumulate(worth.chars for worth in ordered)

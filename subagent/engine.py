@@ -1,7 +1,7 @@
 """What an answer depends on beside the state and the request."""
 
-from memex.store import index
-from memex.subagent.assembly import FORMAT
+from memex.store.search import index
+from memex.subagent.context.assembly import FORMAT
 
 PLANNER_VERSION = 3
 

@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import Protocol
 
 from memex.errors import ModelUnavailable
-from memex.store.spend import Usage
+from memex.store.log.spend import ModelUsage
 
 REQUESTS = "requests"
 OUTPUT_TOKENS = "output tokens"
-KEPT_SHARE = 4  # one part of so many
+RESERVED_SHARE = 4  # one part of so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +59,17 @@ class Spending(Protocol):
             ModelUnavailable: it is.
         """
 
-    async def add(self, model: str, usage: Usage) -> None:
+    async def add(self, model: str, usage: ModelUsage) -> None:
         """Count what a request used."""
 
 
-class Free:
+class UnlimitedSpending:
     """Spending that nobody counts: of a planner outside a service."""
 
     async def check(self) -> None:
         """Refuse nothing."""
 
-    async def add(self, model: str, usage: Usage) -> None:
+    async def add(self, model: str, usage: ModelUsage) -> None:
         """Count nothing."""
 
 
@@ -101,7 +101,7 @@ class Meter:
     @property
     def output_tokens_left(self) -> int:
         """How many tokens the model may still write."""
-        kept = self.limits.output_tokens // KEPT_SHARE if self.reserved else 0
+        kept = self.limits.output_tokens // RESERVED_SHARE if self.reserved else 0
         return max(0, self.limits.output_tokens - kept - self.output_tokens)
 
     def take_request(self) -> None:
@@ -120,7 +120,7 @@ class Meter:
         for name, is_used_up in used_up.items():
             if is_used_up:
                 is_misuse = name in {REQUESTS, OUTPUT_TOKENS}
-                raise unavailable(f"the call's limit of {name} is used up", is_misuse=is_misuse)
+                raise model_unavailable(f"the call's limit of {name} is used up", is_misuse=is_misuse)
         self.requests += 1
 
     def take_tool_call(self) -> bool:
@@ -130,14 +130,14 @@ class Meter:
         self.tool_calls += 1
         return True
 
-    def add(self, usage: Usage) -> None:
+    def add(self, usage: ModelUsage) -> None:
         """Count what a request used."""
         self.input_tokens += usage.input_tokens
         self.output_tokens += usage.output_tokens
         self.usd += usage.usd or Decimal(0)
 
 
-def unavailable(reason: str, *, is_misuse: bool = False) -> ModelUnavailable:
+def model_unavailable(reason: str, *, is_misuse: bool = False) -> ModelUnavailable:
     """Return the error of a model that gave no plan.
 
     Args:

@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from memex.store.records import Reference
-from memex.subagent.statements import Skipped, Statement
-from memex.subagent.tools import MemoryTools
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.statements.extraction import SkippedSpan, Statement
 
-Reason = Literal["match", "link", "backlink", "neighbour", "pinned", "recent"]
-Unused = Literal["budget", "relevance", "duplicate"]
+RecallReason = Literal["match", "link", "backlink", "neighbour", "pinned", "recent"]
+OmissionReason = Literal["budget", "relevance", "duplicate"]
 
 BUILTIN = "builtin"
 
@@ -38,7 +38,7 @@ class Choice:
     """A span that a context shall hold, and why. `heading` are the titles above it that are not in it."""
 
     reference: Reference
-    reason: Reason
+    reason: RecallReason
     linked_from: str | None = None
     heading: tuple[str, ...] = ()
     truncated: bool = False
@@ -49,7 +49,7 @@ class Omitted:
     """A span that was considered and left out, and why: no room, too weak, or its text is in the context."""
 
     reference: Reference
-    reason: Unused
+    reason: OmissionReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class RememberRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Add:
+class Addition:
     """A statement to put under a heading of a file, with links to the files that it names.
 
     Whether it is new, known, or takes the place of an older one is decided by `filing.revise` when the file's
@@ -106,7 +106,7 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownStatement:
     """A statement that another file of the same mount holds already, at a reference."""
 
     statement: Statement
@@ -117,9 +117,9 @@ class Known:
 class RememberPlan:
     """What to write, and what not; `planner` and `failure` as of a context's plan."""
 
-    adds: tuple[Add, ...] = ()
-    known: tuple[Known, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
+    adds: tuple[Addition, ...] = ()
+    known: tuple[KnownStatement, ...] = ()
+    skipped: tuple[SkippedSpan, ...] = ()
     removals: tuple[Removal, ...] = ()
     planner: str = BUILTIN
     failure: str | None = None

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from memex.errors import ValidationFailed
 from memex.store import markdown
-from memex.store.markdown import Document
+from memex.store.markdown import MarkdownDocument
 
 _SECTIONS = ((1, "Tool"), (2, "Arguments"), (1, "Instructions"))
 _ARGUMENT = re.compile(r"- `(?P<name>[a-z_]+)`: (?P<description>\S.*)")
@@ -130,7 +130,7 @@ def _decoded(content: bytes, where: str, form: str) -> str:
         raise _malformed(where, f"it is not UTF-8 at byte {error.start}", form) from None
 
 
-def _sections(document: Document, text: str, where: str) -> list[str]:
+def _sections(document: MarkdownDocument, text: str, where: str) -> list[str]:
     """Return the texts of the sections, which stand in their order; the last one goes to the end of the file."""
     headings = []
     start = 0
@@ -150,14 +150,14 @@ def _sections(document: Document, text: str, where: str) -> list[str]:
     return texts
 
 
-def _field(document: Document, name: str, where: str, form: str = _FORM) -> str:
+def _field(document: MarkdownDocument, name: str, where: str, form: str = _FORM) -> str:
     value = document.front_matter.get(name)
     if not value or not isinstance(value, str):
         raise _malformed(where, f"its front matter has no {name}", form)
     return value
 
 
-def _version(document: Document, where: str, form: str = _FORM) -> int:
+def _version(document: MarkdownDocument, where: str, form: str = _FORM) -> int:
     version = _field(document, "version", where, form)
     if not _VERSION.fullmatch(version):
         raise _malformed(where, "its version is no whole number from 1", form)

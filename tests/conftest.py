@@ -20,10 +20,11 @@ from tests.servers import Server
 from tests.time_limit import TimeLimit
 
 from memex.service.service import Caller, Service
-from memex.store import embedded, tenants
 from memex.store.access import Role
 from memex.store.database import Database
-from memex.store.identity import Context, Principal
+from memex.store.embedded import server as embedded
+from memex.store.identity import tenants
+from memex.store.identity.authentication import Context, Principal
 
 STOCK_BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 

@@ -18,7 +18,7 @@ import httpx2
 import psycopg
 import pytest
 
-from memex.store import embedded
+from memex.store.embedded import server as embedded
 
 WRITERS = 4
 INCONSISTENCIES = {

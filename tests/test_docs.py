@@ -73,6 +73,27 @@ def test_every_provider_that_needs_an_extra_has_it() -> None:
     assert named == {name for name in extras if extras[name] == [f"pydantic-ai-slim[{name}]"]}
 
 
+def test_every_decision_stands_in_the_index() -> None:
+    """The index has a row for each decision, in the order of their numbers."""
+    folder = ROOT / "docs" / "decisions"
+    rows = re.findall(
+        r"^\| \[(\d+)\]\((.+?)\) \|", (folder / "index.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+
+    assert rows == [(str(int(page.name[:4])), page.name) for page in sorted(folder.glob("0*.md"))]
+
+
+def test_every_target_of_the_makefile_is_in_its_help() -> None:
+    """`make help` lists each target that is no file."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = {
+        name for line in re.findall(r"^\.PHONY: (.+)$", makefile, re.MULTILINE) for name in line.split()
+    }
+    printed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    assert set(re.findall(r"^  make (\S+)", printed, re.MULTILINE)) == targets - {"help"}
+
+
 def test_every_link_in_the_documents_leads_somewhere() -> None:
     """A relative link names a file that is there, or a page that is made when the site is built."""
     script = (ROOT / "docs" / "site" / "pages.py").read_text(encoding="utf-8")

@@ -13,8 +13,8 @@ from tests.http.conftest import _serving
 from tests.servers import Server
 from tests.test_docs_evals import DOCS, blocks
 
-from memex.service.compat import ALIASES
-from memex.store import tenants
+from memex.service.tools.aliases import ALIASES
+from memex.store.identity import tenants
 
 
 @pytest.fixture(scope="module")

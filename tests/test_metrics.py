@@ -14,22 +14,22 @@ from tests.servers import Server
 
 from memex.errors import ModelUnavailable
 from memex.metrics import BUCKETS_S, COUNTERS, GAUGES, HISTOGRAMS, MAX_MODELS, Metrics
-from memex.service import measures
-from memex.service.planning import Planning
+from memex.service import exposition
+from memex.service.planners import Planners
 from memex.service.service import Caller, Service
 from memex.settings import Settings
-from memex.store import tenants
-from memex.store.analyzer import Analyzer
 from memex.store.database import Database
-from memex.store.identity import Context, Principal
-from memex.store.operations import Ended, Inner
+from memex.store.identity import tenants
+from memex.store.identity.authentication import Context, Principal
+from memex.store.log.operations import CallOutcome, InnerOperation
+from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.embedders.hashed import HashEmbedder
-from memex.subagent.model import ModelPlanner
-from memex.subagent.models import ChatModel
+from memex.subagent.model.chat import ChatModel
+from memex.subagent.model.planner import ModelPlanner
 from memex.wiring import running_service
 
-ANSWERED = Ended("answered")
+ANSWERED = CallOutcome("answered")
 
 
 @pytest.fixture
@@ -49,9 +49,11 @@ def samples(metrics: Metrics, **gauges: Any) -> dict[tuple[str, ...], float]:
     }
 
 
-def request(model: str | None = "openai:m", *, failed: bool = False, usd: float | None = 0.5) -> Inner:
+def request(
+    model: str | None = "openai:m", *, failed: bool = False, usd: float | None = 0.5
+) -> InnerOperation:
     """A request to a model, as the log has it."""
-    return Inner(
+    return InnerOperation(
         kind="model_request",
         request={},
         response=None,
@@ -68,7 +70,7 @@ def test_calls_are_counted_by_tool_and_ending() -> None:
     """Each once, with its time; one whose caller went away as cancelled."""
     metrics = Metrics(["memory_find"])
     metrics.add_call("memory_find", ANSWERED, 0.02, [])
-    metrics.add_call("memory_find", Ended("denied", "FORBIDDEN"), 0.3, [])
+    metrics.add_call("memory_find", CallOutcome("denied", "FORBIDDEN"), 0.3, [])
     metrics.add_call("memory_find", None, 100.0, [])
 
     found = samples(metrics)
@@ -86,7 +88,9 @@ def test_what_callers_make_up_is_one_series() -> None:
     """Ten thousand tools that do not exist, and as many models, are a handful of series."""
     metrics = Metrics(["memory_find"])
     for number in range(10_000):
-        metrics.add_call(f"tool_{number}", Ended("failed", "UNKNOWN_TOOL"), 0.001, [request(f"m{number}")])
+        metrics.add_call(
+            f"tool_{number}", CallOutcome("failed", "UNKNOWN_TOOL"), 0.001, [request(f"m{number}")]
+        )
 
     found = samples(metrics)
 
@@ -98,7 +102,7 @@ def test_what_callers_make_up_is_one_series() -> None:
 def test_degraded_answers_are_counted() -> None:
     """By their tool; an answer as it should be is none of them."""
     metrics = Metrics(["memory_context"])
-    metrics.add_call("memory_context", Ended("answered", degraded="MODEL_UNAVAILABLE"), 0.1, [])
+    metrics.add_call("memory_context", CallOutcome("answered", degraded="MODEL_UNAVAILABLE"), 0.1, [])
     metrics.add_call("memory_context", ANSWERED, 0.1, [])
 
     assert samples(metrics)["memex_degraded_total", "memory_context"] == 1
@@ -125,7 +129,10 @@ def test_other_operations_inside_a_call_are_no_requests() -> None:
     """A search inside a call is no request to a model."""
     metrics = Metrics()
     metrics.add_call(
-        "x", ANSWERED, 1.0, [Inner("memory_find", {}, {}, None, None, datetime.now(UTC), duration_ms=1)]
+        "x",
+        ANSWERED,
+        1.0,
+        [InnerOperation("memory_find", {}, {}, None, None, datetime.now(UTC), duration_ms=1)],
     )
 
     assert not [name for name, *_ in samples(metrics) if name.startswith("memex_model")]
@@ -194,7 +201,7 @@ async def test_a_running_service_counts_its_embedder(embedded_server: Server) ->
                 Principal(await tenants.ensure_tenant(service.database, "default"), "agent"), Context("alice")
             )
             await service.execute(caller, "memory_find", {"query": "tea"})
-            text, _ = await measures.exposition(service)
+            text, _ = await exposition.render_metrics(service)
     finally:
         embedded_server.drop(name)
 
@@ -224,7 +231,7 @@ async def test_a_service_counts_what_its_model_did(database: Database, alice: Ca
     asked: list[AgentInfo] = []
     chat = ChatModel("function:test", lambda: (FunctionModel(play), None))
     planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()))
-    service = Service(database, max_files=9, planning=Planning(planner, planner), embedder=Away())
+    service = Service(database, max_files=9, planning=Planners(planner, planner), embedder=Away())
     await service.execute(alice, "memory_write", {"path": "user/tea.md", "content": "# Tea\n\nOolong.\n"})
     for _ in range(2):
         await service.execute(alice, "memory_context", {"query": "Which tea?"})

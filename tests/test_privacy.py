@@ -17,13 +17,13 @@ from tests.servers import Server
 
 from memex.errors import ModelUnavailable
 from memex.http.app import create_app
-from memex.service.embedding import BATCH_CHUNKS, embed_scope
+from memex.service.chunk_embedding import BATCH_CHUNKS, embed_scope
 from memex.service.service import Caller, Service
 from memex.settings import Settings
-from memex.store import tenants
 from memex.store.database import Database
-from memex.subagent.embedders.embedder import Kind
+from memex.store.identity import tenants
 from memex.subagent.embedders.hashed import HashEmbedder
+from memex.subagent.embedders.interface import InputType
 from memex.wiring import running_service
 
 SECRET = "quetzalcoatl"
@@ -185,7 +185,9 @@ class Seeing(HashEmbedder):
         self.sent: list[Sequence[str]] = []
         self._fails_at = fails_at
 
-    async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "np.typing.NDArray[np.float32]":
+    async def embed(
+        self, texts: Sequence[str], kind: InputType = "document"
+    ) -> "np.typing.NDArray[np.float32]":
         """Return vectors; fail at the request of this number."""
         self.sent.append(texts)
         if len(self.sent) == self._fails_at:
@@ -257,7 +259,7 @@ class TestEmbedder:
         asked = asyncio.Event()
 
         class Hanging(HashEmbedder):
-            async def embed(self, texts: Sequence[str], kind: Kind = "document") -> Any:
+            async def embed(self, texts: Sequence[str], kind: InputType = "document") -> Any:
                 asked.set()
                 await asyncio.Event().wait()
 

@@ -18,7 +18,7 @@ from tests.http.conftest import Served, _serving
 from tests.servers import Server
 
 from memex import Memex, remote
-from memex.cli.remote import RemoteSession
+from memex.cli.session.over_http import RemoteSession
 from memex.errors import (
     MemexError,
     RateLimited,
@@ -28,10 +28,10 @@ from memex.errors import (
     ValidationFailed,
     VersionConflict,
 )
-from memex.remote import For, Remote, RemoteUser
-from memex.store import tenants
+from memex.remote import CallContext, Remote, RemoteUser
+from memex.store.identity import tenants
 
-ALICE = For("alice")
+ALICE = CallContext("alice")
 # A connection that is closed without an answer; one without an answer; one whose answer drips and never ends.
 DROP, HANG, DRIP = "drop", "hang", "drip"
 

@@ -25,15 +25,15 @@ from tests.servers import Server
 from memex import telemetry
 from memex.errors import FileNotFound, MemexError, ReadOnlyMount, UnknownTool, ValidationFailed
 from memex.http.app import create_app
-from memex.service.planning import Planning
+from memex.service.planners import Planners
 from memex.service.service import Caller, Service
 from memex.settings import Settings
-from memex.store import tenants
-from memex.store.analyzer import Analyzer
 from memex.store.database import Database
+from memex.store.identity import tenants
+from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.model import ModelPlanner
-from memex.subagent.models import ChatModel
+from memex.subagent.model.chat import ChatModel
+from memex.subagent.model.planner import ModelPlanner
 from memex.telemetry import Tracing
 
 SECRET = "quetzalcoatl"
@@ -73,7 +73,7 @@ class Collected:
 def collected(request: pytest.FixtureRequest) -> Iterator[Collected]:
     """Spans that go to this process's memory; with content where a test asks for that."""
     exporter = InMemorySpanExporter()
-    with telemetry.sending(exporter, with_content=request.param) as tracing:
+    with telemetry.send_spans(exporter, with_content=request.param) as tracing:
         yield Collected(exporter, tracing)
 
 
@@ -210,7 +210,7 @@ class TestModel:
         return Service(
             database,
             max_files=100,
-            planning=Planning(planner, planner),
+            planning=Planners(planner, planner),
             tracing=collected.tracing,
         )
 
@@ -335,7 +335,7 @@ class TestExporting:
     def test_nowhere_by_default(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without the variables there is no provider."""
         monkeypatch.delenv(ENDPOINT, raising=False)
-        with telemetry.exporting(Settings()) as tracing:
+        with telemetry.export_spans(Settings()) as tracing:
             assert tracing.provider is None
 
     def test_to_the_collector_that_the_variable_names(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,7 +356,7 @@ class TestExporting:
         with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as collector:
             threading.Thread(target=collector.serve_forever, daemon=True).start()
             monkeypatch.setenv(ENDPOINT, f"http://127.0.0.1:{collector.server_port}")
-            with telemetry.exporting(Settings()) as tracing, tracing.call("memory_find", "call-1", {}):
+            with telemetry.export_spans(Settings()) as tracing, tracing.call("memory_find", "call-1", {}):
                 pass
             collector.shutdown()
         [(path, body)] = received
@@ -381,7 +381,7 @@ class TestExporting:
                 released.set()
 
         monkeypatch.setattr(telemetry, "PATIENCE_S", 0.01)
-        with telemetry.sending(Stuck()) as tracing, tracing.call("memory_find", "call-1", {}):
+        with telemetry.send_spans(Stuck()) as tracing, tracing.call("memory_find", "call-1", {}):
             pass
 
         assert released.is_set()
@@ -393,7 +393,7 @@ class TestExporting:
 
         with (
             pytest.raises(ValidationFailed, match=ENDPOINT) as refused,
-            telemetry.exporting(Settings()),
+            telemetry.export_spans(Settings()),
         ):
             pass
 

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.errors import MemexError, ToolCallConflict, UnknownTool, ValidationFailed
-from memex.service.remember import RememberArguments
 from memex.service.service import TOOLS, Caller, Service
+from memex.service.tools.remember import RememberArguments
 from memex.toolcalls import (
     AGENT_ARGUMENTS,
     MORE,
     NOTHING_KNOWN,
-    Outcome,
+    ToolCallOutcome,
     error_text,
-    parsed,
+    parse_arguments,
     result_text,
     run,
 )
@@ -123,7 +123,7 @@ async def test_an_answer_is_text_whatever_a_model_sends(memory: Alice) -> None:
 @pytest.mark.parametrize("arguments", ["", "{}", {}, '{"text": null}', None])
 def test_no_arguments_are_none(arguments: str | dict[str, Any] | None) -> None:
     """Some models send an empty text or null for them; what is missing is then for the tool to say."""
-    assert parsed("memory_remember", arguments) == {}
+    assert parse_arguments("memory_remember", arguments) == {}
 
 
 @pytest.mark.parametrize(
@@ -132,19 +132,19 @@ def test_no_arguments_are_none(arguments: str | dict[str, Any] | None) -> None:
 def test_what_is_no_object_is_refused(arguments: Any) -> None:
     """However broken it is, the model is told so."""
     with pytest.raises(ValidationFailed, match="no JSON object"):
-        parsed("memory_remember", arguments)
+        parse_arguments("memory_remember", arguments)
 
 
 def test_a_model_has_what_it_was_told_of(service: Service, alice: Caller) -> None:
     """Neither another tool nor a host's argument, but where the host allows it."""
     with pytest.raises(UnknownTool, match="memory_find") as unknown:
-        parsed("memory_find", {"query": "tea"})
+        parse_arguments("memory_find", {"query": "tea"})
     with pytest.raises(ValidationFailed, match="no argument wait"):
-        parsed("memory_remember", {"text": "tea", "wait": False})
+        parse_arguments("memory_remember", {"text": "tea", "wait": False})
     allowed = {"memory_find": ("query",)}
 
     assert "memory_remember, memory_context" in unknown.value.hint
-    assert parsed("memory_find", {"query": "tea"}, allowed) == {"query": "tea"}
+    assert parse_arguments("memory_find", {"query": "tea"}, allowed) == {"query": "tea"}
 
 
 @given(
@@ -155,7 +155,9 @@ def test_text_and_object_are_one(arguments: dict[str, Any], as_text: bool) -> No
     """Any arguments come out alike, without those that are null."""
     given_as: Any = json.dumps(arguments) if as_text else arguments
 
-    assert parsed("memory_remember", given_as) == {n: v for n, v in arguments.items() if v is not None}
+    assert parse_arguments("memory_remember", given_as) == {
+        n: v for n, v in arguments.items() if v is not None
+    }
 
 
 def test_the_arguments_of_an_agent_are_those_of_the_tools() -> None:
@@ -189,4 +191,4 @@ def test_results_are_told_in_few_words() -> None:
 def test_an_error_without_a_hint_has_none() -> None:
     """Rather than an empty one."""
     assert json.loads(error_text(MemexError("No."))) == {"error": {"code": "INTERNAL", "message": "No."}}
-    assert Outcome("x").error is None
+    assert ToolCallOutcome("x").error is None

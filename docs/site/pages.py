@@ -13,7 +13,6 @@ MADE = {
     "reference/http.md": reference.http,
     "reference/cli.md": reference.cli,
     "reference/python.md": reference.python,
-    "decisions/index.md": reference.decisions,
     "changelog.md": reference.changelog,
 }
 INTRODUCTION = """# Memex

@@ -14,10 +14,11 @@ import typer
 from typer.cli import get_docs_for_click
 
 import memex
-from memex import client, errors
+from memex import errors
+from memex.api import memex as client
 from memex.cli.main import app
 from memex.http.app import create_app
-from memex.service import definitions
+from memex.service.tools import definitions
 from memex.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -222,19 +223,6 @@ def _signature(name: str, method: Any) -> str:
 def changelog() -> str:
     """Return the changelog, with its links as they are from inside the site."""
     return (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "](")
-
-
-def decisions() -> str:
-    """Return the list of decisions."""
-    pages = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
-    rows = [f"- [{title(page.read_text(encoding='utf-8'))}]({page.name})" for page in pages]
-    head = [
-        "# Decisions",
-        "",
-        "What is hard to reverse: the question, the choice, and what was given up.",
-        "",
-    ]
-    return "\n".join([*head, *rows, ""])
 
 
 def title(markdown: str) -> str:

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memex.evals.retrieval.render import Span
-from memex.evals.retrieval.runs import Recalled
-from memex.evals.retrieval.suites import Evidence, Question
+from memex.evals.retrieval.runs import EvidenceRecall
+from memex.evals.retrieval.suites import ExpectedEvidence, Question
 
 
-def recalled(question: Question, answer: Mapping[str, Any], files: Mapping[str, str]) -> Recalled:
+def measure_recall(question: Question, answer: Mapping[str, Any], files: Mapping[str, str]) -> EvidenceRecall:
     """Return how much of its evidence an answer of memory_context holds.
 
     Args:
@@ -20,8 +20,10 @@ def recalled(question: Question, answer: Mapping[str, Any], files: Mapping[str, 
     spans: defaultdict[str, list[Span]] = defaultdict(list)
     for source in answer["sources"]:
         spans[source["path"]] += [(span["start"], span["end"]) for span in source["spans"]]
-    shares = [_share(one, answer["context"], spans.get(one.path, ()), files) for one in question.evidence]
-    return Recalled(
+    shares = [
+        _share_held(one, answer["context"], spans.get(one.path, ()), files) for one in question.evidence
+    ]
+    return EvidenceRecall(
         found=sum(share == 1 for share in shares),
         evidence=len(shares),
         coverage=sum(shares) / len(shares),
@@ -29,7 +31,9 @@ def recalled(question: Question, answer: Mapping[str, Any], files: Mapping[str, 
     )
 
 
-def _share(evidence: Evidence, context: str, spans: Sequence[Span], files: Mapping[str, str]) -> float:
+def _share_held(
+    evidence: ExpectedEvidence, context: str, spans: Sequence[Span], files: Mapping[str, str]
+) -> float:
     """Return which share of one piece of evidence is there: all or nothing, except of a span."""
     if evidence.text is not None:
         return float(evidence.text in context)

@@ -11,17 +11,26 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from memex.evals import metrics
-from memex.evals.drawing import COLOURS, SOFT, drawn, style, tabled
-from memex.evals.metrics import DEPTH, Difference
+from memex.evals.metrics import DEPTH, PairedDifference
+from memex.evals.report.page_elements import COLOURS, SOFT, render_plot, render_table, style_sheet
 from memex.evals.retrieval import tables
-from memex.evals.retrieval.runs import EVERYTHING, Comparison, Outcome, PartRun, Run, groups
+from memex.evals.retrieval.runs import (
+    EVERYTHING,
+    PartRun,
+    QuestionOutcome,
+    RetrievalComparison,
+    RetrievalRun,
+    group_outcomes,
+)
 
 CURVE = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, DEPTH)
 MAX_CURVES = 6  # more kinds than that cannot be told apart in one plot: then only the widest groups
 MEASURES = {"recall@10": "recall@10", "all@10": "all evidence@10", "mrr@10": "MRR@10", "ndcg@10": "nDCG@10"}
 
 
-def render(run: Run, comparison: Comparison | None = None, before: Run | None = None) -> str:
+def render(
+    run: RetrievalRun, comparison: RetrievalComparison | None = None, before: RetrievalRun | None = None
+) -> str:
     """Return the page of a run.
 
     Args:
@@ -33,17 +42,17 @@ def render(run: Run, comparison: Comparison | None = None, before: Run | None = 
     template = Template((files("memex.evals.retrieval") / "page.html").read_text(encoding="utf-8"))
     contents = "".join(f'<a href="#{part.name}">{escape(part.name)}</a>' for part in run.parts)
     return template.substitute(
-        style=style(),
+        style=style_sheet(),
         title=escape(f"Retrieval: {run.suite}, {run.started_at:%Y-%m-%d %H:%M} UTC"),
         about=escape(_about(run)),
         contents=f'{contents}<a href="#guard">leak guard</a>',
-        overview=tabled(tables.overview(run, comparison)),
+        overview=render_table(tables.overview(run, comparison)),
         parts="\n".join(_part(part, run, comparison, earlier.get(part.name)) for part in run.parts),
-        guards=tabled(tables.guards(run)),
+        guards=render_table(tables.guards(run)),
     )
 
 
-def _about(run: Run) -> str:
+def _about(run: RetrievalRun) -> str:
     sampled = f", {run.config.sample} questions of each part" if run.config.sample else ""
     revision = f"revision {run.revision}, " if run.revision else ""
     return (
@@ -52,7 +61,9 @@ def _about(run: Run) -> str:
     )
 
 
-def _part(part: PartRun, run: Run, comparison: Comparison | None, before: PartRun | None) -> str:
+def _part(
+    part: PartRun, run: RetrievalRun, comparison: RetrievalComparison | None, before: PartRun | None
+) -> str:
     budgets = run.config.budgets
     shown = [tables.ranking(part), tables.notes(part), tables.context(part, budgets)]
     if comparison:
@@ -66,15 +77,15 @@ def _part(part: PartRun, run: Run, comparison: Comparison | None, before: PartRu
             f'<h2 id="{part.name}">{escape(part.name)}</h2>',
             f'<p class="soft">{escape(head)}</p>',
             f'<div class="plots">{"".join(_plots(part, budgets, comparison, before))}</div>',
-            *(f"<h3>{escape(table.title)}</h3>{tabled(table)}" for table in shown if table),
+            *(f"<h3>{escape(table.title)}</h3>{render_table(table)}" for table in shown if table),
         ]
     )
 
 
 def _plots(
-    part: PartRun, budgets: Sequence[int], comparison: Comparison | None, before: PartRun | None
+    part: PartRun, budgets: Sequence[int], comparison: RetrievalComparison | None, before: PartRun | None
 ) -> Iterator[str]:
-    draw = partial(drawn, part.name)
+    draw = partial(render_plot, part.name)
     height = 1.2 + 0.4 * len(part.figures)
     yield draw(lambda figure: _draw_measures(figure, part), "Means with their 95 % intervals.", height)
     yield draw(lambda figure: _draw_curves(figure, part, before), _curve_caption(before))
@@ -111,8 +122,8 @@ def _draw_measures(figure: Figure, part: PartRun) -> None:
 
 def _draw_curves(figure: Figure, part: PartRun, before: PartRun | None) -> None:
     axes = figure.subplots()
-    now, then = groups(part.outcomes), groups(before.outcomes) if before else {}
-    for name, colour in _coloured(part).items():
+    now, then = group_outcomes(part.outcomes), group_outcomes(before.outcomes) if before else {}
+    for name, colour in _group_colours(part).items():
         width = 2.2 if name == EVERYTHING else 1.3
         axes.plot(CURVE, _recalls(now[name]), color=colour, linewidth=width, label=name.replace("_", " "))
         if name in then:
@@ -121,10 +132,10 @@ def _draw_curves(figure: Figure, part: PartRun, before: PartRun | None) -> None:
     axes.xaxis.set_major_formatter(ScalarFormatter())
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xticks([1, 5, 10, 20, 50, DEPTH])
-    _finish(axes, x="first k files", y="recall, percent")
+    _finish_axes(axes, x="first k files", y="recall, percent")
 
 
-def _recalls(outcomes: Sequence[Outcome]) -> list[float]:
+def _recalls(outcomes: Sequence[QuestionOutcome]) -> list[float]:
     return [
         100 * sum(metrics.recall(outcome.ranks, k) for outcome in outcomes) / len(outcomes) for k in CURVE
     ]
@@ -132,7 +143,7 @@ def _recalls(outcomes: Sequence[Outcome]) -> list[float]:
 
 def _draw_budgets(figure: Figure, part: PartRun, budgets: Sequence[int]) -> None:
     axes = figure.subplots()
-    for number, (name, colour) in enumerate(_coloured(part).items()):
+    for number, (name, colour) in enumerate(_group_colours(part).items()):
         found = [part.figures[name][f"context-recall@{budget}"] for budget in budgets]
         values = [100 * one.value for one in found]
         reach = [
@@ -145,10 +156,10 @@ def _draw_budgets(figure: Figure, part: PartRun, budgets: Sequence[int]) -> None
             places, values, yerr=reach, fmt="o-", color=colour, markersize=4, capsize=2, label=label
         )
     axes.set_xticks(range(len(budgets)), [f"{budget:,}" for budget in budgets])
-    _finish(axes, x="budget, characters", y="evidence in the context, percent")
+    _finish_axes(axes, x="budget, characters", y="evidence in the context, percent")
 
 
-def _draw_changes(figure: Figure, found: Mapping[str, Difference], budgets: Sequence[int]) -> None:
+def _draw_changes(figure: Figure, found: Mapping[str, PairedDifference], budgets: Sequence[int]) -> None:
     axes = figure.subplots()
     shown = [*tables.RANKING, *(f"context-recall@{budget}" for budget in budgets)]
     names = [name for name in shown if name in found]
@@ -164,7 +175,7 @@ def _draw_changes(figure: Figure, found: Mapping[str, Difference], budgets: Sequ
     axes.grid(axis="x", linewidth=0.6)
 
 
-def _coloured(part: PartRun) -> Mapping[str, str]:
+def _group_colours(part: PartRun) -> Mapping[str, str]:
     """Return the groups that a plot of lines shows, each with its colour."""
     names = list(part.figures)
     if len(names) > MAX_CURVES:
@@ -173,7 +184,7 @@ def _coloured(part: PartRun) -> Mapping[str, str]:
     return dict(zip(names, COLOURS, strict=False))
 
 
-def _finish(axes: Axes, *, x: str, y: str) -> None:
+def _finish_axes(axes: Axes, *, x: str, y: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.set_ylim(0, 101)

@@ -15,10 +15,10 @@ from pathlib import Path
 import Stemmer  # type: ignore[import-not-found]  # compiled, without types
 
 from memex.evals import metrics
-from memex.evals.retrieval import data
-from memex.evals.retrieval.data import Asked, Turn
+from memex.evals.retrieval import datasets
+from memex.evals.retrieval.datasets import DatasetQuestion, Turn
 from memex.evals.retrieval.runs import EVERYTHING
-from memex.store.bm25 import rank, weigh
+from memex.store.search.bm25 import rank, weigh
 
 SUITES = ("locomo", "beam", "beam-500k", "scifact", "cranfield")  # that have published figures
 DEPTH = 1_000
@@ -48,7 +48,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class AnalysisSetting:
     """A stop list and the two constants of BM25."""
 
     stop_list: str
@@ -59,13 +59,13 @@ class Setting:
         return f"{self.stop_list} k1={self.k1} b={self.b}"
 
 
-LUCENE, POSTGRES = Setting("Lucene"), Setting("Postgres")
+LUCENE, POSTGRES = AnalysisSetting("Lucene"), AnalysisSetting("Postgres")
 SETTINGS = (
     LUCENE,
     POSTGRES,
-    Setting("Lucene", 0.9, 0.4),
-    Setting("Lucene", 1.5),
-    Setting("Postgres", 0.9, 0.4),
+    AnalysisSetting("Lucene", 0.9, 0.4),
+    AnalysisSetting("Lucene", 1.5),
+    AnalysisSetting("Postgres", 0.9, 0.4),
 )
 
 _TURNS = ("recall@5", "recall@10", "recall@20", "all@10", "any@10", "mrr@10")
@@ -73,7 +73,7 @@ _SESSIONS = ("recall@5", "recall@10", "all@10", "any@10", "mrr@10")
 _ABSTRACTS = ("ndcg@10", "recall@100", "map@1000")
 _KINDS = ("single-hop", "multi-hop", "temporal", "open-domain")
 
-Row = tuple[str, Setting, str, tuple[str, ...], tuple[float, ...]]
+Row = tuple[str, AnalysisSetting, str, tuple[str, ...], tuple[float, ...]]
 
 # In percent: part, setting, group, measures, figures.
 PUBLISHED: tuple[Row, ...] = (
@@ -119,19 +119,19 @@ PUBLISHED: tuple[Row, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchedDocuments:
     """Documents that are searched together, in their order, by their ids, and what is asked about them."""
 
     documents: Mapping[str, str]
-    asked: tuple[Asked, ...]
+    asked: tuple[DatasetQuestion, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class PublishedFigure:
     """A figure that was published, and what comes out here, in percent."""
 
     part: str
-    setting: Setting
+    setting: AnalysisSetting
     group: str
     measure: str
     published: float
@@ -143,7 +143,7 @@ class Figure:
         return abs(self.found - self.published) <= TOLERANCE
 
 
-def lexemes(text: str, stop_words: frozenset[str], stemmer: "Stemmer.Stemmer") -> list[str]:
+def plain_lexemes(text: str, stop_words: frozenset[str], stemmer: "Stemmer.Stemmer") -> list[str]:
     """Return the words of a text by the plain analysis.
 
     Lower case; runs of letters and digits, an apostrophe inside; a final 's is cut, and what an apostrophe still
@@ -156,21 +156,21 @@ def lexemes(text: str, stop_words: frozenset[str], stemmer: "Stemmer.Stemmer") -
     return stems
 
 
-def reproduce(root: Path, suites: Sequence[str]) -> list[Figure]:
+def reproduce(root: Path, suites: Sequence[str]) -> list[PublishedFigure]:
     """Return every published figure of these suites beside what comes out here."""
     figures = []
     for part, searched in _parts(root, suites):
         for setting in SETTINGS:
             rows = [row for row in PUBLISHED if row[:2] == (part, setting)]
-            measured = _measured(searched, setting) if rows else {}
+            measured = _measure_groups(searched, setting) if rows else {}
             for _, _, group, measures, values in rows:
                 for measure, value in zip(measures, values, strict=True):
                     found = 100 * statistics.fmean(one[measure] for one in measured[group])
-                    figures.append(Figure(part, setting, group, measure, value, found))
+                    figures.append(PublishedFigure(part, setting, group, measure, value, found))
     return figures
 
 
-def _parts(root: Path, suites: Sequence[str]) -> Iterator[tuple[str, list[Searched]]]:
+def _parts(root: Path, suites: Sequence[str]) -> Iterator[tuple[str, list[SearchedDocuments]]]:
     if "locomo" in suites:
         yield "locomo-sessions", _sessions(root)
         yield "locomo-turns", _turns(root)
@@ -180,24 +180,24 @@ def _parts(root: Path, suites: Sequence[str]) -> Iterator[tuple[str, list[Search
             yield f"{suite}-all", _messages(root, size, ("user", "assistant"))
     for name in ("scifact", "cranfield"):
         if name in suites:
-            held = data.judged(root, name)
+            held = datasets.load_corpus(root, name)
             texts = {document.id: f"{document.title} {document.text}" for document in held.documents}
-            yield name, [Searched(texts, held.asked)]
+            yield name, [SearchedDocuments(texts, held.asked)]
 
 
-def _turns(root: Path) -> list[Searched]:
+def _turns(root: Path) -> list[SearchedDocuments]:
     return [
-        Searched(
+        SearchedDocuments(
             {turn.id: _line(turn) for session in conversation.sessions for turn in session.turns},
             conversation.asked,
         )
-        for conversation in data.conversations(root)
+        for conversation in datasets.load_conversations(root)
     ]
 
 
-def _sessions(root: Path) -> list[Searched]:
+def _sessions(root: Path) -> list[SearchedDocuments]:
     found = []
-    for conversation in data.conversations(root):
+    for conversation in datasets.load_conversations(root):
         texts = {
             str(number): "\n".join([session.time, *map(_line, session.turns)])
             for number, session in enumerate(conversation.sessions)
@@ -208,10 +208,10 @@ def _sessions(root: Path) -> list[Searched]:
             for turn in session.turns
         }
         asked = [
-            Asked(one.text, one.kinds, tuple(dict.fromkeys(home[turn] for turn in one.evidence)))
+            DatasetQuestion(one.text, one.kinds, tuple(dict.fromkeys(home[turn] for turn in one.evidence)))
             for one in conversation.asked
         ]
-        found.append(Searched(texts, tuple(asked)))
+        found.append(SearchedDocuments(texts, tuple(asked)))
     return found
 
 
@@ -220,9 +220,9 @@ def _line(turn: Turn) -> str:
     return f"{turn.speaker}: {turn.text}{shown}"
 
 
-def _messages(root: Path, size: str, roles: Sequence[str]) -> list[Searched]:
+def _messages(root: Path, size: str, roles: Sequence[str]) -> list[SearchedDocuments]:
     return [
-        Searched(
+        SearchedDocuments(
             {
                 message.id: f"{message.role}: {message.content}"
                 for message in chat.messages
@@ -230,11 +230,13 @@ def _messages(root: Path, size: str, roles: Sequence[str]) -> list[Searched]:
             },
             chat.asked,
         )
-        for chat in data.chats(root, size)
+        for chat in datasets.load_chats(root, size)
     ]
 
 
-def _measured(searched: Iterable[Searched], setting: Setting) -> dict[str, list[dict[str, float]]]:
+def _measure_groups(
+    searched: Iterable[SearchedDocuments], setting: AnalysisSetting
+) -> dict[str, list[dict[str, float]]]:
     """Return the measures of every question, by group."""
     grouped: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
     for one in searched:
@@ -244,14 +246,14 @@ def _measured(searched: Iterable[Searched], setting: Setting) -> dict[str, list[
             ranks = [found.get(document) for document in asked.evidence]
             precision = {f"map@{DEPTH}": metrics.average_precision(ranks, DEPTH)}
             for group in (EVERYTHING, *asked.kinds):
-                grouped[group].append(metrics.of_ranking(ranks) | precision)
+                grouped[group].append(metrics.measure_ranking(ranks) | precision)
     return grouped
 
 
 class _Index:
     """The documents of one collection as counted words."""
 
-    def __init__(self, documents: Mapping[str, str], setting: Setting) -> None:
+    def __init__(self, documents: Mapping[str, str], setting: AnalysisSetting) -> None:
         self._setting = setting
         self._stemmer = Stemmer.Stemmer("english")
         self._ids = list(documents)
@@ -278,4 +280,4 @@ class _Index:
         return {self._ids[at]: number for number, (at, _) in enumerate(ranked[:DEPTH], start=1)}
 
     def _lexemes(self, text: str) -> list[str]:
-        return lexemes(text, STOP_WORDS[self._setting.stop_list], self._stemmer)
+        return plain_lexemes(text, STOP_WORDS[self._setting.stop_list], self._stemmer)

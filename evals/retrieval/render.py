@@ -3,20 +3,20 @@
 from dataclasses import dataclass
 from datetime import date
 
-from memex.evals.retrieval.data import Document, Message, Session, Turn
+from memex.evals.retrieval.datasets import ChatMessage, ConversationSession, CorpusDocument, Turn
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedFile:
     """The text of a file, and the span of each turn in it by the turn's id, in code points."""
 
     content: str
     spans: dict[str, Span]
 
 
-def session(held: Session) -> Rendered:
+def session(held: ConversationSession) -> RenderedFile:
     """Return a session as one file: its date and title, and a paragraph a turn."""
     title = f"Conversation at {held.time}"
     content = _front_matter(held.day, title) + f"# {title}\n"
@@ -25,13 +25,13 @@ def session(held: Session) -> Rendered:
         content += "\n"
         spans[said.id] = (len(content), len(content) + len(line(said)))
         content += line(said) + "\n"
-    return Rendered(content, spans)
+    return RenderedFile(content, spans)
 
 
-def turn(said: Turn, day: date) -> Rendered:
+def turn(said: Turn, day: date) -> RenderedFile:
     """Return a turn as a file of its own: its session's date, and what was said."""
     head = _front_matter(day)
-    return Rendered(f"{head}{line(said)}\n", {said.id: (len(head), len(head) + len(line(said)))})
+    return RenderedFile(f"{head}{line(said)}\n", {said.id: (len(head), len(head) + len(line(said)))})
 
 
 def line(said: Turn) -> str:
@@ -40,18 +40,18 @@ def line(said: Turn) -> str:
     return f"**{said.speaker}**: {said.text}{shown}"
 
 
-def message(sent: Message) -> Rendered:
+def message(sent: ChatMessage) -> RenderedFile:
     """Return a message of a chat as a file: its date where it has one, its role and its text."""
     head = _front_matter(sent.day) if sent.day else ""
     body = f"{sent.role}: {sent.content}"
-    return Rendered(f"{head}{body}\n", {sent.id: (len(head), len(head) + len(body))})
+    return RenderedFile(f"{head}{body}\n", {sent.id: (len(head), len(head) + len(body))})
 
 
-def document(held: Document) -> Rendered:
+def document(held: CorpusDocument) -> RenderedFile:
     """Return a document as a file: its title as the heading, and its text."""
     title = " ".join(held.title.split())
     content = (f"# {title}\n\n" if title else "") + f"{held.text}\n"
-    return Rendered(content, {held.id: (0, len(content))})
+    return RenderedFile(content, {held.id: (0, len(content))})
 
 
 def _front_matter(day: date, title: str | None = None) -> str:

@@ -11,20 +11,20 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from memex.errors import ValidationFailed
 from memex.evals import metrics
-from memex.evals.metrics import Difference, Estimate
+from memex.evals.metrics import Estimate, PairedDifference
 
 FORMAT = 1
 EVERYTHING = "all"  # the group of all questions of a part
 
 Figures = dict[str, dict[str, Estimate]]  # by group, by measure
-Changes = dict[str, dict[str, Difference]]
+Changes = dict[str, dict[str, PairedDifference]]
 
 
-class _Kept(BaseModel):
+class _Document(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Recalled(_Kept):
+class EvidenceRecall(_Document):
     """What a context held of a question's evidence: whole pieces, and the mean share of each piece."""
 
     found: int
@@ -33,7 +33,7 @@ class Recalled(_Kept):
     used_chars: int
 
 
-class Outcome(_Kept):
+class QuestionOutcome(_Document):
     """What became of a question: the rank of each relevant document, None if not found; its contexts by budget.
 
     `prompt` is what a model's first prompt offers of the evidence; runs of older versions have none.
@@ -42,13 +42,13 @@ class Outcome(_Kept):
     id: str
     kinds: tuple[str, ...]
     ranks: tuple[int | None, ...]
-    contexts: dict[int, Recalled]
-    prompt: Recalled | None = None
+    contexts: dict[int, EvidenceRecall]
+    prompt: EvidenceRecall | None = None
 
     @property
     def measures(self) -> dict[str, float]:
         """Every figure of the question, by the name of the measure."""
-        found = metrics.of_ranking(self.ranks)
+        found = metrics.measure_ranking(self.ranks)
         for budget, context in self.contexts.items():
             found[f"context-recall@{budget}"] = context.found / context.evidence
             found[f"context-any@{budget}"] = float(context.found > 0)
@@ -63,7 +63,7 @@ class Outcome(_Kept):
         return found
 
 
-class Guarded(_Kept):
+class LeakGuardResult(_Document):
     """What the leak guard found; see `guard.Guard`."""
 
     observed: float
@@ -74,7 +74,7 @@ class Guarded(_Kept):
     is_at_chance: bool
 
 
-class PartRun(_Kept):
+class PartRun(_Document):
     """A part of a suite, played. `guard` is None where paths are content."""
 
     name: str
@@ -82,13 +82,13 @@ class PartRun(_Kept):
     files: int
     load_s: float
     ask_s: float
-    guard: Guarded | None
+    guard: LeakGuardResult | None
     figures: Figures
     counts: dict[str, int]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[QuestionOutcome, ...]
 
 
-class Config(_Kept):
+class RetrievalConfig(_Document):
     """How a run was made."""
 
     mode: str
@@ -98,14 +98,14 @@ class Config(_Kept):
     server: str
 
 
-class Run(_Kept):
+class RetrievalRun(_Document):
     """A run of a suite."""
 
     format: int
     suite: str
     started_at: datetime
     duration_s: float
-    config: Config
+    config: RetrievalConfig
     engine: str
     revision: str | None
     parts: tuple[PartRun, ...]
@@ -116,7 +116,7 @@ class Run(_Kept):
         return f"{self.suite}-{self.started_at.astimezone(UTC):%Y%m%dT%H%M%SZ}.json"
 
 
-class Comparison(_Kept):
+class RetrievalComparison(_Document):
     """A run beside an earlier one: by part, group and measure, over the questions that both asked."""
 
     run: str
@@ -124,38 +124,38 @@ class Comparison(_Kept):
     changes: dict[str, Changes]
 
 
-def groups(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+def group_outcomes(outcomes: Iterable[QuestionOutcome]) -> dict[str, list[QuestionOutcome]]:
     """Return the outcomes of everything, and of each kind of question, the most frequent kind first."""
-    grouped: defaultdict[str, list[Outcome]] = defaultdict(list)
+    grouped: defaultdict[str, list[QuestionOutcome]] = defaultdict(list)
     for outcome in outcomes:
         for kind in (EVERYTHING, *outcome.kinds):
             grouped[kind].append(outcome)
     return dict(sorted(grouped.items(), key=lambda item: (item[0] != EVERYTHING, -len(item[1]), item[0])))
 
 
-def figures(outcomes: Sequence[Outcome]) -> Figures:
+def estimate_figures(outcomes: Sequence[QuestionOutcome]) -> Figures:
     """Return every measure of each group of questions."""
     return {
-        group: metrics.estimates([outcome.measures for outcome in members])
-        for group, members in groups(outcomes).items()
+        group: metrics.estimate_means([outcome.measures for outcome in members])
+        for group, members in group_outcomes(outcomes).items()
     }
 
 
-def counts(outcomes: Sequence[Outcome]) -> dict[str, int]:
+def count_groups(outcomes: Sequence[QuestionOutcome]) -> dict[str, int]:
     """Return how many questions each group has."""
-    return {group: len(members) for group, members in groups(outcomes).items()}
+    return {group: len(members) for group, members in group_outcomes(outcomes).items()}
 
 
-def compare(before: Run, after: Run, *, name: str) -> Comparison:
+def compare(before: RetrievalRun, after: RetrievalRun, *, name: str) -> RetrievalComparison:
     """Return what became of every figure from one run to a later one; parts that only one has are left out."""
     earlier = {part.name: part for part in before.parts}
     both = [(earlier[part.name], part) for part in after.parts if part.name in earlier]
-    changes = {new.name: _changes(old.outcomes, new.outcomes) for old, new in both}
+    changes = {new.name: _paired_changes(old.outcomes, new.outcomes) for old, new in both}
     shared = {new.name: len({o.id for o in old.outcomes} & {o.id for o in new.outcomes}) for old, new in both}
-    return Comparison(run=name, questions=shared, changes=changes)
+    return RetrievalComparison(run=name, questions=shared, changes=changes)
 
 
-def save(run: Run, folder: Path) -> Path:
+def save(run: RetrievalRun, folder: Path) -> Path:
     """Write a run into its folder, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / run.file_name
@@ -163,14 +163,14 @@ def save(run: Run, folder: Path) -> Path:
     return path
 
 
-def load(path: Path) -> Run:
+def load(path: Path) -> RetrievalRun:
     """Return a run that was saved.
 
     Raises:
         ValidationFailed: the file is missing, or is none of this format.
     """
     try:
-        run = Run.model_validate_json(path.read_bytes())
+        run = RetrievalRun.model_validate_json(path.read_bytes())
     except OSError as error:
         raise ValidationFailed(f"Cannot read the run {path}: {error.strerror}.") from None
     except ValidationError:
@@ -180,13 +180,13 @@ def load(path: Path) -> Run:
     return run
 
 
-def previous(folder: Path, suite: str) -> Path | None:
+def find_previous(folder: Path, suite: str) -> Path | None:
     """Return the newest run of a suite in a folder; its name sorts by its time."""
     named = re.compile(rf"{re.escape(suite)}-\d{{8}}T\d{{6}}Z\.json")
     return max((path for path in folder.glob("*.json") if named.fullmatch(path.name)), default=None)
 
 
-def revision() -> str | None:
+def code_revision() -> str | None:
     """Return the commit that this code is of, `-dirty` when it was changed since; None outside a repository."""
     try:
         described = subprocess.run(
@@ -201,12 +201,12 @@ def revision() -> str | None:
     return described.stdout.strip()
 
 
-def _changes(before: Sequence[Outcome], after: Sequence[Outcome]) -> Changes:
-    earlier: Mapping[str, Outcome] = {outcome.id: outcome for outcome in before}
+def _paired_changes(before: Sequence[QuestionOutcome], after: Sequence[QuestionOutcome]) -> Changes:
+    earlier: Mapping[str, QuestionOutcome] = {outcome.id: outcome for outcome in before}
     return {
-        group: metrics.differences(
+        group: metrics.paired_differences(
             [earlier[outcome.id].measures for outcome in members],
             [outcome.measures for outcome in members],
         )
-        for group, members in groups(outcome for outcome in after if outcome.id in earlier).items()
+        for group, members in group_outcomes(outcome for outcome in after if outcome.id in earlier).items()
     }

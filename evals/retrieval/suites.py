@@ -9,16 +9,16 @@ from typing import Any
 
 import yaml
 
-from memex.evals.retrieval import data, render
-from memex.evals.retrieval.data import Asked, Chat, Conversation
-from memex.evals.retrieval.names import name, question_id
-from memex.evals.retrieval.render import Rendered, Span
+from memex.evals.retrieval import datasets, render
+from memex.evals.retrieval.datasets import Chat, Conversation, DatasetQuestion
+from memex.evals.retrieval.opaque_names import opaque_name, question_id
+from memex.evals.retrieval.render import RenderedFile, Span
 
 ARCHIVES = {"dendron": "dendron-site.tar.gz", "foam": "foam-docs.tar.gz"}
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ExpectedEvidence:
     """What a context should hold of a file: `text` somewhere, else the whole `span`, else any of the file."""
 
     path: str
@@ -37,7 +37,7 @@ class Question:
     text: str
     kinds: tuple[str, ...]
     relevant: tuple[str, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[ExpectedEvidence, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Collection:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SuitePart:
     """One setting of a suite, reported by itself. `has_names` tells paths that are part of the content."""
 
     name: str
@@ -68,53 +68,55 @@ class Part:
         return sum(len(collection.questions) for collection in self.collections)
 
 
-def locomo_sessions(root: Path) -> Part:
+def locomo_sessions(root: Path) -> SuitePart:
     """LoCoMo, one file a session. Evidence is the sessions of the turns; a context should hold the turns."""
-    return Part("locomo-sessions", tuple(map(_sessions_of, data.conversations(root))))
+    return SuitePart("locomo-sessions", tuple(map(_session_collection, datasets.load_conversations(root))))
 
 
-def locomo_turns(root: Path) -> Part:
+def locomo_turns(root: Path) -> SuitePart:
     """LoCoMo, one file a turn."""
-    return Part("locomo-turns", tuple(map(_turns_of, data.conversations(root))))
+    return SuitePart("locomo-turns", tuple(map(_turn_collection, datasets.load_conversations(root))))
 
 
-def beam_user(root: Path, size: str = "100K") -> Part:
+def beam_user(root: Path, size: str = "100K") -> SuitePart:
     """BEAM, the user's messages alone. A quarter of the evidence is the assistant's, and out of reach here."""
     suffix = "" if size == "100K" else f"-{size.lower()}"
-    chats = data.chats(root, size)
-    return Part(f"beam{suffix}-user", tuple(_chat_of(chat, {"user"}) for chat in chats))
+    chats = datasets.load_chats(root, size)
+    return SuitePart(f"beam{suffix}-user", tuple(_chat_collection(chat, {"user"}) for chat in chats))
 
 
-def beam_all(root: Path, size: str = "100K") -> Part:
+def beam_all(root: Path, size: str = "100K") -> SuitePart:
     """BEAM, all messages."""
     suffix = "" if size == "100K" else f"-{size.lower()}"
-    chats = data.chats(root, size)
-    return Part(f"beam{suffix}-all", tuple(_chat_of(chat, {"user", "assistant"}) for chat in chats))
+    chats = datasets.load_chats(root, size)
+    return SuitePart(
+        f"beam{suffix}-all", tuple(_chat_collection(chat, {"user", "assistant"}) for chat in chats)
+    )
 
 
-def abstracts(root: Path, which: str) -> Part:
+def abstracts(root: Path, which: str) -> SuitePart:
     """SciFact or Cranfield, one file an abstract, all of them one user's."""
-    held = data.judged(root, which)
+    held = datasets.load_corpus(root, which)
     contents, places = {}, {}
     for document in held.documents:
-        path = f"user/abstracts/{name(which, document.id)}.md"
+        path = f"user/abstracts/{opaque_name(which, document.id)}.md"
         contents[path] = render.document(document).content
-        places[document.id] = Evidence(path)
-    return Part(which, (_collection(which, "all", contents, held.asked, places),))
+        places[document.id] = ExpectedEvidence(path)
+    return SuitePart(which, (_to_collection(which, "all", contents, held.asked, places),))
 
 
-def vaults(root: Path) -> Part:
+def vaults(root: Path) -> SuitePart:
     """Two real vaults with the questions of `vaults.yaml`: facts of one page, or behind a link of it."""
-    return _vault_part("vaults", root, ARCHIVES, map(_fact_case, _cases("vaults.yaml")))
+    return _vault_part("vaults", root, ARCHIVES, map(_fact_case, _load_cases("vaults.yaml")))
 
 
-def vaults_linked(root: Path) -> Part:
+def vaults_linked(root: Path) -> SuitePart:
     """The same vaults with the questions of `linked.yaml`: each needs passages of two linked notes."""
     archives = {archive.removesuffix(".tar.gz"): archive for archive in ARCHIVES.values()}
-    return _vault_part("vaults-linked", root, archives, map(_linked_case, _cases("linked.yaml")))
+    return _vault_part("vaults-linked", root, archives, map(_linked_case, _load_cases("linked.yaml")))
 
 
-Reader = Callable[[Path], Part]
+Reader = Callable[[Path], SuitePart]
 
 SUITES: dict[str, tuple[Reader, ...]] = {
     "locomo": (locomo_sessions, locomo_turns),
@@ -127,70 +129,70 @@ SUITES: dict[str, tuple[Reader, ...]] = {
 ALL = ("locomo", "beam", "scifact", "cranfield", "vaults")  # 500K chats have too few questions
 
 
-def readers(suite: str) -> tuple[Reader, ...]:
+def readers_of(suite: str) -> tuple[Reader, ...]:
     """Return what reads the parts of a suite, or of `all`."""
     return tuple(reader for one in (ALL if suite == "all" else (suite,)) for reader in SUITES[one])
 
 
-def _sessions_of(conversation: Conversation) -> Collection:
+def _session_collection(conversation: Conversation) -> Collection:
     contents, places = {}, {}
     for number, held in enumerate(conversation.sessions):
-        path = f"user/conversations/{name('locomo', conversation.id, str(number))}.md"
+        path = f"user/conversations/{opaque_name('locomo', conversation.id, str(number))}.md"
         rendered = render.session(held)
         contents[path] = rendered.content
-        places.update(_places(path, rendered))
-    return _collection("locomo", conversation.id, contents, conversation.asked, places)
+        places.update(_turn_evidence(path, rendered))
+    return _to_collection("locomo", conversation.id, contents, conversation.asked, places)
 
 
-def _turns_of(conversation: Conversation) -> Collection:
+def _turn_collection(conversation: Conversation) -> Collection:
     contents, places = {}, {}
     for number, held in enumerate(conversation.sessions):
-        home = f"user/conversations/{name('locomo', conversation.id, str(number))}"
+        home = f"user/conversations/{opaque_name('locomo', conversation.id, str(number))}"
         for order, said in enumerate(held.turns, start=1):
             path = f"{home}/{order:04}.md"
             rendered = render.turn(said, held.day)
             contents[path] = rendered.content
-            places.update(_places(path, rendered))
-    return _collection("locomo", conversation.id, contents, conversation.asked, places)
+            places.update(_turn_evidence(path, rendered))
+    return _to_collection("locomo", conversation.id, contents, conversation.asked, places)
 
 
-def _chat_of(chat: Chat, roles: set[str]) -> Collection:
+def _chat_collection(chat: Chat, roles: set[str]) -> Collection:
     contents, places = {}, {}
     orders: dict[int, int] = {}
     for sent in chat.messages:
         order = orders[sent.batch] = orders.get(sent.batch, 0) + 1
-        path = f"user/chats/{name('beam', chat.id, str(sent.batch))}/{order:04}.md"
-        places[sent.id] = Evidence(path)
+        path = f"user/chats/{opaque_name('beam', chat.id, str(sent.batch))}/{order:04}.md"
+        places[sent.id] = ExpectedEvidence(path)
         if sent.role in roles:
             contents[path] = render.message(sent).content
-    return _collection("beam", chat.id, contents, chat.asked, places)
+    return _to_collection("beam", chat.id, contents, chat.asked, places)
 
 
-def _places(path: str, rendered: Rendered) -> dict[str, Evidence]:
-    return {turn: Evidence(path, span) for turn, span in rendered.spans.items()}
+def _turn_evidence(path: str, rendered: RenderedFile) -> dict[str, ExpectedEvidence]:
+    return {turn: ExpectedEvidence(path, span) for turn, span in rendered.spans.items()}
 
 
-def _collection(
+def _to_collection(
     origin: str,
     key: str,
     contents: Mapping[str, str],
-    asked: Sequence[Asked],
-    places: Mapping[str, Evidence],
+    asked: Sequence[DatasetQuestion],
+    places: Mapping[str, ExpectedEvidence],
 ) -> Collection:
     questions = [
-        _about(question, question_id(origin, key, str(number)), places)
+        _to_question(question, question_id(origin, key, str(number)), places)
         for number, question in enumerate(asked)
     ]
-    return Collection(name(origin, key), contents, tuple(questions))
+    return Collection(opaque_name(origin, key), contents, tuple(questions))
 
 
-def _about(asked: Asked, key: str, places: Mapping[str, Evidence]) -> Question:
-    evidence = tuple(places[one] for one in asked.evidence)
+def _to_question(question: DatasetQuestion, key: str, places: Mapping[str, ExpectedEvidence]) -> Question:
+    evidence = tuple(places[one] for one in question.evidence)
     relevant = tuple(dict.fromkeys(one.path for one in evidence))
-    return Question(key, asked.text, asked.kinds, relevant, evidence)
+    return Question(key, question.text, question.kinds, relevant, evidence)
 
 
-def _cases(file: str) -> list[dict[str, Any]]:
+def _load_cases(file: str) -> list[dict[str, Any]]:
     """Return the written cases of a file; none where the file is not there yet."""
     source = files("memex.evals") / "cases" / file
     if not source.is_file():
@@ -202,26 +204,26 @@ def _cases(file: str) -> list[dict[str, Any]]:
 
 def _fact_case(case: Mapping[str, Any]) -> tuple[str, Question]:
     paths = tuple(f"user/{path}" for path in case["sources"])
-    evidence = tuple(Evidence(paths[-1], text=text) for text in case["expect"])
+    evidence = tuple(ExpectedEvidence(paths[-1], text=text) for text in case["expect"])
     kinds = ("linked" if case.get("linked") else "one page",)
     return case["vault"], Question(question_id(case["name"]), case["question"], kinds, paths, evidence)
 
 
 def _linked_case(case: Mapping[str, Any]) -> tuple[str, Question]:
     paths = tuple(f"user/{path}" for path in case["notes"])
-    evidence = tuple(Evidence(f"user/{one['path']}", text=one["text"]) for one in case["expect"])
+    evidence = tuple(ExpectedEvidence(f"user/{one['path']}", text=one["text"]) for one in case["expect"])
     kinds = (case["kind"], case["split"]) if "split" in case else (case["kind"],)
     return case["vault"], Question(question_id(case["id"]), case["question"], kinds, paths, evidence)
 
 
 def _vault_part(
     part: str, root: Path, archives: Mapping[str, str], cases: "map[tuple[str, Question]]"
-) -> Part:
+) -> SuitePart:
     asked = list(cases)
     collections = []
     for vault, archive in archives.items():
-        contents = {f"user/{path}": text for path, text in data.vault(root, archive).items()}
+        contents = {f"user/{path}": text for path, text in datasets.load_vault(root, archive).items()}
         questions = tuple(question for about, question in asked if about == vault)
         if questions:
-            collections.append(Collection(name(part, vault), contents, questions))
-    return Part(part, tuple(collections), has_names=True)
+            collections.append(Collection(opaque_name(part, vault), contents, questions))
+    return SuitePart(part, tuple(collections), has_names=True)

@@ -4,10 +4,10 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 
-from memex.evals.metrics import Difference, Estimate
-from memex.evals.retrieval.reference import Figure
-from memex.evals.retrieval.runs import EVERYTHING, Comparison, PartRun, Run, groups
-from memex.evals.tables import Table
+from memex.evals.metrics import Estimate, PairedDifference
+from memex.evals.report.tables import Table
+from memex.evals.retrieval.reference import PublishedFigure
+from memex.evals.retrieval.runs import EVERYTHING, PartRun, RetrievalComparison, RetrievalRun, group_outcomes
 
 RANKING = ("recall@5", "recall@10", "recall@20", "any@10", "all@10", "mrr@10", "ndcg@10")
 MAIN = ("recall@5", "recall@10", "all@10", "mrr@10", "ndcg@10")
@@ -33,7 +33,7 @@ def notes(part: PartRun) -> Table | None:
     if part.guard is not None or not pairs:
         return None
     rows = []
-    for group, members in groups(pairs).items():
+    for group, members in group_outcomes(pairs).items():
         for at, which in enumerate(("first", "second")):
             ranks = [outcome.ranks[at] for outcome in members]
             middle = statistics.median(rank if rank is not None else math.inf for rank in ranks)
@@ -60,7 +60,7 @@ def context(part: PartRun, budgets: Sequence[int]) -> Table:
         )
         for group, figures in part.figures.items()
     ]
-    columns = [f"{name} {_short(budget)}" for name in ("recall", "all") for budget in budgets]
+    columns = [f"{name} {_short_budget(budget)}" for name in ("recall", "all") for budget in budgets]
     return Table("memory_context", ("questions", *columns, "used"), tuple(rows))
 
 
@@ -80,7 +80,7 @@ def prompt(part: PartRun) -> Table | None:
     return Table("first prompt of a model", columns, tuple(rows)) if rows else None
 
 
-def changes(part: PartRun, comparison: Comparison, budgets: Sequence[int]) -> Table | None:
+def changes(part: PartRun, comparison: RetrievalComparison, budgets: Sequence[int]) -> Table | None:
     """Return what became of the measures since an earlier run; None when that had no such part.
 
     Those of all questions are shown when they moved at all, those of a kind when they moved beyond noise.
@@ -89,7 +89,7 @@ def changes(part: PartRun, comparison: Comparison, budgets: Sequence[int]) -> Ta
         return None
     shown = [*RANKING, *(f"{name}@{budget}" for name in CONTEXT for budget in budgets)]
     rows = [
-        (group, name, *_change(name, found[name]))
+        (group, name, *_change_cells(name, found[name]))
         for group, found in comparison.changes[part.name].items()
         for name in shown
         if name in found
@@ -100,7 +100,7 @@ def changes(part: PartRun, comparison: Comparison, budgets: Sequence[int]) -> Ta
     return Table(title if rows else f"{title}: no figure has moved", columns, tuple(rows))
 
 
-def guards(run: Run) -> Table:
+def guards(run: RetrievalRun) -> Table:
     """Return what paths alone find in each part."""
     rows = []
     for part in run.parts:
@@ -124,7 +124,7 @@ def guards(run: Run) -> Table:
     return Table("", columns, tuple(rows))
 
 
-def reference(figures: Iterable[Figure]) -> Table:
+def reference(figures: Iterable[PublishedFigure]) -> Table:
     """Return published figures beside what came out here, a row each."""
     rows = [
         (
@@ -152,7 +152,7 @@ def reference(figures: Iterable[Figure]) -> Table:
     return Table("", columns, tuple(rows))
 
 
-def overview(run: Run, comparison: Comparison | None) -> Table:
+def overview(run: RetrievalRun, comparison: RetrievalComparison | None) -> Table:
     """Return the main figures of every part, with their change where there is one; a star: beyond noise."""
     rows = []
     names = [*MAIN, *(f"context-recall@{budget}" for budget in run.config.budgets)]
@@ -161,21 +161,21 @@ def overview(run: Run, comparison: Comparison | None) -> Table:
             changed = comparison.changes.get(part.name, {}).get(group, {}) if comparison else {}
             cells = [_with_change(part.figures[group][name], changed.get(name)) for name in names]
             rows.append((part.name if group == EVERYTHING else f"  {group}", *cells))
-    shown = [*MAIN, *(f"context {_short(budget)}" for budget in run.config.budgets)]
+    shown = [*MAIN, *(f"context {_short_budget(budget)}" for budget in run.config.budgets)]
     return Table("", ("overview", *shown), tuple(rows))
 
 
-def has_moved(difference: Difference) -> bool:
+def has_moved(difference: PairedDifference) -> bool:
     """Tell whether any question's figure is another."""
     return difference.gained + difference.lost > 0
 
 
-def is_beyond_noise(difference: Difference) -> bool:
+def is_beyond_noise(difference: PairedDifference) -> bool:
     """Tell whether the 95 % interval of a difference leaves 0 out."""
     return difference.low > 0 or difference.high < 0
 
 
-def _short(budget: int) -> str:
+def _short_budget(budget: int) -> str:
     return f"{budget // 1_000}k" if budget % 1_000 == 0 else f"{budget:,}"
 
 
@@ -184,14 +184,14 @@ def _with_interval(estimate: Estimate) -> str:
     return f"{100 * estimate.value:.1f}±{half:.1f}"
 
 
-def _with_change(estimate: Estimate, difference: Difference | None) -> str:
+def _with_change(estimate: Estimate, difference: PairedDifference | None) -> str:
     value = f"{100 * estimate.value:.1f}"
     if difference is None or not has_moved(difference):
         return value
     return f"{value} {100 * difference.value:+.1f}{'*' if is_beyond_noise(difference) else ''}"
 
 
-def _change(name: str, difference: Difference) -> tuple[str, ...]:
+def _change_cells(name: str, difference: PairedDifference) -> tuple[str, ...]:
     return (
         f"{100 * difference.value:+.1f}",
         f"{100 * difference.low:+.1f} … {100 * difference.high:+.1f}",
@@ -203,7 +203,7 @@ def _change(name: str, difference: Difference) -> tuple[str, ...]:
     )
 
 
-def _verdict(name: str, difference: Difference) -> str:
+def _verdict(name: str, difference: PairedDifference) -> str:
     if not is_beyond_noise(difference):
         return ""
     if name.startswith("context-used"):  # more is no merit of its own

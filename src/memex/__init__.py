@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memex.client import Memex
+    from memex.api.memex import Memex
 
 __all__ = ["Memex"]
 
@@ -11,7 +11,7 @@ __all__ = ["Memex"]
 def __getattr__(name: str) -> Any:
     """Load the Python API when it is asked for, and not for every command."""
     if name == "Memex":
-        from memex.client import Memex  # noqa: PLC0415  # see above
+        from memex.api.memex import Memex  # noqa: PLC0415  # see above
 
         return Memex
     raise AttributeError(f"module 'memex' has no attribute {name!r}")

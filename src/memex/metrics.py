@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from memex.store.operations import MODEL_REQUEST, Ended, Inner
-from memex.subagent.embedders.embedder import Embedder, Kind
+from memex.store.log.operations import MODEL_REQUEST, CallOutcome, InnerOperation
+from memex.subagent.embedders.interface import Embedder, InputType
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -49,7 +49,7 @@ GAUGES: dict[str, tuple[str, Labels]] = {
 
 
 @dataclass(slots=True)
-class Times:
+class Histogram:
     """How often something took how long: `counts` by the upper bounds of `BUCKETS_S`, the last without one."""
 
     total_s: float = 0.0
@@ -78,13 +78,17 @@ class Metrics:
         self._models: set[str] = set()
         self._counts: dict[str, Counter[Labels]] = {name: Counter() for name in COUNTERS}
         self._usd: defaultdict[Labels, float] = defaultdict(float)
-        self._times: dict[str, defaultdict[Labels, Times]] = {name: defaultdict(Times) for name in HISTOGRAMS}
+        self._times: dict[str, defaultdict[Labels, Histogram]] = {
+            name: defaultdict(Histogram) for name in HISTOGRAMS
+        }
 
     def tool(self, name: str) -> str:
         """Return the label of a kind of call, which may be a caller's invention."""
         return name if name in self._tools else OTHER
 
-    def add_call(self, name: str, ended: Ended | None, seconds: float, inner: Sequence[Inner]) -> None:
+    def add_call(
+        self, name: str, ended: CallOutcome | None, seconds: float, inner: Sequence[InnerOperation]
+    ) -> None:
         """Count a call that ended, and the requests to models inside it.
 
         Args:
@@ -108,9 +112,9 @@ class Metrics:
 
     def counting(self, embedder: Embedder) -> Embedder:
         """Return an embedder whose requests are counted here."""
-        return _Counted(embedder, self)
+        return _CountingEmbedder(embedder, self)
 
-    def add_embedding(self, model: str, kind: Kind, texts: int, *, is_answered: bool) -> None:
+    def add_embedding(self, model: str, kind: InputType, texts: int, *, is_answered: bool) -> None:
         """Count a request to an embedder."""
         model = self._model(model)
         outcome = "answered" if is_answered else "failed"
@@ -133,7 +137,7 @@ class Metrics:
         encode, media_type = choose_encoder(accept)
         return encode(registry), media_type
 
-    def _add_request(self, request: Inner) -> None:
+    def _add_request(self, request: InnerOperation) -> None:
         model = self._model(request.model or OTHER)
         outcome = "failed" if request.error_code else "answered"
         self._counts["memex_model_requests_total"][model, outcome] += 1
@@ -187,7 +191,7 @@ class _Snapshot:
         return iter(self.families)
 
 
-class _Counted:
+class _CountingEmbedder:
     """An embedder whose requests are counted."""
 
     def __init__(self, embedder: Embedder, metrics: Metrics) -> None:
@@ -204,7 +208,7 @@ class _Counted:
         """Of each vector."""
         return self._embedder.dimensions
 
-    async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "NDArray[float32]":
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
         """Return vectors as `Embedder.embed` does."""
         is_answered = False
         try:

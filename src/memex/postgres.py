@@ -12,11 +12,11 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memex.errors import StoreUnavailable, ValidationFailed
 from memex.settings import Settings
-from memex.store import embedded
+from memex.store.embedded import server as embedded
 from memex.store.migrate import Migration, migrate
 
 CONNECT_TIMEOUT_S = 10
-STOP_PATIENCE_S = 10.0  # Docker waits as long before it kills
+STOP_TIMEOUT_S = 10.0  # Docker waits as long before it kills
 STOP_POLL_S = 0.02
 
 
@@ -25,7 +25,7 @@ class Postgres:
     """A database with this version's schema. `lease` is a share of the embedded server, None with DATABASE_URL."""
 
     conninfo: str = field(repr=False)
-    lease: embedded.Lease | None
+    lease: embedded.ServerLease | None
     applied: tuple[Migration, ...]
 
     def close(self) -> None:
@@ -89,12 +89,12 @@ def conninfo_of(database_url: str) -> str:
     return make_conninfo(database_url, connect_timeout=given.get("connect_timeout", CONNECT_TIMEOUT_S))
 
 
-def _give_back(lease: embedded.Lease) -> None:
+def _give_back(lease: embedded.ServerLease) -> None:
     """Give the share back. The first process of a container stays until the server is down: its end kills all."""
     lease.close()
     if os.getpid() != 1:
         return
-    deadline = time.monotonic() + STOP_PATIENCE_S
+    deadline = time.monotonic() + STOP_TIMEOUT_S
     while embedded.inspect(lease.data_dir).running and time.monotonic() < deadline:
         time.sleep(STOP_POLL_S)
 

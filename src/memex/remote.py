@@ -33,13 +33,13 @@ LONGEST_WAIT_S = 20.0
 RETRIED_STATUSES = (429, 502, 503, 504)
 MAX_RETRY_AFTER_S = 86_400.0  # a header may ask for more than a float holds
 IN_PROGRESS = "TOOL_CALL_IN_PROGRESS"
-OF_A_PROBLEM = ("type", "title", "status", "detail", "code", "hint")
+PROBLEM_FIELDS = ("type", "title", "status", "detail", "code", "hint")
 HINT = "Check that the address is that of a Memex and that it runs: GET /health/ready answers 200."
 LATE_HINT = "Send it again under its tool_call_id, which does a write once; or grant it more time: timeout_s."
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class CallContext:
     """For whom a call is made: with a key that is bound to a user, nobody need be named."""
 
     user_id: str | None = None
@@ -120,57 +120,57 @@ class Remote:
         """Where the paths of the routes begin that are asked."""
         return BASES[self.role]
 
-    async def me(self, who: For | None = None) -> dict[str, Any]:
+    async def me(self, who: CallContext | None = None) -> dict[str, Any]:
         """Return what the service is, and whose key this is."""
-        answer = await self.request("GET", "/v1/me", headers=(who or For()).headers())
+        answer = await self.request("GET", "/v1/me", headers=(who or CallContext()).headers())
         return _document(answer, self.url)
 
     async def execute(
-        self, who: For, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
+        self, who: CallContext, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
     ) -> dict[str, Any]:
         """Run a tool and return its result; raises MemexErrors with the codes of the service."""
-        own_id = _or_new(tool_call_id)
+        own_id = _or_new_id(tool_call_id)
         body = {"context": who.body(own_id), "arguments": dict(arguments)}
         try:
-            return await self.json("POST", f"/tools/{quoted(tool)}/execute", body=body)
+            return await self.json("POST", f"/tools/{quote_segment(tool)}/execute", body=body)
         except StoreUnavailable as error:
             error.details.setdefault("tool_call_id", own_id)  # by which it is found out what became of it
             raise
 
     async def revert(
-        self, who: For, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
+        self, who: CallContext, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
     ) -> dict[str, Any]:
         """Undo what a call wrote."""
-        path = f"/operations/{quoted(reverted)}/revert"
-        headers = who.headers(_or_new(tool_call_id))
+        path = f"/operations/{quote_segment(reverted)}/revert"
+        headers = who.headers(_or_new_id(tool_call_id))
         return await self.json("POST", path, headers=headers, body={"reason": reason})
 
-    async def operations(self, who: For, *, limit: int, cursor: str | None) -> dict[str, Any]:
+    async def operations(self, who: CallContext, *, limit: int, cursor: str | None) -> dict[str, Any]:
         """Return the user's calls, the newest first."""
         params = {"limit": limit, "cursor": cursor}
         return await self.json("GET", "/operations", headers=who.headers(), params=params)
 
-    async def operation(self, who: For, tool_call_id: str) -> list[dict[str, Any]]:
+    async def operation(self, who: CallContext, tool_call_id: str) -> list[dict[str, Any]]:
         """Return the attempts at one call, the newest first."""
-        path = f"/operations/{quoted(tool_call_id)}"
+        path = f"/operations/{quote_segment(tool_call_id)}"
         return list((await self.json("GET", path, headers=who.headers()))["attempts"])
 
-    async def replay(self, who: For, tool_call_id: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    async def replay(self, who: CallContext, tool_call_id: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Run a call again, as it was or with something changed."""
-        path = f"/operations/{quoted(tool_call_id)}/replay"
+        path = f"/operations/{quote_segment(tool_call_id)}/replay"
         return await self.json("POST", path, headers=who.headers(), body=dict(changes))
 
-    async def catalogue(self, who: For, *, max_chars: int) -> str:
+    async def catalogue(self, who: CallContext, *, max_chars: int) -> str:
         """Return a line for each file."""
         params = {"max_chars": max_chars}
         return str((await self.json("GET", "/catalogue", headers=who.headers(), params=params))["catalogue"])
 
     async def prompt_block(
-        self, who: For, *, budget: int | None, project: str | None, tool_call_id: str | None
+        self, who: CallContext, *, budget: int | None, project: str | None, tool_call_id: str | None
     ) -> dict[str, Any]:
         """Return the text for a system prompt."""
         params = {"budget": budget, "project": project}
-        headers = who.headers(_or_new(tool_call_id))
+        headers = who.headers(_or_new_id(tool_call_id))
         return await self.json("GET", "/prompt-block", headers=headers, params=params)
 
     async def json(
@@ -203,7 +203,7 @@ class Remote:
         given = dict(headers or {})
         content = None
         if body is not None:
-            content = _encoded(body)
+            content = _encode(body)
             given["Content-Type"] = b"application/json"
         answer = await self.request(
             method, base + path, headers=given, params=params, content=content, is_repeatable=is_repeatable
@@ -248,18 +248,19 @@ class Remote:
         attempts = AsyncRetrying(
             retry=retry_if_exception(
                 lambda error: (
-                    isinstance(error, _Failed) and (error.may_pass if is_repeatable else not error.arrived)
+                    isinstance(error, _FailedAttempt)
+                    and (error.may_pass if is_repeatable else not error.arrived)
                 )
             ),
             wait=_wait_s,
-            stop=lambda state: _is_over(state, granted_s),
+            stop=lambda state: _should_give_up(state, granted_s),
             reraise=True,
         )
         try:
             async for attempt in attempts:
                 with attempt:
                     return await self._once(http, request, granted_s)
-        except _Failed as failed:
+        except _FailedAttempt as failed:
             raise failed.error from failed.__cause__
         raise AssertionError("unreachable")
 
@@ -270,16 +271,16 @@ class Remote:
             async with asyncio.timeout(granted_s):  # httpx2 counts anew with each byte that comes
                 answer = await http.send(request)
         except (httpx2.ConnectTimeout, httpx2.ConnectError) as error:
-            raise _Failed(self._silence(error), arrived=False) from error
+            raise _FailedAttempt(self._silence(error), arrived=False) from error
         except (httpx2.TimeoutException, TimeoutError) as error:
             late = StoreUnavailable(f"{self.url} did not answer within {granted_s:g} s.", hint=LATE_HINT)
-            raise _Failed(late, may_pass=False) from error
+            raise _FailedAttempt(late, may_pass=False) from error
         except httpx2.HTTPError as error:
-            raise _Failed(self._silence(error)) from error
+            raise _FailedAttempt(self._silence(error)) from error
         if answer.is_success:
             return answer
         refusal = _error_in(answer, self.url)
-        raise _Failed(
+        raise _FailedAttempt(
             refusal,
             may_pass=answer.status_code in RETRIED_STATUSES or refusal.code == IN_PROGRESS,
             arrived=answer.status_code != 429,
@@ -313,7 +314,7 @@ class RemoteUser:
     """One user's memory over HTTP, with the tools by their names and results as JSON."""
 
     remote: Remote
-    who: For
+    who: CallContext
 
     async def execute(
         self, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
@@ -322,7 +323,7 @@ class RemoteUser:
         return await self.remote.execute(self.who, tool, arguments, tool_call_id=tool_call_id)
 
 
-def quoted(text: str) -> str:
+def quote_segment(text: str) -> str:
     """Return a text as one segment of a path.
 
     Raises:
@@ -342,7 +343,7 @@ def new_tool_call_id() -> str:
     return f"call_{secrets.token_hex(12)}"
 
 
-class _Failed(Exception):
+class _FailedAttempt(Exception):
     """An attempt that failed: why, whether another may succeed, and whether the service had the request."""
 
     def __init__(
@@ -355,7 +356,7 @@ class _Failed(Exception):
         self.after_s = after_s
 
 
-def _or_new(tool_call_id: str | None) -> str:
+def _or_new_id(tool_call_id: str | None) -> str:
     return new_tool_call_id() if tool_call_id is None else tool_call_id
 
 
@@ -382,7 +383,7 @@ def _header(name: str, value: str) -> bytes:
     )
 
 
-def _encoded(body: Any) -> bytes:
+def _encode(body: Any) -> bytes:
     """Return a body as JSON in ASCII, so that what is no Unicode text is refused by the service, and as there."""
     try:
         return json.dumps(body, allow_nan=False).encode()
@@ -400,7 +401,7 @@ def _document(answer: httpx2.Response, url: str) -> dict[str, Any]:
 def _error_in(answer: httpx2.Response, url: str) -> MemexError:
     try:
         problem = answer.json()
-        details = {name: value for name, value in problem.items() if name not in OF_A_PROBLEM}
+        details = {name: value for name, value in problem.items() if name not in PROBLEM_FIELDS}
         found = error_of(problem["code"], problem["detail"], hint=problem["hint"], **details)
         float(found.details.get("retry_after_s", 0))
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -421,10 +422,10 @@ def _retry_after_s(value: str) -> float | None:
     return max(0.0, (date - datetime.now(UTC)).total_seconds())
 
 
-def _is_over(state: RetryCallState, granted_s: float) -> bool:
+def _should_give_up(state: RetryCallState, granted_s: float) -> bool:
     """Tell whether to give up: after four attempts; a call that still runs is waited for while there is time."""
     error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, _Failed) and error.error.code == IN_PROGRESS:
+    if isinstance(error, _FailedAttempt) and error.error.code == IN_PROGRESS:
         return time.monotonic() - state.start_time >= granted_s
     return state.attempt_number >= ATTEMPTS
 
@@ -432,5 +433,5 @@ def _is_over(state: RetryCallState, granted_s: float) -> bool:
 def _wait_s(state: RetryCallState) -> float:
     backoff = wait_exponential_jitter(initial=FIRST_WAIT_S, max=LONGEST_WAIT_S, jitter=JITTER_S)(state)
     error = state.outcome.exception() if state.outcome else None
-    asked = error.after_s if isinstance(error, _Failed) else 0.0
+    asked = error.after_s if isinstance(error, _FailedAttempt) else 0.0
     return min(max(backoff, float(asked)), LONGEST_WAIT_S)

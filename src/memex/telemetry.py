@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from memex.errors import MemexError, ValidationFailed
 from memex.settings import Settings
-from memex.store.operations import Ended
+from memex.store.log.operations import CallOutcome
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -33,18 +33,18 @@ COMMIT = "memory_commit"  # all that a memory_remember writes, at once
 # The conventions' names for operations on memory, where they have one; others go by our own.
 # Source: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-spans.md, "Memory".
 OPERATION_NAMES = {"memory_find": "search_memory", COMMIT: "upsert_memory"}
-PATIENCE_S = 2.0  # with a collector that does not take the last spans
+FLUSH_TIMEOUT_S = 2.0  # with a collector that does not take the last spans
 MESSAGES = frozenset({"exception.message", "exception.stacktrace"})
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class ActiveSpan:
     """A span that is under way; without one, nothing is recorded."""
 
     span: "Span | None" = None
     with_content: bool = False
 
-    def call_ended(self, ended: Ended | None) -> None:
+    def call_ended(self, ended: CallOutcome | None) -> None:
         """Record how a tool call ended; None where its caller went away."""
         if self.span is None:
             return
@@ -91,7 +91,7 @@ class Tracing:
     with_content: bool = False
 
     @contextmanager
-    def call(self, tool: str, tool_call_id: str, arguments: Mapping[str, Any]) -> Iterator[Recorded]:
+    def call(self, tool: str, tool_call_id: str, arguments: Mapping[str, Any]) -> Iterator[ActiveSpan]:
         """A span around a tool call, below which those of its operations stand.
 
         Args:
@@ -115,16 +115,16 @@ class Tracing:
             _tracing.reset(token)
 
     @contextmanager
-    def span(self, name: str, attributes: Mapping[str, str]) -> Iterator[Recorded]:
+    def span(self, name: str, attributes: Mapping[str, str]) -> Iterator[ActiveSpan]:
         """A span of this name; what an error in it says is not recorded, since that can quote memory."""
         provider = self.provider or _provider_around()
         if provider is None:
-            yield Recorded()
+            yield ActiveSpan()
             return
         with _tracer(provider).start_as_current_span(
             name, attributes=attributes, record_exception=False, set_status_on_exception=False
         ) as span:
-            yield Recorded(span, self.with_content)
+            yield ActiveSpan(span, self.with_content)
 
     def capabilities(self) -> Sequence[Any]:
         """Return what makes an agent of pydantic-ai record spans of itself and its model, if they go anywhere."""
@@ -142,11 +142,11 @@ _tracing: ContextVar[Tracing | None] = ContextVar("tracing", default=None)
 
 
 @contextmanager
-def operation(kind: str, request: Mapping[str, Any]) -> Iterator[Recorded]:
+def operation(kind: str, request: Mapping[str, Any]) -> Iterator[ActiveSpan]:
     """A span around an operation on memory inside a tool call, by where the call's own span goes."""
     tracing = _tracing.get()
     if tracing is None:
-        yield Recorded()
+        yield ActiveSpan()
         return
     attributes = {"gen_ai.operation.name": OPERATION_NAMES.get(kind, kind), "memex.operation": kind}
     query = request.get("query")
@@ -176,7 +176,7 @@ def parent(headers: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def exporting(settings: Settings) -> Iterator[Tracing]:
+def export_spans(settings: Settings) -> Iterator[Tracing]:
     """Tracing to the collector that the settings name, if they name one; at the end of the block all is sent.
 
     Raises:
@@ -193,12 +193,12 @@ def exporting(settings: Settings) -> Iterator[Tracing]:
             f"{ENDPOINTS} ask for spans, and the packages that send them are not installed.",
             hint='Install them, pip install "memex[otel]", or unset the variable.',
         ) from None
-    with sending(OTLPSpanExporter(), with_content=settings.trace_content) as tracing:
+    with send_spans(OTLPSpanExporter(), with_content=settings.trace_content) as tracing:
         yield tracing
 
 
 @contextmanager
-def sending(exporter: "SpanExporter", *, with_content: bool = False) -> Iterator[Tracing]:
+def send_spans(exporter: "SpanExporter", *, with_content: bool = False) -> Iterator[Tracing]:
     """Tracing to an exporter, in batches, until the end of the block."""
     from opentelemetry.sdk.resources import SERVICE_NAME, Resource  # noqa: PLC0415  # of the extra `otel`
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
@@ -208,11 +208,13 @@ def sending(exporter: "SpanExporter", *, with_content: bool = False) -> Iterator
     if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):  # OTEL_SERVICE_NAME says nothing
         resource = resource.merge(Resource({SERVICE_NAME: NAME}))
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor(exporter if with_content else _quiet(exporter)))
+    provider.add_span_processor(
+        BatchSpanProcessor(exporter if with_content else _redacting_exporter(exporter))
+    )
     try:
         yield Tracing(provider, with_content)
     finally:
-        giving_up = Timer(PATIENCE_S, exporter.shutdown)
+        giving_up = Timer(FLUSH_TIMEOUT_S, exporter.shutdown)
         giving_up.daemon = True
         giving_up.start()
         provider.shutdown()
@@ -233,7 +235,7 @@ def _provider_around() -> "TracerProvider | None":
     return None if isinstance(provider, trace.ProxyTracerProvider) else provider
 
 
-def _quiet(exporter: "SpanExporter") -> "SpanExporter":
+def _redacting_exporter(exporter: "SpanExporter") -> "SpanExporter":
     """Return an exporter that leaves out what errors say, which other libraries record: it can quote memory."""
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult  # noqa: PLC0415
 

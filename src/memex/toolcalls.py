@@ -16,7 +16,7 @@ NOTHING_KNOWN = "Nothing is known about that."
 MORE = "More was found than the budget holds: ask for more characters, or more narrowly."
 
 
-class Runner(Protocol):
+class ToolRunner(Protocol):
     """One user's memory, in this process or over HTTP."""
 
     async def execute(
@@ -27,7 +27,7 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ToolCallOutcome:
     """What became of a tool call: `text` is for the model; one of `result` and `error` is there for the host."""
 
     text: str
@@ -36,13 +36,13 @@ class Outcome:
 
 
 async def run(
-    memory: Runner,
+    memory: ToolRunner,
     tool: str,
     arguments: Mapping[str, Any] | str | None,
     *,
     tool_call_id: str | None = None,
     allowed: Mapping[str, tuple[str, ...]] = AGENT_ARGUMENTS,
-) -> Outcome:
+) -> ToolCallOutcome:
     """Run a call as a model made it. An error of Memex is an answer that the model can act on; nothing is raised.
 
     Args:
@@ -53,16 +53,16 @@ async def run(
         allowed: the tools that the model was told of, each with the arguments it may fill in.
     """
     try:
-        given = parsed(tool, arguments, allowed)
+        given = parse_arguments(tool, arguments, allowed)
         result = await memory.execute(tool, given, tool_call_id=tool_call_id)
     except MemexError as error:
         if error.details.get("tool") == tool:  # the tool's own hint names the host's arguments too
-            error.hint = _known(allowed[tool])
-        return Outcome(error_text(error), error=error)
-    return Outcome(result_text(tool, result), result=result)
+            error.hint = _arguments_hint(allowed[tool])
+        return ToolCallOutcome(error_text(error), error=error)
+    return ToolCallOutcome(result_text(tool, result), result=result)
 
 
-def parsed(
+def parse_arguments(
     tool: str,
     arguments: Mapping[str, Any] | str | None,
     allowed: Mapping[str, tuple[str, ...]] = AGENT_ARGUMENTS,
@@ -83,7 +83,7 @@ def parsed(
         raise ValidationFailed("The arguments are no JSON object.", hint="Send a JSON object.")
     names = allowed[tool]
     if unknown := [str(name)[:100] for name in given if name not in names]:
-        raise ValidationFailed(f"{tool}: there is no argument {unknown[0]}.", hint=_known(names))
+        raise ValidationFailed(f"{tool}: there is no argument {unknown[0]}.", hint=_arguments_hint(names))
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -104,7 +104,7 @@ def error_text(error: MemexError) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _known(names: Iterable[str]) -> str:
+def _arguments_hint(names: Iterable[str]) -> str:
     return f"The arguments are: {', '.join(names)}."
 
 

@@ -12,18 +12,17 @@ import structlog
 
 from memex import postgres, telemetry
 from memex.errors import ValidationFailed
-from memex.service.planning import Planning, builtin_planning
+from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Service, new_metrics
 from memex.settings import Settings
-from memex.store.analyzer import LANGUAGES, Analyzer
 from memex.store.database import Database
+from memex.store.search.analyzer import LANGUAGES, Analyzer
 from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.embedders.choose import choose
-from memex.subagent.embedders.embedder import Embedder
+from memex.subagent.embedders.choose import choose_embedder
+from memex.subagent.embedders.interface import Embedder
 from memex.subagent.limits import Limits
-from memex.subagent.models import Access as ModelAccess
-from memex.subagent.models import ChatModel, chat_model, list_price
+from memex.subagent.model.chat import ChatModel, ModelAccess, chat_model, list_price
 from memex.subagent.planner import BUILTIN, Planner
 
 _log = structlog.get_logger("memex")
@@ -58,12 +57,12 @@ async def running_service(
         embedder = metrics.counting(embedder)
     chats = chat_models(settings)
     with (
-        telemetry.exporting(settings) as tracing,
+        telemetry.export_spans(settings) as tracing,
         closing(
             await asyncio.wrap_future(started or postgres.start_in_background(settings)),
         ) as ready,
     ):
-        planning = planning_of(settings, chats, capabilities=tracing.capabilities() if any(chats) else ())
+        planning = planners_of(settings, chats, capabilities=tracing.capabilities() if any(chats) else ())
         async with AsyncExitStack() as held:
             database = await Database.open(ready.conninfo, max_connections=settings.max_connections)
             held.push_async_callback(database.close)
@@ -86,22 +85,24 @@ async def running_service(
                 prompts_dir=settings.prompts_dir,
             )
             if with_worker and database.has_jobs:
-                await held.enter_async_context(_working(ready.conninfo, service, settings))
+                await held.enter_async_context(_running_workers(ready.conninfo, service, settings))
             yield service
 
 
-def _working(conninfo: str, service: Service, settings: Settings) -> AbstractAsyncContextManager[None]:
+def _running_workers(
+    conninfo: str, service: Service, settings: Settings
+) -> AbstractAsyncContextManager[None]:
     """Carry out queued calls in the background, and embed where there is something to embed with."""
-    from memex.jobs.remembering import remember_queue  # noqa: PLC0415  # whoever has no worker needs no queue
-    from memex.jobs.worker import working  # noqa: PLC0415
+    from memex.jobs.remember_queue import remember_queue  # noqa: PLC0415  # whoever has no worker needs no queue
+    from memex.jobs.worker import running_workers  # noqa: PLC0415
 
     queues = [remember_queue(service, at_once=settings.queue_workers)]
     if service.embedder is not None:
-        from memex.jobs.embedding import embedding_queue  # noqa: PLC0415  # of the extra `vectors`
+        from memex.jobs.embedding_queue import embedding_queue  # noqa: PLC0415  # of the extra `vectors`
 
         at_once = settings.embedding_workers
         queues.append(embedding_queue(service.database, service.embedder, at_once=at_once))
-    return working(conninfo, *queues)
+    return running_workers(conninfo, *queues)
 
 
 def embedder_of(settings: Settings, name: str | None = None) -> Embedder | None:
@@ -114,7 +115,9 @@ def embedder_of(settings: Settings, name: str | None = None) -> Embedder | None:
     if name is None:
         return None
     key = settings.openai_api_key
-    return choose(name, api_key=key.get_secret_value() if key else None, base_url=settings.openai_base_url)
+    return choose_embedder(
+        name, api_key=key.get_secret_value() if key else None, base_url=settings.openai_base_url
+    )
 
 
 def chat_models(settings: Settings) -> tuple[ChatModel | None, ChatModel | None]:
@@ -130,7 +133,7 @@ def chat_models(settings: Settings) -> tuple[ChatModel | None, ChatModel | None]
 
 
 @asynccontextmanager
-async def asked_planner(settings: Settings, model: str | None, prompt: str | None) -> AsyncIterator[Planner]:
+async def model_planner(settings: Settings, model: str | None, prompt: str | None) -> AsyncIterator[Planner]:
     """A planner for one question that is put to a model: one by name, or that of the settings.
 
     Args:
@@ -150,7 +153,7 @@ async def asked_planner(settings: Settings, model: str | None, prompt: str | Non
             "No model is set up that could be asked.", hint="Name one: --model openai:NAME."
         )
     chat = _chat_model(name, settings)
-    from memex.subagent.model import ModelPlanner  # noqa: PLC0415  # a second of loading
+    from memex.subagent.model.planner import ModelPlanner  # noqa: PLC0415  # a second of loading
 
     given = None if prompt is None else prompts.parse("prompt", prompt)
 
@@ -195,16 +198,16 @@ def _chat_model(name: str, settings: Settings) -> ChatModel:
     return chat
 
 
-def planning_of(
+def planners_of(
     settings: Settings,
     chats: tuple[ChatModel | None, ChatModel | None],
     *,
     capabilities: Sequence[Any] = (),
-) -> Planning:
+) -> Planners:
     """Return who plans, from the chat models for the two tools and what their agents can do besides."""
     if chats == (None, None):
-        return builtin_planning()
-    from memex.subagent.model import ModelPlanner  # noqa: PLC0415  # a second of loading
+        return builtin_planners()
+    from memex.subagent.model.planner import ModelPlanner  # noqa: PLC0415  # a second of loading
 
     limits = _limits(settings)
     builtin = BuiltinPlanner(Analyzer())
@@ -222,4 +225,4 @@ def planning_of(
         for chat in chats
     ]
     daily_usd = None if settings.daily_usd is None else Decimal(str(settings.daily_usd))
-    return Planning(planners[0], planners[1], daily_usd, tuple(chat for chat in chats if chat is not None))
+    return Planners(planners[0], planners[1], daily_usd, tuple(chat for chat in chats if chat is not None))

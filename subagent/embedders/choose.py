@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from memex.errors import ValidationFailed
-from memex.subagent.embedders.embedder import Embedder, Kind
+from memex.subagent.embedders.interface import Embedder, InputType
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -21,7 +21,7 @@ MAX_DIMENSIONS = 16_000  # that the database can hold
 _NAME = re.compile(
     r"(?P<provider>[a-z]+)(?::(?P<model>[^#\s]+?))?(?:@(?P<dimensions>[1-9]\d{0,4}))?(?:#(?P<revision>[\w.-]{1,40}))?"
 )
-_NEEDED = {  # the extra, and its packages
+_NEEDED_PACKAGES = {  # the extra, and its packages
     "openai": ("vectors", ("numpy", "openai", "pgvector", "procrastinate", "tenacity")),
     "hash": ("vectors", ("numpy", "pgvector", "procrastinate")),
     "local": (
@@ -31,35 +31,35 @@ _NEEDED = {  # the extra, and its packages
 }
 
 
-class Lazy:
+class LazyEmbedder:
     """An embedder that is made when it is first needed: most commands never need it, and loading takes a second."""
 
     def __init__(self, name: str, dimensions: int | None, make: Callable[[], Embedder]) -> None:
         self.name = name
         self._dimensions = dimensions
         self._make = make
-        self._made: Embedder | None = None
-        self._making = asyncio.Lock()
+        self._embedder: Embedder | None = None
+        self._lock = asyncio.Lock()
 
     @property
     def dimensions(self) -> int | None:
         """Of each vector, once it is known."""
-        return self._made.dimensions if self._made is not None else self._dimensions
+        return self._embedder.dimensions if self._embedder is not None else self._dimensions
 
-    async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "NDArray[float32]":
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
         """Return vectors as `Embedder.embed` does."""
-        async with self._making:
-            if self._made is None:
-                self._made = await asyncio.to_thread(self._make)
-        return await self._made.embed(texts, kind)
+        async with self._lock:
+            if self._embedder is None:
+                self._embedder = await asyncio.to_thread(self._make)
+        return await self._embedder.embed(texts, kind)
 
     async def close(self) -> None:
         """Close the embedder, if it was made."""
-        if self._made is not None:
-            await self._made.close()
+        if self._embedder is not None:
+            await self._embedder.close()
 
 
-def choose(name: str, *, api_key: str | None = None, base_url: str | None = None) -> Embedder:
+def choose_embedder(name: str, *, api_key: str | None = None, base_url: str | None = None) -> Embedder:
     """Return the embedder of a name: `openai:MODEL`, `openai:MODEL@DIMENSIONS`, `local` or `hash`.
 
     The name by which its vectors are stored is understood too.
@@ -79,16 +79,18 @@ def choose(name: str, *, api_key: str | None = None, base_url: str | None = None
             f"{name!r} has {dimensions:,} dimensions, over {MAX_DIMENSIONS:,}.",
             hint="Behind the @ stand the dimensions that the model is asked for: name fewer.",
         )
-    embedder: Lazy | None = None
+    embedder: LazyEmbedder | None = None
     match given.get("provider"), given.get("model"):
         case "openai", str(model):
             revision = given.get("revision", "")
-            embedder = Lazy(name, dimensions, lambda: _openai(model, dimensions, revision, api_key, base_url))
+            embedder = LazyEmbedder(
+                name, dimensions, lambda: _openai(model, dimensions, revision, api_key, base_url)
+            )
         case "local", _:
-            embedder = Lazy(LOCAL, 384, _local)
+            embedder = LazyEmbedder(LOCAL, 384, _local)
         case "hash", _:
             width = dimensions or HASH_DIMENSIONS
-            embedder = Lazy(HASH.format(dimensions=width), width, lambda: _hash(width))
+            embedder = LazyEmbedder(HASH.format(dimensions=width), width, lambda: _hash(width))
     if embedder is None or not given.items() <= _parts(embedder.name).items():
         known = "openai:MODEL, openai:MODEL@DIMENSIONS, local, hash"
         raise ValidationFailed(f"There is no embedder {name!r}.", hint=f"Name one of: {known}.")
@@ -103,7 +105,7 @@ def _parts(name: str) -> dict[str, str]:
 
 
 def _check_packages(provider: str) -> None:
-    extra, packages = _NEEDED[provider]
+    extra, packages = _NEEDED_PACKAGES[provider]
     if missing := [package for package in packages if find_spec(package) is None]:
         raise ValidationFailed(
             f"The embedder {provider} needs packages that are not installed: {', '.join(missing)}.",

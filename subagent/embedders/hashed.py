@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memex.subagent.embedders.choose import HASH, HASH_DIMENSIONS
-from memex.subagent.embedders.embedder import MAX_CHARS, Kind, unit
+from memex.subagent.embedders.interface import MAX_CHARS, InputType, to_unit_length
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -28,7 +28,7 @@ class HashEmbedder:
         self.name = HASH.format(dimensions=dimensions)
         self._width = dimensions
 
-    async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "NDArray[float32]":  # noqa: ARG002
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":  # noqa: ARG002
         """Return vectors as `Embedder.embed` does; it never fails."""
         return await asyncio.to_thread(self._embed, texts)
 
@@ -41,7 +41,7 @@ class HashEmbedder:
             for trigram, count in _trigrams(text[:MAX_CHARS]).items():
                 digest = zlib.crc32(trigram.encode())
                 row[digest // 2 % self._width] += np.sqrt(count) * (1 if digest % 2 else -1)
-        return unit(vectors)
+        return to_unit_length(vectors)
 
 
 def _trigrams(text: str) -> Counter[str]:

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 
 from memex.errors import ModelUnavailable
 from memex.subagent.embedders.choose import LOCAL
-from memex.subagent.embedders.embedder import MAX_CHARS, Kind, unit
+from memex.subagent.embedders.interface import MAX_CHARS, InputType, to_unit_length
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -40,7 +40,7 @@ class LocalEmbedder:
         self.name = LOCAL
         self._loading = threading.Lock()
 
-    async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "NDArray[float32]":  # noqa: ARG002
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":  # noqa: ARG002
         """Return vectors as `Embedder.embed` does."""
         vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
         # The shortest first: a batch is as wide as its longest text.
@@ -64,7 +64,7 @@ class LocalEmbedder:
             mask[at, : len(one.ids)] = 1
         inputs = {"input_ids": pieces, "attention_mask": mask, "token_type_ids": np.zeros_like(pieces)}
         [states] = session.run(["last_hidden_state"], inputs)
-        return unit((states * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True))
+        return to_unit_length((states * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True))
 
     def _loaded(self) -> tuple[Any, Tokenizer]:
         with self._loading:

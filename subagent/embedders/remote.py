@@ -17,7 +17,7 @@ from tenacity import (
 )
 
 from memex.errors import ModelUnavailable
-from memex.subagent.embedders.embedder import MAX_CHARS, Kind, unit
+from memex.subagent.embedders.interface import MAX_CHARS, InputType, to_unit_length
 from memex.subagent.retrying import is_transient, retry_after_s
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 BATCH_TEXTS = 128
 BATCH_CHARS = 200_000
 ATTEMPTS = 6
-DEADLINES_S: dict[Kind, float] = {"query": 5.0, "document": 60.0}  # of one request with its repeats
-SPENT = "insufficient_quota"  # a 429 that waiting does not mend
+DEADLINES_S: dict[InputType, float] = {"query": 5.0, "document": 60.0}  # of one request with its repeats
+QUOTA_SPENT = "insufficient_quota"  # a 429 that waiting does not mend
 
 
 class OpenAIEmbedder:
@@ -57,23 +57,25 @@ class OpenAIEmbedder:
         size = f"@{dimensions}" if dimensions else ""
         self.name = f"openai:{model}{size}{f'#{revision}' if revision else ''}"
         self.dimensions = dimensions
-        self._asked_dimensions = dimensions
+        self._requested_dimensions = dimensions
         self._model = model
         self._wait = wait_random_exponential(multiplier=backoff_s, max=20)
         self._client = openai.AsyncOpenAI(
             api_key=api_key or "none", base_url=base_url, max_retries=0, timeout=max(DEADLINES_S.values())
         )
 
-    async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "NDArray[float32]":
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
         """Return vectors as `Embedder.embed` does."""
-        parts = [await self._ask(batch, kind) for batch in _batches([text[:MAX_CHARS] for text in texts])]
+        parts = [
+            await self._embed_batch(batch, kind) for batch in _batches([text[:MAX_CHARS] for text in texts])
+        ]
         return np.concatenate(parts) if parts else np.zeros((0, self.dimensions or 0), dtype=np.float32)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
 
-    async def _ask(self, batch: list[str], kind: Kind) -> "NDArray[float32]":
+    async def _embed_batch(self, batch: list[str], kind: InputType) -> "NDArray[float32]":
         """Return the vectors of one batch, asked for again while that may help and the deadline allows."""
         deadline_s = DEADLINES_S[kind]
         retrying = AsyncRetrying(
@@ -88,7 +90,7 @@ class OpenAIEmbedder:
         except TimeoutError as error:
             raise self._unavailable("timeout") from error
         except openai.APIError as error:
-            raise self._unavailable(_named(error)) from error
+            raise self._unavailable(_error_name(error)) from error
         except ValueError as error:  # what is no JSON comes through the client as it is
             raise self._unavailable("an answer that is no JSON") from error
 
@@ -96,7 +98,7 @@ class OpenAIEmbedder:
         answer = await self._client.embeddings.create(
             model=self._model,
             input=batch,
-            dimensions=openai.omit if self._asked_dimensions is None else self._asked_dimensions,
+            dimensions=openai.omit if self._requested_dimensions is None else self._requested_dimensions,
             encoding_format="float",
         )
         vectors = _vectors(answer)
@@ -106,7 +108,7 @@ class OpenAIEmbedder:
         self.dimensions = self.dimensions or made.shape[1]
         if made.shape[1] != self.dimensions or not np.isfinite(made).all():
             raise self._unavailable(f"vectors of {made.shape[1]} dimensions, or not of numbers")
-        return unit(made)
+        return to_unit_length(made)
 
     def _pause(self, state: RetryCallState) -> float:
         """Return how long to wait: what the server asks for, and never less than our own growing pause."""
@@ -146,11 +148,11 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 def _is_transient(error: BaseException) -> bool:
     if isinstance(error, openai.APIStatusError):
-        return is_transient(error.status_code) and error.code != SPENT
+        return is_transient(error.status_code) and error.code != QUOTA_SPENT
     return isinstance(error, openai.APIConnectionError)
 
 
-def _named(error: openai.APIError) -> str:
+def _error_name(error: openai.APIError) -> str:
     """Return an error as class, status and code: its message could quote the request."""
     status = error.status_code if isinstance(error, openai.APIStatusError) else ""
     code = error.code if isinstance(error.code, str) else ""

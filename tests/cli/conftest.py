@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from tests.cli.forking import Forks
 
-from memex.store import embedded
+from memex.store.embedded import server as embedded
 
 PROGRAM = [sys.executable, "-c", "from memex.cli.main import main; main()"]
 PATIENCE_S = 60

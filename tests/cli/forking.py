@@ -27,8 +27,8 @@ LOADED = [
     "memex.logging",
     "memex.postgres",
     "memex.wiring",
-    "memex.evals.run",
-    "memex.evals.page",
+    "memex.evals.evaluation",
+    "memex.evals.report.page",
     "memex.mcp.stdio",
 ]
 DEADLINE_S = 30.0

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memex.cli.output import Column, Screen, printable, program, to_json
+from memex.cli.output import Column, Screen, make_printable, program_name, to_json
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -27,7 +27,7 @@ class Terminal(io.StringIO):
 @given(ANY_TEXT)
 def test_printable_text_holds_nothing_that_a_terminal_obeys(text: str) -> None:
     """No control character but the line's end and the tab, and nothing that UTF-8 cannot hold."""
-    shown = printable(text)
+    shown = make_printable(text)
 
     assert not CONTROL.search(shown)
     assert shown.encode().decode() == shown
@@ -52,7 +52,7 @@ def test_a_plain_table_has_a_line_a_row(rows: list[tuple[str, str]]) -> None:
     lines = stream.getvalue().split("\n")
     assert len(lines) == len(rows) + 2
     for line, (name, _) in zip(lines[1:], rows, strict=False):
-        assert line.startswith(printable(name).replace("\n", " ").rstrip())
+        assert line.startswith(make_printable(name).replace("\n", " ").rstrip())
 
 
 COLUMNS = [
@@ -156,7 +156,7 @@ def test_the_program_is_named_as_it_was_called(tmp_path: Path, monkeypatch: pyte
         monkeypatch.setenv("PATH", path)
         monkeypatch.setattr(sys, "argv", [called])
         monkeypatch.chdir(folder)
-        named[at] = program()
+        named[at] = program_name()
 
     below_root = str(installed.relative_to("/"))
     assert list(named.values()) == ["memex", "bin/memex", "bin/memex", "./memex", below_root, "memex"]

@@ -7,17 +7,18 @@ from typing import Any
 import pytest
 import yaml
 
-from memex.store import chunks, links, markdown
-from memex.store.analyzer import Analyzer
-from memex.store.links import Candidate
+from memex.store import links, markdown
+from memex.store.links import LinkCandidate
 from memex.store.markdown import Description
+from memex.store.search import chunks
+from memex.store.search.analyzer import Analyzer
 
 FOLDER = Path(str(files("memex.demo") / "memory"))
 TEXTS = {str(path.relative_to(FOLDER)): path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.md")}
 QUESTIONS: list[dict[str, Any]] = yaml.safe_load(
     (FOLDER.parent / "questions.yaml").read_text(encoding="utf-8")
 )
-CANDIDATES = [Candidate(0, "user", path, *links.path_keys(path)) for path in TEXTS]
+CANDIDATES = [LinkCandidate(0, "user", path, *links.path_keys(path)) for path in TEXTS]
 
 
 def described(path: str) -> Description:

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.evals.test_states import write
+from tests.evals.fixtures.test_states import write
 
 from memex.errors import ValidationFailed
 from memex.evals.cases import ContextExpected, RememberInputs, SequenceInputs, load_suite, read_suite
-from memex.evals.states import seal
+from memex.evals.fixtures.states import seal
 
 CONTEXT = """\
 cases:

@@ -4,7 +4,7 @@ import pytest
 
 from memex.evals.adapter import Recalled, Remembered, Source
 from memex.evals.cases import ContextExpected, ExpectedSpan, RememberExpected
-from memex.evals.checks import Judged, judge_context, judge_remember, merged
+from memex.evals.checks import CaseVerdict, judge_context, judge_remember, merge_verdicts
 
 TEA = Source("user/tea.md", "match", ("I drink oolong tea.",))
 DOG = Source("user/dog.md", "link", ("Pixel is a\ngreyhound.", "She is four."))
@@ -90,7 +90,7 @@ def test_a_refusal_is_judged_by_its_code() -> None:
     """The one that is expected passes, and another one does not."""
     expected = ContextExpected(error="PROJECT_NOT_FOUND")
 
-    assert judge_context(expected, Recalled(error="PROJECT_NOT_FOUND"), budget=200) == Judged()
+    assert judge_context(expected, Recalled(error="PROJECT_NOT_FOUND"), budget=200) == CaseVerdict()
     assert judge_context(expected, Recalled(error="FORBIDDEN"), budget=200).problems == (
         "The call is refused with FORBIDDEN, not with PROJECT_NOT_FOUND.",
     )
@@ -195,8 +195,11 @@ def test_a_service_without_files_is_asked_about_its_status_alone() -> None:
 
 def test_the_answers_of_a_sequence_are_one() -> None:
     """Problems are told by their steps, figures are means."""
-    both = merged(
-        [("step 2", Judged(("Wrong.",), (), {"mrr": 0.0})), ("step 3", Judged((), (), {"mrr": 1.0}))]
+    both = merge_verdicts(
+        [
+            ("step 2", CaseVerdict(("Wrong.",), (), {"mrr": 0.0})),
+            ("step 3", CaseVerdict((), (), {"mrr": 1.0})),
+        ]
     )
 
-    assert both == Judged(("step 2: Wrong.",), (), {"mrr": 0.5})
+    assert both == CaseVerdict(("step 2: Wrong.",), (), {"mrr": 0.5})

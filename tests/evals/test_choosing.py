@@ -5,16 +5,16 @@ from collections import Counter
 import pytest
 from tests.model_server import ModelServer, Request, Step, says
 
-from memex.evals.choosing import RIGHT, choose, messages, show
-from memex.subagent.models import Access, chat_model
+from memex.evals.choosing import RIGHT_CHOICES, choose, load_cases, render_report
+from memex.subagent.model.chat import ModelAccess, chat_model
 
 
 def test_there_are_messages_of_each_kind() -> None:
     """At least ten for each of what may be right, under names that differ."""
-    asked = messages()
+    asked = load_cases()
     kinds = Counter(message.right for message in asked)
 
-    assert set(kinds) == set(RIGHT.values())
+    assert set(kinds) == set(RIGHT_CHOICES.values())
     assert min(kinds.values()) >= 10
     assert len({message.name for message in asked}) == len(asked)
 
@@ -24,7 +24,7 @@ async def test_what_a_model_chooses_is_counted(
 ) -> None:
     """Each message goes to the model with the definitions; the table names what was not right."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    asked = [message for message in messages() if message.right != "none"][:20]
+    asked = [message for message in load_cases() if message.right != "none"][:20]
 
     def answer(request: Request) -> Step:
         assert "memory_remember" in request.text
@@ -32,10 +32,10 @@ async def test_what_a_model_chooses_is_counted(
         return says({"tool": "memory_context"})
 
     model_server.play(*[answer] * len(asked))
-    chat = chat_model("openai:scripted", Access("key", model_server.url))
+    chat = chat_model("openai:scripted", ModelAccess("key", model_server.url))
     chosen = await choose(chat, asked)
     await chat.close()
-    table = show(asked, chosen)
+    table = render_report(asked, chosen)
 
     right = sum(message.right == "memory_context" for message in asked)
     assert f"{right} of {len(asked)} right" in table

@@ -16,7 +16,7 @@ RANKS = st.lists(st.integers(1, 120), min_size=1, max_size=12, unique=True).flat
 
 def test_measures_of_a_ranking_are_those_worked_out_by_hand() -> None:
     """Of three relevant documents one is first, one is fourth and one is not found."""
-    measures = metrics.of_ranking([4, None, 1])
+    measures = metrics.measure_ranking([4, None, 1])
 
     assert measures["recall@1"] == pytest.approx(1 / 3)
     assert measures["recall@5"] == pytest.approx(2 / 3)
@@ -28,7 +28,7 @@ def test_measures_of_a_ranking_are_those_worked_out_by_hand() -> None:
 
 def test_nothing_found_measures_nothing() -> None:
     """Every measure is 0."""
-    assert set(metrics.of_ranking([None, None]).values()) == {0.0}
+    assert set(metrics.measure_ranking([None, None]).values()) == {0.0}
 
 
 @given(RANKS)
@@ -42,7 +42,7 @@ def test_measures_agree_with_trec_eval(ranks: list[int | None]) -> None:
 
     theirs = evaluator.evaluate({"q": ranking})["q"]
 
-    ours = metrics.of_ranking(ranks)
+    ours = metrics.measure_ranking(ranks)
     for k in (5, 10, 20, 100):
         assert ours[f"recall@{k}"] == pytest.approx(theirs[f"recall_{k}"])
     assert ours["ndcg@10"] == pytest.approx(theirs["ndcg_cut_10"])
@@ -52,7 +52,7 @@ def test_measures_agree_with_trec_eval(ranks: list[int | None]) -> None:
 @given(RANKS)
 def test_measures_stand_in_their_order(ranks: list[int | None]) -> None:
     """All is at most recall, recall at most any, and none falls with the depth."""
-    measures = metrics.of_ranking(ranks)
+    measures = metrics.measure_ranking(ranks)
 
     for k in metrics.CUTOFFS:
         assert measures[f"all@{k}"] <= measures[f"recall@{k}"] <= measures[f"any@{k}"] <= 1
@@ -65,16 +65,16 @@ def test_interval_holds_the_mean(values: list[float]) -> None:
     """The mean is the questions' own, and lies within its interval; the same values give the same interval."""
     measured = [{"recall": value} for value in values]
 
-    estimate = metrics.estimates(measured)["recall"]
+    estimate = metrics.estimate_means(measured)["recall"]
 
     assert estimate.value == pytest.approx(sum(values) / len(values))
     assert estimate.low - 1e-9 <= estimate.value <= estimate.high + 1e-9
-    assert metrics.estimates(measured)["recall"] == estimate
+    assert metrics.estimate_means(measured)["recall"] == estimate
 
 
 def test_interval_of_a_share_is_that_of_theory() -> None:
     """Half of 400 questions answered: the interval is 1.96 standard errors to either side."""
-    estimate = metrics.estimates([{"any": float(number % 2)} for number in range(400)])["any"]
+    estimate = metrics.estimate_means([{"any": float(number % 2)} for number in range(400)])["any"]
 
     assert estimate.low == pytest.approx(0.5 - 1.96 * 0.025, abs=0.005)
     assert estimate.high == pytest.approx(0.5 + 1.96 * 0.025, abs=0.005)
@@ -84,10 +84,10 @@ def test_no_difference_is_none() -> None:
     """A run beside itself has gained nothing, lost nothing, and is certain of it."""
     measured = [{"any": float(number % 2), "ndcg": number / 10} for number in range(10)]
 
-    found = metrics.differences(measured, measured)
+    found = metrics.paired_differences(measured, measured)
 
-    assert found["any"] == metrics.Difference(0, 0, 0, 1, 0, 0, 1)
-    assert found["ndcg"] == metrics.Difference(0, 0, 0, 1, 0, 0, None)
+    assert found["any"] == metrics.PairedDifference(0, 0, 0, 1, 0, 0, 1)
+    assert found["ndcg"] == metrics.PairedDifference(0, 0, 0, 1, 0, 0, None)
 
 
 def test_difference_is_paired() -> None:
@@ -95,7 +95,7 @@ def test_difference_is_paired() -> None:
     before = [{"any": float(number < 41)} for number in range(100)]
     after = [{"any": float(1 <= number < 50)} for number in range(100)]
 
-    found = metrics.differences(before, after)["any"]
+    found = metrics.paired_differences(before, after)["any"]
 
     assert (found.gained, found.lost) == (9, 1)
     assert found.value == pytest.approx(0.08)
@@ -107,7 +107,7 @@ def test_difference_is_paired() -> None:
 def test_few_questions_prove_nothing() -> None:
     """One question that took longer, or five, is no finding, though every draw of a bootstrap says so; six are."""
     p = {
-        count: metrics.differences([{"ms": 10.0}] * count, [{"ms": 12.0}] * count)["ms"].p
+        count: metrics.paired_differences([{"ms": 10.0}] * count, [{"ms": 12.0}] * count)["ms"].p
         for count in (1, 5, 6)
     }
 
@@ -116,7 +116,7 @@ def test_few_questions_prove_nothing() -> None:
 
 def test_difference_of_shares_has_no_mcnemar() -> None:
     """The test is of figures that are 0 or 1."""
-    found = metrics.differences([{"recall": 0.5}, {"recall": 0.0}], [{"recall": 1.0}, {"recall": 0.0}])
+    found = metrics.paired_differences([{"recall": 0.5}, {"recall": 0.0}], [{"recall": 1.0}, {"recall": 0.0}])
 
     assert found["recall"].mcnemar is None
     assert (found["recall"].gained, found["recall"].lost) == (1, 0)

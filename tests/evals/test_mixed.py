@@ -34,9 +34,9 @@ async def test_calls_made_at_once_give_the_same_bytes(
     database: Database, conninfo: str, other: Database
 ) -> None:
     """By another process, and from bundles on the other Postgres."""
-    made = await mixed.make(database, CALLS)
-    total = await asyncio.to_thread(mixed.by_command, conninfo)
-    different = await mixed.from_bundles(database, other, made.calls[:: CALLS // BUNDLES])
+    made = await mixed.make_calls(database, CALLS)
+    total = await asyncio.to_thread(mixed.replay_by_command, conninfo)
+    different = await mixed.replay_bundles(database, other, made.calls[:: CALLS // BUNDLES])
 
     assert len(made.tools) >= 4
     assert total["different"] == total["refused"] == different == []

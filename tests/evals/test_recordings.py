@@ -7,22 +7,28 @@ import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
-from tests.evals.test_states import write
+from tests.evals.fixtures.test_states import write
 
 from memex.errors import ValidationFailed
 from memex.evals.cases import Case, load_suite
+from memex.evals.evaluation import EvaluationOptions, run_cases
+from memex.evals.fixtures.states import seal
 from memex.evals.memex_adapter import MemexAdapter
-from memex.evals.recordings import Played, PlayingPlanner, Recorded, path_of, recorded_model
-from memex.evals.run import Options, play
+from memex.evals.recordings import (
+    CasePlayback,
+    CaseRecorder,
+    PlaybackPlanner,
+    find_recorded_model,
+    recording_path,
+)
 from memex.evals.runs import Run
-from memex.evals.states import seal
-from memex.service.planning import Planning
+from memex.service.planners import Planners
 from memex.service.service import Service
-from memex.store.analyzer import Analyzer
 from memex.store.database import Database
+from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.model import ModelPlanner
-from memex.subagent.models import ChatModel
+from memex.subagent.model.chat import ChatModel
+from memex.subagent.model.planner import ModelPlanner
 
 MODEL = "function:test"
 CONTEXT = """\
@@ -76,21 +82,24 @@ class Model:
     def service(self, database: Database) -> Service:
         """Return a service that it plans for."""
         planner = ModelPlanner(self.chat, BuiltinPlanner(Analyzer()))
-        return Service(database, max_files=1_000, planning=Planning(planner, planner))
+        return Service(database, max_files=1_000, planning=Planners(planner, planner))
 
 
 async def record(model: Model, database: Database, cases: list[Case], folder: Path) -> Run:
     """Run cases with a model, and keep its answers."""
-    options = Options(planner=MODEL, during=Recorded(folder, MODEL))
-    return await play("all", cases, MemexAdapter(model.service(database)), options)
+    options = EvaluationOptions(planner=MODEL, surround=CaseRecorder(folder, MODEL))
+    return await run_cases("all", cases, MemexAdapter(model.service(database)), options)
 
 
 async def replay(database: Database, cases: list[Case], folder: Path) -> Run:
     """Run cases from the answers that were kept."""
-    player = PlayingPlanner(MODEL)
-    service = Service(database, max_files=1_000, planning=Planning(player, player))
-    return await play(
-        "all", cases, MemexAdapter(service), Options(planner=MODEL, during=Played(folder, MODEL))
+    player = PlaybackPlanner(MODEL)
+    service = Service(database, max_files=1_000, planning=Planners(player, player))
+    return await run_cases(
+        "all",
+        cases,
+        MemexAdapter(service),
+        EvaluationOptions(planner=MODEL, surround=CasePlayback(folder, MODEL)),
     )
 
 
@@ -116,10 +125,10 @@ async def test_a_recorded_run_is_the_run_without_the_model(
     assert figures(played) == figures(recorded)
     assert [case.measures["requests"] for case in played.cases] == [1, 2]
     assert played.stale == []
-    assert path_of(tmp_path / "kept", cases[0], MODEL) == (
+    assert recording_path(tmp_path / "kept", cases[0], MODEL) == (
         tmp_path / "kept" / "context" / "function-test" / "first-of-all.json"
     )
-    assert recorded_model(tmp_path / "kept", cases, None) == MODEL
+    assert find_recorded_model(tmp_path / "kept", cases, None) == MODEL
 
 
 async def test_a_recording_of_another_request_is_told(
@@ -156,8 +165,8 @@ async def test_where_a_recording_ends_the_rules_answer(
 def test_a_case_without_a_recording_is_told(cases: list[Case], tmp_path: Path) -> None:
     """Before anything runs, with how to make one."""
     with pytest.raises(ValidationFailed, match="or of none"):
-        recorded_model(tmp_path / "kept", cases, None)
+        find_recorded_model(tmp_path / "kept", cases, None)
     with pytest.raises(ValidationFailed, match="Cannot read the recording") as refused:
-        recorded_model(tmp_path / "kept", cases, MODEL)
+        find_recorded_model(tmp_path / "kept", cases, MODEL)
 
     assert "--record" in refused.value.hint

@@ -3,14 +3,14 @@
 from functools import cache
 
 from memex.evals import remember
-from memex.evals.remember import Case, Result
-from memex.subagent.statements import KINDS
+from memex.evals.remember import RuleCase, RuleVerdict
+from memex.subagent.statements.language import STATEMENT_KINDS
 
 
 @cache
-def judged() -> tuple[tuple[Case, Result], ...]:
-    """Return each case with what the rules made of it."""
-    return tuple((case, remember.judge(case)) for case in remember.cases())
+def judged() -> tuple[tuple[RuleCase, RuleVerdict], ...]:
+    """Return each case with the verdict on what the rules made of it."""
+    return tuple((case, remember.judge_case(case)) for case in remember.load_cases())
 
 
 def test_each_case_becomes_what_it_should() -> None:
@@ -26,16 +26,16 @@ def test_each_case_becomes_what_it_should() -> None:
 
 def test_cases_cover_every_kind() -> None:
     """There are enough cases to mean something, and some for each kind, skip and outcome."""
-    counted = remember.scores([verdict for _, verdict in judged()])
+    counted = remember.score_by_kind([verdict for _, verdict in judged()])
 
-    assert len(remember.cases()) >= 120
-    assert len({case.name for case in remember.cases()}) == len(remember.cases())
-    assert all(counted[kind].expected >= 5 for kind in KINDS)
+    assert len(remember.load_cases()) >= 120
+    assert len({case.name for case in remember.load_cases()}) == len(remember.load_cases())
+    assert all(counted[kind].expected >= 5 for kind in STATEMENT_KINDS)
 
 
 def test_precision_and_recall_are_high() -> None:
     """Known failures included."""
-    score = remember.scores([verdict for _, verdict in judged()])["all statements"]
+    score = remember.score_by_kind([verdict for _, verdict in judged()])["all statements"]
 
     assert score.precision >= 0.97
     assert score.recall >= 0.97

@@ -10,10 +10,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from memex.errors import ValidationFailed
-from memex.evals import junit, runs, tables
+from memex.evals import runs
+from memex.evals.report import junit, tables
 from memex.evals.runs import CaseRun, Run
 from memex.store.database import Database
-from memex.store.tenants import ensure_tenant
+from memex.store.identity.tenants import ensure_tenant
 
 STARTED = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 
@@ -51,8 +52,8 @@ def a_run(*cases: CaseRun, minutes: int = 0, suite: str = "all") -> Run:
         engine="e1",
         revision=None,
         states={"small": "0" * 64},
-        counts=runs.counts(cases),
-        figures=runs.figures(cases),
+        counts=runs.count_groups(cases),
+        figures=runs.estimate_figures(cases),
         cases=cases,
     )
 
@@ -118,7 +119,7 @@ def test_a_run_is_found_by_name_by_path_and_as_the_newest(tmp_path: Path) -> Non
     assert runs.find("last", tmp_path) == other
     assert runs.find("none", tmp_path) is None
     assert other.run_id.startswith("own-2026")
-    assert [one.run_id for one in runs.listed(tmp_path)] == [other.run_id, new.run_id, old.run_id]
+    assert [one.run_id for one in runs.list_runs(tmp_path)] == [other.run_id, new.run_id, old.run_id]
 
 
 def test_a_file_that_holds_no_run_is_refused(tmp_path: Path) -> None:
@@ -137,16 +138,16 @@ async def test_runs_are_kept_in_the_database(database: Database) -> None:
     for run in (old, new, new):
         await runs.store(database, first, run)
 
-    listed = await runs.newest(database, first, limit=10)
+    listed = await runs.list_stored(database, first, limit=10)
 
     assert [(one.run_id, one.cases, one.passed, one.failed) for one in listed] == [
         (new.run_id, 2, 1, 1),
         (old.run_id, 1, 1, 0),
     ]
-    kept = await runs.stored(database, first, old.run_id)
+    kept = await runs.load_stored(database, first, old.run_id)
     assert kept is not None
     assert kept.figures == old.figures
-    assert await runs.stored(database, second, old.run_id) is None
+    assert await runs.load_stored(database, second, old.run_id) is None
 
 
 def test_ci_sees_failures_and_known_ones(tmp_path: Path) -> None:
@@ -186,7 +187,7 @@ class _Loads(HTMLParser):
 
 def test_a_page_loads_nothing() -> None:
     """Plots and style are inside; texts of memory are shown and not obeyed; a comparison is drawn."""
-    from memex.evals import page
+    from memex.evals.report import page
 
     before = a_run(*(a_case(name) for name in "abc"))
     run = a_run(a_case("a"), a_case("b", "failed"), a_case("c", "known"), minutes=1)

@@ -7,7 +7,7 @@ import pytest
 
 from memex.evals import recordings
 from memex.evals.cases import KINDS, Case, Kind, RememberExpected, SequenceInputs, read_suite
-from memex.evals.states import SHIPPED, load_state, shipped
+from memex.evals.fixtures.states import SHIPPED, load_state, shipped_states
 
 STATES = {"assistant", "support", "code", "team", "empty"}
 MANY = {"context": 45, "remember": 32, "sequences": 11}
@@ -42,7 +42,7 @@ def cases_of(kind: Kind) -> list[Case]:
 
 def test_there_are_five_sealed_states() -> None:
     """Each loads, so its seal holds; together they are small, and one file in them is huge."""
-    states = [load_state(SHIPPED / name) for name in shipped()]
+    states = [load_state(SHIPPED / name) for name in shipped_states()]
     sizes = [len(text.encode()) for state in states for text in state.files.values()]
 
     assert {state.manifest.name for state in states} == STATES
@@ -79,7 +79,7 @@ def test_known_failures_are_at_most_a_fifth(kind: Kind) -> None:
     named = {name for case in found for name in _planners(case.metadata.known_failure)}
 
     assert len(known) * 5 <= len(found)
-    assert named <= {"builtin", *recordings.recorded_cases(recordings.SHIPPED, found)}
+    assert named <= {"builtin", *recordings.group_recorded_cases(recordings.SHIPPED, found)}
 
 
 def _planners(named: str | tuple[str, ...] | None) -> tuple[str, ...]:

@@ -3,12 +3,12 @@
 import pytest
 from tests.servers import Server
 
-from memex.evals import tables
 from memex.evals.cases import load_suite
+from memex.evals.evaluation import EvaluationOptions, run_cases
 from memex.evals.memex_adapter import MemexAdapter
-from memex.evals.recordings import SHIPPED, Played, PlayingPlanner, recorded_cases
-from memex.evals.run import Options, play
-from memex.service.planning import Planning
+from memex.evals.recordings import SHIPPED, CasePlayback, PlaybackPlanner, group_recorded_cases
+from memex.evals.report import tables
+from memex.service.planners import Planners
 from memex.service.service import Service
 from memex.store.database import Database
 
@@ -21,23 +21,23 @@ def server(embedded_server: Server) -> Server:
 
 async def test_every_shipped_case_passes_or_is_known_to_fail(service: Service) -> None:
     """Neither fails a case that should pass, nor passes one that is said to fail."""
-    run = await play("all", load_suite("all"), MemexAdapter(service), Options())
+    run = await run_cases("all", load_suite("all"), MemexAdapter(service), EvaluationOptions())
 
-    assert {case.id: tables.said(case) for case in run.of_status("failed")} == {}
+    assert {case.id: tables.problems_line(case) for case in run.of_status("failed")} == {}
     assert [case.id for case in run.of_status("fixed")] == []
     assert run.of_status("skipped") == []
 
 
-@pytest.mark.parametrize("model", sorted(recorded_cases(SHIPPED, load_suite("all"))))
+@pytest.mark.parametrize("model", sorted(group_recorded_cases(SHIPPED, load_suite("all"))))
 async def test_every_recorded_case_passes_or_is_known_to_fail(database: Database, model: str) -> None:
     """Of each model of which there are recordings; none of them is of another request than today's."""
-    player = PlayingPlanner(model)
-    service = Service(database, max_files=10_000, planning=Planning(player, player))
-    cases = recorded_cases(SHIPPED, load_suite("all"))[model]
-    options = Options(planner=model, during=Played(SHIPPED, model))
+    player = PlaybackPlanner(model)
+    service = Service(database, max_files=10_000, planning=Planners(player, player))
+    cases = group_recorded_cases(SHIPPED, load_suite("all"))[model]
+    options = EvaluationOptions(planner=model, surround=CasePlayback(SHIPPED, model))
 
-    run = await play("all", cases, MemexAdapter(service), options)
+    run = await run_cases("all", cases, MemexAdapter(service), options)
 
-    assert {case.id: tables.said(case) for case in run.of_status("failed")} == {}
+    assert {case.id: tables.problems_line(case) for case in run.of_status("failed")} == {}
     assert [case.id for case in run.of_status("fixed")] == []
     assert run.stale == []

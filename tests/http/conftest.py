@@ -19,9 +19,9 @@ from memex.errors import MemexError
 from memex.http.app import create_app
 from memex.http.problems import MEDIA_TYPE
 from memex.service.service import Service
-from memex.store import tenants
 from memex.store.access import Role
 from memex.store.database import Database
+from memex.store.identity import tenants
 
 T = TypeVar("T")
 

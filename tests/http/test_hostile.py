@@ -13,7 +13,7 @@ import pytest
 from httpx2 import Client
 
 from memex.errors import MemexError
-from memex.store.identity import Context
+from memex.store.identity.authentication import Context
 
 FIND = "/v1/tools/memory_find/execute"
 CONCURRENT = 8

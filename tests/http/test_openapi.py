@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from memex.http.app import create_app
 from memex.http.problems import MEDIA_TYPE
-from memex.store import tenants
+from memex.store.identity import tenants
 
 DOCUMENT = create_app(nullcontext).openapi()  # type: ignore[arg-type]  # never started
 OPERATIONS = [

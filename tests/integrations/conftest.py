@@ -12,8 +12,8 @@ from tests.http.conftest import Served, _serving
 from tests.servers import Server
 
 from memex import Memex
-from memex.client import UserMemory
-from memex.store import tenants
+from memex.api.memex import UserMemory
+from memex.store.identity import tenants
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from tests.integrations.scripts import ANTHROPIC, CHAT, GEMINI, RESPONSES, Wire
 from tests.model_server import ModelServer, serving
 
 from memex import Memex
-from memex.client import UserMemory
+from memex.api.memex import UserMemory
 from memex.errors import MemexError
-from memex.toolcalls import Outcome, error_text, result_text
+from memex.toolcalls import ToolCallOutcome, error_text, result_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def agent_surface(name: str, wire: Wire, run: RunAgent, *, passes_ids: bool = Tr
                     model.play(wire.calls((tool_call_id, tool, arguments)), wire.says("done"))
                     ran = await run(model, memory)
                     [text] = wire.results(model.requests[-1])
-                result = ran.result if isinstance(ran, Outcome) else None
+                result = ran.result if isinstance(ran, ToolCallOutcome) else None
                 return Answer(text, result)
 
             yield call
@@ -137,7 +137,7 @@ def agent_surface(name: str, wire: Wire, run: RunAgent, *, passes_ids: bool = Tr
     return Surface(name, opened, passes_ids)
 
 
-async def openai_chat(model: ModelServer, memory: UserMemory) -> Outcome:
+async def openai_chat(model: ModelServer, memory: UserMemory) -> ToolCallOutcome:
     """Run the loop of Chat Completions."""
     from openai import AsyncOpenAI
 
@@ -153,7 +153,7 @@ async def openai_chat(model: ModelServer, memory: UserMemory) -> Outcome:
     return outcome
 
 
-async def openai_responses(model: ModelServer, memory: UserMemory) -> Outcome:
+async def openai_responses(model: ModelServer, memory: UserMemory) -> ToolCallOutcome:
     """Run the loop of the Responses API."""
     from openai import AsyncOpenAI
 
@@ -184,7 +184,7 @@ async def pydantic_ai(model: ModelServer, memory: UserMemory) -> None:
         await Agent(chat, toolsets=[MemoryToolset(memory)]).run("Go on.")
 
 
-async def anthropic(model: ModelServer, memory: UserMemory) -> Outcome:
+async def anthropic(model: ModelServer, memory: UserMemory) -> ToolCallOutcome:
     """Run the loop of the Messages API."""
     from anthropic import AsyncAnthropic
 

@@ -7,7 +7,7 @@ import pytest
 from tests.integrations.scripts import anthropic_calls, anthropic_results, anthropic_says
 from tests.model_server import ModelServer
 
-from memex.client import UserMemory
+from memex.api.memex import UserMemory
 
 # Every command with its refusals, in one story: (command, arguments).
 COMMANDS: list[tuple[str, dict[str, Any]]] = [

@@ -6,7 +6,7 @@ import pytest
 from tests.integrations.conftest import Home
 from tests.integrations.surfaces import SURFACES, Answer, Surface
 
-from memex.client import UserMemory
+from memex.api.memex import UserMemory
 from memex.toolcalls import NOTHING_KNOWN
 
 TEA = "I prefer oolong tea."

@@ -13,7 +13,7 @@ from tests.integrations.conftest import Home
 from tests.integrations.scripts import CHAT
 from tests.model_server import ModelServer, Request
 
-from memex.client import UserMemory
+from memex.api.memex import UserMemory
 from memex.toolcalls import NOTHING_KNOWN
 
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ import pytest
 from langchain_core.messages import ToolMessage
 
 from memex import Memex
-from memex.client import UserMemory
-from memex.service.definitions import define
+from memex.api.memex import UserMemory
+from memex.service.tools.definitions import define
 
 MODULES = {
     "anthropic": "anthropic",

@@ -9,7 +9,7 @@ from langgraph.store.memory import InMemoryStore
 from tests.integrations.conftest import Home
 
 from memex import Memex
-from memex.client import UserMemory
+from memex.api.memex import UserMemory
 from memex.integrations.langgraph import MemexStore
 
 ITEMS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [

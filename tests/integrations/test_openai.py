@@ -7,8 +7,8 @@ from tests.integrations.conftest import texts_of
 from tests.integrations.scripts import CHAT, RESPONSES, Wire
 from tests.model_server import ModelServer
 
-from memex.client import UserMemory
-from memex.service.definitions import define
+from memex.api.memex import UserMemory
+from memex.service.tools.definitions import define
 
 CALLS = [
     ("call_a", "memory_remember", {"text": "I prefer oolong tea."}),
@@ -82,7 +82,7 @@ async def test_a_response_without_calls_is_answered_with_nothing(
     """So that a loop can end on it."""
     from openai import AsyncOpenAI
 
-    from memex.integrations.openai import Answered, run_tool_calls, tools
+    from memex.integrations.openai import ToolCallResults, run_tool_calls, tools
 
     model_server.play(CHAT.says("Hello."))
     async with AsyncOpenAI(base_url=model_server.url, api_key="-", max_retries=0) as client:
@@ -90,4 +90,4 @@ async def test_a_response_without_calls_is_answered_with_nothing(
             model="m", messages=[{"role": "user", "content": "Hi."}], tools=tools()
         )
 
-    assert await run_tool_calls(response, memory) == Answered([], [], {})
+    assert await run_tool_calls(response, memory) == ToolCallResults([], [], {})

@@ -15,9 +15,9 @@ from pydantic_ai import Agent, ToolCallPart, ToolOutput
 
 from memex.service.service import Caller, Service
 from memex.settings import ModelMode, Settings
-from memex.store import tenants
-from memex.store.identity import Context, Principal
-from memex.subagent.models import Access, chat_model
+from memex.store.identity import tenants
+from memex.store.identity.authentication import Context, Principal
+from memex.subagent.model.chat import ModelAccess, chat_model
 from memex.wiring import running_service
 
 ROOT = Path(__file__).parents[2]
@@ -122,7 +122,7 @@ class Found(BaseModel):
 
 async def test_a_required_tool_is_called(model_url: str) -> None:
     """The server enforces tool_choice, and its answer is a tool call with the wanted form."""
-    chat = chat_model(MODEL, Access(base_url=model_url))
+    chat = chat_model(MODEL, ModelAccess(base_url=model_url))
     agent = Agent(await chat.model(), output_type=ToolOutput(Found, name="answer"))
     note = "user/tea.md: Anna drinks oolong tea in the morning."
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from tests.http.conftest import KeyOf, Served
 
-from memex.http.mcp import PATHS
+from memex.http.routes.mcp import PATHS
 from memex.mcp.server import ERROR, PAGE, TOOL_CALL_IDS
-from memex.mcp.tools import listing
+from memex.mcp.tools import build_listing
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "guides" / "mcp.md").read_text(encoding="utf-8")
@@ -62,6 +62,6 @@ def test_the_guide_names_what_there_is() -> None:
     told = set(re.findall(r"\w+", GUIDE.replace("memory_", "")))
 
     assert {path: profile for profile, path in rows.items()} == dict(PATHS)
-    assert {name.removeprefix("memory_") for name in listing("admin").allowed} <= told
+    assert {name.removeprefix("memory_") for name in build_listing("admin").allowed} <= told
     assert all(f'_meta["{name}"]' in GUIDE for name in (*TOOL_CALL_IDS, ERROR))
     assert f"pages of {PAGE}" in GUIDE

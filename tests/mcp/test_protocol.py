@@ -13,7 +13,7 @@ from tests.http.conftest import KeyOf, Served, check_problem
 
 from memex.errors import ValidationFailed
 from memex.http.app import create_app
-from memex.http.mcp import PATHS, Mounted
+from memex.http.routes.mcp import PATHS, McpServers
 from memex.service.service import Service
 from memex.settings import Settings
 
@@ -246,7 +246,7 @@ async def test_servers_that_did_not_load_are_tried_again(service: Service, tmp_p
     prompt = tmp_path / "block.md"
     prompt.write_text("malformed")
     service.prompts_dir = tmp_path
-    async with Mounted(service, Settings()) as mounted:
+    async with McpServers(service, Settings()) as mounted:
         with pytest.raises(ValidationFailed, match="block"):
             await mounted.manager("agent")
         prompt.unlink()

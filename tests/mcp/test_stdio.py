@@ -14,7 +14,7 @@ from tests.cli.forking import Forks
 from tests.http.conftest import KeyOf, Served
 
 from mcp import Client, StdioServerParameters
-from memex.mcp.stdio import Profile
+from memex.mcp.tools import McpProfile
 from memex.service.service import TOOLS
 
 PROGRAM = [sys.executable, "-c", "from memex.cli.main import main; main()", "mcp"]
@@ -73,7 +73,9 @@ async def test_memory_in_the_programs_own_process(program: Program, here: dict[s
 
 
 @pytest.mark.parametrize("profile", ["files", "admin"])
-async def test_memory_at_a_service(program: Program, served: Served, key_of: KeyOf, profile: Profile) -> None:
+async def test_memory_at_a_service(
+    program: Program, served: Served, key_of: KeyOf, profile: McpProfile
+) -> None:
     """By MEMEX_URL and MEMEX_API_KEY: the same tools, results, errors and ids, for whom the key or --user says."""
     role = "admin" if profile == "admin" else "agent"
     there = {"MEMEX_URL": served.url, "MEMEX_API_KEY": key_of(role)}

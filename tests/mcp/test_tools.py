@@ -10,9 +10,9 @@ from tests.http.conftest import KeyOf, Served
 from tests.mcp.conftest import Connect
 
 from mcp import MCPError
-from memex.mcp.tools import shape
-from memex.service.definitions import define
+from memex.mcp.tools import strip_descriptions
 from memex.service.service import TOOLS
+from memex.service.tools.definitions import define
 
 ERAS = pytest.mark.parametrize("mode", ["auto", "legacy"])
 AGENT_TOOLS_CHARS = 4_400  # of the list of an agent's two tools as it is sent, output schemas included
@@ -95,7 +95,7 @@ def test_a_shape_has_no_texts_for_people_and_all_properties() -> None:
         "properties": {"title": {"title": "Title", "type": "string"}},
     }
 
-    assert shape(schema) == {"properties": {"title": {"type": "string"}}}
+    assert strip_descriptions(schema) == {"properties": {"title": {"type": "string"}}}
 
 
 async def test_every_tool_on_files_answers_as_its_schema_says(connect: Connect) -> None:

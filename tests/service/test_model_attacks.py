@@ -13,17 +13,17 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from tests.model_server import ModelServer, Step
 from tests.servers import Server
 
-from memex.service.planning import Planning
+from memex.service.planners import Planners
 from memex.service.service import Caller, Service
-from memex.store.analyzer import Analyzer
 from memex.store.database import Database
-from memex.subagent import models
+from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.embedders.embedder import Embedder, Kind
 from memex.subagent.embedders.hashed import HashEmbedder
+from memex.subagent.embedders.interface import Embedder, InputType
 from memex.subagent.limits import Limits
-from memex.subagent.model import ModelPlanner
-from memex.subagent.models import Access, ChatModel, chat_model
+from memex.subagent.model import chat as chat_models
+from memex.subagent.model.chat import ChatModel, ModelAccess, chat_model
+from memex.subagent.model.planner import ModelPlanner
 from memex.subagent.retrying import retry_after_s
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def played(
 
     chat = ChatModel("function:test", lambda: (FunctionModel(play), None))
     planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()), limits=Limits(**limits))
-    return Service(database, max_files=100, embedder=embedder, planning=Planning(planner, planner))
+    return Service(database, max_files=100, embedder=embedder, planning=Planners(planner, planner))
 
 
 def calling(*calls: tuple[str, dict[str, Any]]) -> ModelResponse:
@@ -122,7 +122,7 @@ class Listening(HashEmbedder):
         super().__init__()
         self.texts: list[str] = []
 
-    async def embed(self, texts: Sequence[str], kind: Kind = "document") -> "NDArray[float32]":
+    async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
         """Return vectors, and keep the texts."""
         self.texts += texts
         return await super().embed(texts, kind)
@@ -144,10 +144,10 @@ async def test_a_search_that_is_refused_is_not_embedded(database: Database, alic
 @pytest.mark.parametrize("is_packed", [False, True])
 async def test_an_answer_without_an_end_is_not_read(model_server: ModelServer, is_packed: bool) -> None:
     """Of more than 8 MB, also when it comes packed, nothing is kept; it is not asked for again."""
-    body = b" " * (models.MAX_ANSWER_BYTES + 1)
+    body = b" " * (chat_models.MAX_ANSWER_BYTES + 1)
     headers = {"Content-Encoding": "gzip"} if is_packed else {}
     model_server.play(Step(body=gzip.compress(body) if is_packed else body, headers=headers))
-    chat = chat_model("openai:small", Access(base_url=model_server.url))
+    chat = chat_model("openai:small", ModelAccess(base_url=model_server.url))
     with pytest.raises(ModelConnectionError):
         await Agent(await chat.model()).run("Tea?")
     await chat.close()
@@ -162,7 +162,7 @@ async def test_a_packed_answer_is_read(model_server: ModelServer) -> None:
     document["choices"] = [{"index": 0, "finish_reason": "stop", "message": turn}]
     body = gzip.compress(json.dumps(document).encode())
     model_server.play(Step(body=body, headers={"Content-Encoding": "gzip"}))
-    chat = chat_model("openai:small", Access(base_url=model_server.url))
+    chat = chat_model("openai:small", ModelAccess(base_url=model_server.url))
     answer = await Agent(await chat.model()).run("Tea?")
     await chat.close()
 

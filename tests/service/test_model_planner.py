@@ -18,17 +18,17 @@ from tests.conftest import CallerOf
 from tests.servers import Server
 
 from memex.errors import Forbidden
-from memex.service.planning import Planning
+from memex.service.planners import Planners
 from memex.service.service import Caller, Service, new_call
-from memex.store import spend
-from memex.store.analyzer import Analyzer
 from memex.store.database import Database
-from memex.store.operations import Answer
+from memex.store.log import spend
+from memex.store.log.operations import CallAnswer
+from memex.store.search.analyzer import Analyzer
 from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.limits import Limits, Price
-from memex.subagent.model import ModelPlanner
-from memex.subagent.models import ChatModel
+from memex.subagent.model.chat import ChatModel
+from memex.subagent.model.planner import ModelPlanner
 
 Reply = Callable[[list[ModelMessage], AgentInfo], ModelResponse]
 
@@ -51,10 +51,10 @@ class Model:
         profile = ModelProfile(supports_json_schema_output=True)
         self.chat = ChatModel("function:test", lambda: (FunctionModel(play, profile=profile), None))
 
-    def planning(self, *, daily_usd: Decimal | None = None, **options: Any) -> Planning:
+    def planning(self, *, daily_usd: Decimal | None = None, **options: Any) -> Planners:
         """Planning with this model for both tools."""
         planner = ModelPlanner(self.chat, BuiltinPlanner(Analyzer()), **options)
-        return Planning(planner, planner, daily_usd)
+        return Planners(planner, planner, daily_usd)
 
     @property
     def first(self) -> str:
@@ -166,7 +166,7 @@ async def test_a_call_sees_one_state_whatever_is_written_meanwhile(database: Dat
 
     chat = ChatModel("function:test", lambda: (FunctionModel(play), None))
     planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()))
-    thinking = Service(database, max_files=100, planning=Planning(planner, planner))
+    thinking = Service(database, max_files=100, planning=Planners(planner, planner))
     answer = await asked(thinking, alice)
 
     assert said[0] == "Nothing was found."
@@ -253,7 +253,7 @@ async def test_a_first_prompt_is_bounded(database: Database, alice: Caller) -> N
         for number in range(first, first + 500):
             name = f"user/{'folder-with-a-long-name/' * 4}{number}.md"
             draft.write(name, f"# Tea number {number}\n\n{'Oolong tea and more words. ' * 20}")
-        await draft.commit(new_call(alice, "load", {}, None), lambda changes: Answer({}, {}, {}))
+        await draft.commit(new_call(alice, "load", {}, None), lambda changes: CallAnswer({}, {}, {}))
     query = "Which oolong tea? " + "word " * 1_900
 
     answer = await service.execute(alice, "memory_context", {"query": query})
@@ -368,7 +368,7 @@ async def test_a_call_that_is_given_up_is_logged_with_what_the_model_saw(
         "function:test", lambda: (FunctionModel(play), None), price=Price(Decimal(1), Decimal(1))
     )
     planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()))
-    service = Service(database, max_files=100, planning=Planning(planner, planner))
+    service = Service(database, max_files=100, planning=Planners(planner, planner))
     await filled(service, alice)
     call = asyncio.create_task(asked(service, alice, "call-1"))
     await begun.wait()
@@ -382,4 +382,4 @@ async def test_a_call_that_is_given_up_is_logged_with_what_the_model_saw(
     assert request.usage is not None
     assert request.usage["usd"] > 0
     async with database.transaction(alice.access) as connection:
-        assert await spend.spent(connection, alice.access, datetime.now(UTC).date()) > 0
+        assert await spend.usd_of_day(connection, alice.access, datetime.now(UTC).date()) > 0

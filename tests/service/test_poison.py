@@ -12,14 +12,14 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from tests.conftest import CallerOf
 from tests.servers import Server
 
-from memex.service.planning import Planning
+from memex.service.planners import Planners
 from memex.service.service import Caller, Service
-from memex.service.transfer import import_vault
-from memex.store.analyzer import Analyzer
+from memex.service.tools.transfer import import_vault
 from memex.store.database import Database
+from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.model import ModelPlanner
-from memex.subagent.models import ChatModel
+from memex.subagent.model.chat import ChatModel
+from memex.subagent.model.planner import ModelPlanner
 
 EVAL_DATA = os.environ.get("MEMEX_EVAL_DATA")
 SECRET = "The vault's number is 40917."
@@ -91,7 +91,7 @@ class Obedient:
         """A service where it plans contexts."""
         builtin = BuiltinPlanner(Analyzer())
         chat = ChatModel("function:obedient", lambda: (FunctionModel(self.play), None))
-        return Service(database, max_files=1_000, planning=Planning(ModelPlanner(chat, builtin), builtin))
+        return Service(database, max_files=1_000, planning=Planners(ModelPlanner(chat, builtin), builtin))
 
 
 async def store(service: Service, caller: Caller, channel: str, texts: list[str], folder: Path) -> None:

@@ -102,9 +102,9 @@ def test_toml_in_another_form_is_refused(text: str) -> None:
 @pytest.mark.parametrize("before", ["", "# Ours\n", "# Ours"])
 def test_the_text_for_agents_stands_once(before: str) -> None:
     """Placed again it takes its own place, whatever was written around it."""
-    placed = guidance.placed(before)
+    placed = guidance.place_guidance(before)
 
     assert placed.startswith(before)
-    assert guidance.placed(placed + "\nAfter.\n") == placed + "\nAfter.\n"
+    assert guidance.place_guidance(placed + "\nAfter.\n") == placed + "\nAfter.\n"
     assert "memory_context" in guidance.text()
     assert "memory_remember" in guidance.text()

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.errors import FileTooLarge, InvalidPath, LimitExceeded, MemexError, ValidationFailed
-from memex.sources.vault import MAX_ENTRIES, FolderWriter, ZipWriter, opened
-from memex.store.edits import MAX_FILE_BYTES
+from memex.sources.vault import MAX_ENTRIES, FolderWriter, ZipWriter, open_vault
+from memex.store.writes.edits import MAX_FILE_BYTES
 
 WRITTEN_AT = datetime(2026, 5, 17, 8, 30, tzinfo=UTC)
 Files = Mapping[str, bytes]
@@ -54,7 +54,7 @@ def in_folder(root: Path, files: Files) -> Path:
 
 def seen(source: Path | bytes) -> tuple[dict[str, bytes], dict[str, str], list[str], int]:
     """Return what is read, refused with its code, skipped, and how much is hidden."""
-    with opened(source) as found:
+    with open_vault(source) as found:
         texts, refused = {}, {one.name: one.error.code for one in found.refused}
         for name in found.notes:
             try:
@@ -66,7 +66,7 @@ def seen(source: Path | bytes) -> tuple[dict[str, bytes], dict[str, str], list[s
 
 def refusal(source: Path | bytes) -> MemexError:
     """Return why the one file of a vault is refused."""
-    with opened(source) as found:
+    with open_vault(source) as found:
         if found.refused:
             [one] = found.refused
             return one.error
@@ -174,7 +174,7 @@ def test_what_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
     root = in_folder(tmp_path, {"a.md": b"a", "gone.md": b"x"})
     os.mkfifo(root / "pipe.md")
 
-    with opened(root) as found:
+    with open_vault(root) as found:
         (root / "gone.md").unlink()
         with pytest.raises(ValidationFailed, match="No such file"):
             found.read("gone.md")
@@ -206,7 +206,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
 
     monkeypatch.setattr(os, "fstat", look)
 
-    with opened(root) as found, pytest.raises(ValidationFailed, match="changed"):
+    with open_vault(root) as found, pytest.raises(ValidationFailed, match="changed"):
         found.read("a.md")
 
 
@@ -267,7 +267,7 @@ def test_a_bomb_is_refused_unread() -> None:
     assert len(bomb) < 1 << 20
     assert type(refusal(bomb)) is FileTooLarge
     assert refusal(lying).code == "VALIDATION_ERROR"
-    with pytest.raises(LimitExceeded, match="256 MiB"), opened(many):
+    with pytest.raises(LimitExceeded, match="256 MiB"), open_vault(many):
         pass
 
 
@@ -278,7 +278,7 @@ def test_a_zip_of_too_many_members_is_refused(tmp_path: Path) -> None:
     file.write_bytes(data)
 
     for source in (data, file):
-        with pytest.raises(LimitExceeded, match="50,000"), opened(source):
+        with pytest.raises(LimitExceeded, match="50,000"), open_vault(source):
             pass
 
 
@@ -312,7 +312,7 @@ def test_what_is_no_zip_is_said_to_be_none(data: bytes, tmp_path: Path) -> None:
     file.write_bytes(data)
 
     for source in (data, file):
-        with pytest.raises(ValidationFailed) as raised, opened(source):
+        with pytest.raises(ValidationFailed) as raised, open_vault(source):
             pass
         assert raised.value.hint
 
@@ -334,7 +334,10 @@ ZIPPED = zipped(VAULT)
 
 def test_a_vault_that_is_not_there_is_named(tmp_path: Path) -> None:
     """With what to name instead."""
-    with pytest.raises(ValidationFailed, match="absent: No such file") as raised, opened(tmp_path / "absent"):
+    with (
+        pytest.raises(ValidationFailed, match="absent: No such file") as raised,
+        open_vault(tmp_path / "absent"),
+    ):
         pass
 
     assert "folder" in raised.value.hint

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.store.catalogue import MIN_CHARS, render
-from memex.store.records import Listed
+from memex.store.records import FileSummary
 
 BREAKS = ["\n", "\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
 CONTROLS = ["\x00", "\x07", "\x1b[31m", "\x7f", "\x9b", "\t", "\u202e", "\u2066", "\u200f"]
@@ -19,10 +19,10 @@ WORDS = st.lists(
 ).map("".join)
 
 
-def listed(path: str, *, day: int = 0, title: str = "Title", tags: Sequence[str] = ()) -> Listed:
+def listed(path: str, *, day: int = 0, title: str = "Title", tags: Sequence[str] = ()) -> FileSummary:
     """Return a file that was changed some days after the new year."""
     changed = datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(days=day)
-    return Listed(path, 1, 1234, title, tuple(tags), changed)
+    return FileSummary(path, 1, 1234, title, tuple(tags), changed)
 
 
 def shown(text: str) -> list[str]:
@@ -69,7 +69,8 @@ def test_the_day_is_that_of_utc() -> None:
     at = datetime(2026, 1, 1, 23, 30, tzinfo=UTC)
     texts = {
         render(
-            [Listed("user/a.md", 1, 1, "A", (), at.astimezone(timezone(timedelta(hours=h))))], max_chars=100
+            [FileSummary("user/a.md", 1, 1, "A", (), at.astimezone(timezone(timedelta(hours=h))))],
+            max_chars=100,
         )
         for h in (-11, 0, 5, 14)
     }
@@ -78,7 +79,9 @@ def test_the_day_is_that_of_utc() -> None:
 
 
 @given(FILES, st.integers(MIN_CHARS, 3_000))
-def test_it_is_never_longer_than_asked_and_counts_every_file(files: list[Listed], max_chars: int) -> None:
+def test_it_is_never_longer_than_asked_and_counts_every_file(
+    files: list[FileSummary], max_chars: int
+) -> None:
     """Whole lines only, in order, the newest, and the number of the others; all of them where they fit."""
     text = render(files, max_chars=max_chars)
 
@@ -96,7 +99,7 @@ def test_it_is_never_longer_than_asked_and_counts_every_file(files: list[Listed]
 
 
 @given(FILES, st.integers(MIN_CHARS, 1_500))
-def test_more_room_shows_no_less(files: list[Listed], max_chars: int) -> None:
+def test_more_room_shows_no_less(files: list[FileSummary], max_chars: int) -> None:
     """Every file that fits in a bound is there in a wider one."""
     assert set(shown(render(files, max_chars=max_chars))) <= set(
         shown(render(files, max_chars=max_chars + 50))

@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 
 from memex.service.service import Caller, Service
-from memex.store import links, tenants
-from memex.store.draft import Draft
+from memex.store import links
 from memex.store.graph import MAX_LINKS, Direction
-from memex.store.index import MAX_KEY_CHARS, MAX_RAW_CHARS
+from memex.store.identity import tenants
+from memex.store.log.operations import Call, CallAnswer
 from memex.store.memory import Memory
 from memex.store.offload import LONG_CHARS
-from memex.store.operations import Answer, Call
 from memex.store.paths import parse
 from memex.store.records import Link
+from memex.store.search.index import MAX_KEY_CHARS, MAX_RAW_CHARS
+from memex.store.writes.draft import Draft
 
 CallerOf = Callable[..., Awaitable[Caller]]
 
@@ -33,7 +34,7 @@ async def put(service: Service, caller: Caller, files: Mapping[str, str | None])
         else:
             draft.write(path, text, overwrite=True)
     call = Call(f"put-{random.getrandbits(64)}", "put", {}, caller.logged, datetime.now(UTC))
-    await draft.commit(call, lambda _: Answer({}, {}, {}))
+    await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
 
 
 async def walk(
@@ -647,7 +648,9 @@ def expected_links(files: Mapping[str, str], mounts: Sequence[str]) -> Iterator[
     for source, text in files.items():
         order = {mount: place for place, mount in enumerate(mounts, start=1)} | {parsed[source].mount_name: 0}
         candidates = {
-            links.Candidate(order[p.mount_name], p.mount_name, p.relative, *links.path_keys(p.relative)): path
+            links.LinkCandidate(
+                order[p.mount_name], p.mount_name, p.relative, *links.path_keys(p.relative)
+            ): path
             for path, p in parsed.items()
         }
         for link in links.parse(text, parsed[source].relative):

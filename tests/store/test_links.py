@@ -13,7 +13,7 @@ from tests.examples import scaled
 
 from memex.errors import InvalidPath
 from memex.store import links, paths
-from memex.store.links import Candidate, ParsedLink
+from memex.store.links import LinkCandidate, ParsedLink
 
 EVAL_DATA = os.environ.get("MEMEX_EVAL_DATA")
 
@@ -47,9 +47,9 @@ def targets(text: str, path: str = "index.md") -> list[tuple[str, ...]]:
     return [link.targets for link in links.parse(text, path)]
 
 
-def candidate(path: str, mount: str = "user", scope_order: int = 0) -> Candidate:
+def candidate(path: str, mount: str = "user", scope_order: int = 0) -> LinkCandidate:
     """Return the candidate for a file."""
-    return Candidate(scope_order, mount, path, *links.path_keys(path))
+    return LinkCandidate(scope_order, mount, path, *links.path_keys(path))
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ class Tally:
     """Counts over the links of a vault: resolved, and edges from one note to another."""
 
     def __init__(self, notes: Iterable[str]) -> None:
-        self.by_key: dict[str, list[Candidate]] = {}
+        self.by_key: dict[str, list[LinkCandidate]] = {}
         for path in notes:
             for key in set(links.path_keys(path)):
                 self.by_key.setdefault(key, []).append(candidate(path))

@@ -10,14 +10,16 @@ import pytest
 
 from memex.errors import InvalidPath, MemexError, ProjectNotFound, ValidationFailed, VersionNotFound
 from memex.service.service import Caller, Service
-from memex.store import bm25, chunks, markdown, tenants
-from memex.store.analyzer import Analyzer
-from memex.store.draft import Draft
-from memex.store.graph import MAX_NEAR
+from memex.store import markdown
+from memex.store.graph import MAX_OUT_LINKS
+from memex.store.identity import tenants
+from memex.store.log.operations import Call, CallAnswer
 from memex.store.memory import Memory
-from memex.store.operations import Answer, Call
 from memex.store.records import NearLink, Reference
-from memex.store.search import MAX_PASSAGES
+from memex.store.search import bm25, chunks
+from memex.store.search.analyzer import Analyzer
+from memex.store.search.find import MAX_PASSAGES
+from memex.store.writes.draft import Draft
 
 CallerOf = Callable[..., Awaitable[Caller]]
 ANALYZER = Analyzer()
@@ -33,7 +35,7 @@ async def put(service: Service, caller: Caller, files: Mapping[str, str | None])
         else:
             draft.write(path, text, overwrite=True)
     call = Call(f"put-{random.getrandbits(64)}", "put", {}, caller.logged, datetime.now(UTC))
-    await draft.commit(call, lambda _: Answer({}, {}, {}))
+    await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
 
 
 @asynccontextmanager
@@ -251,9 +253,11 @@ async def test_links_of_a_hub_are_bounded(service: Service, alice: Caller) -> No
     from_hub = [link.target for link in found if link.source == "user/hub.md"]
     from_far = [link for link in found if link.source == "user/far.md"]
 
-    assert from_hub == [f"user/n/{n}.md" for n in range(MAX_NEAR)]
-    assert [link.target for link in from_far] == [f"user/n/{n}.md" for n in (98, 99, *range(MAX_NEAR - 2))]
-    assert [link.is_near for link in from_far] == [True, True] + [False] * (MAX_NEAR - 2)
+    assert from_hub == [f"user/n/{n}.md" for n in range(MAX_OUT_LINKS)]
+    assert [link.target for link in from_far] == [
+        f"user/n/{n}.md" for n in (98, 99, *range(MAX_OUT_LINKS - 2))
+    ]
+    assert [link.is_near for link in from_far] == [True, True] + [False] * (MAX_OUT_LINKS - 2)
 
 
 async def test_links_lead_to_nobody_else_s_files(

@@ -15,8 +15,9 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from memex.errors import SchemaTooNew, StoreUnavailable
-from memex.store import embedded, markdown, migrate
+from memex.store import markdown, migrate
 from memex.store.database import Database
+from memex.store.embedded import server as embedded
 
 PROCESS = """
 import asyncio, sys

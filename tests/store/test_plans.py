@@ -8,24 +8,27 @@ from typing import Any
 import psycopg
 
 from memex.service.service import Caller, Service
-from memex.store import pending
 from memex.store.database import Connection
 from memex.store.sql import sql
+from memex.store.writes import pending
 
 # The statements run as the application runs them: as the agent's role, under row-level security.
 
 HOT = """
-    lexeme_frequency chunk_score chunk_score_pruned chunk_pending chunk_read file_read file_list revision_read
-    revision_history
-    revision_chain revision_before operation_committed operation_list operation_read operation_writes head_load
-    chunk_load link_out link_in file_by_key revision_at chunk_of_file file_pinned link_near revision_span
-    operation_inner file_dated chunk_alone past_changed past_read past_load past_list past_pinned past_span
-    past_text past_removed past_link_in scope_revs_at
+    search/lexeme_frequency search/chunk_score search/chunk_score_pruned search/chunk_pending
+    search/chunk_read memory/file_read memory/file_list memory/revision_read memory/revision_history
+    writes/revision_chain memory/revision_before log/operation_committed log/operation_list
+    log/operation_read log/operation_writes writes/head_load writes/chunk_load memory/link_out
+    memory/link_in memory/file_by_key memory/revision_at search/chunk_of_file memory/file_pinned
+    memory/link_near memory/revision_span log/operation_inner search/file_dated search/chunk_alone
+    past/file_changed past/file_read past/file_load past/file_list past/file_pinned past/revision_span
+    past/revision_text past/chunk_removed past/link_in past/scope_revs_at
 """.split()  # noqa: SIM905 (a line a name would be longer than the rest)
 WRITES = """
-    scope_lock scope_state search_totals scope_advance scope_stat_set revision_close revision_open link_remove
-    chunk_remove chunk_shift posting_add posting_remove operation_add
-""".split()  # noqa: SIM905 (likewise)
+    writes/scope_lock memory/scope_state search/search_totals writes/scope_advance writes/scope_stat_set
+    writes/revision_close writes/revision_open writes/link_remove writes/chunk_remove writes/chunk_shift
+    writes/posting_add writes/posting_remove log/operation_add
+""".split()  # noqa: SIM905 (a line a name would be longer than the rest)
 TABLES = {
     "revision",
     "chunk",
@@ -80,25 +83,25 @@ PARAMETERS: dict[str, Any] = {
     "parent_ids": [1],
 }
 INDEXES = {
-    "lexeme_frequency": "posting_pkey",
-    "chunk_score": "posting_pkey",
-    "chunk_score_pruned": "posting_pkey",
-    "chunk_pending": "chunk_pkey",
-    "chunk_load": "chunk_file",
-    "revision_close": "revision_open",
-    "file_read": "revision_head",
-    "file_list": "revision_head",
-    "head_load": "revision_head",
-    "operation_committed": "operation_call",
-    "operation_inner": "operation_inner",
-    "file_pinned": "revision_pinned",
-    "chunk_of_file": "chunk_file",
-    "revision_span": "revision_pkey",
-    "past_changed": "revision_file_rev",
-    "past_read": "revision_pkey",
-    "past_list": "revision_pkey",
-    "past_removed": "chunk_file",
-    "scope_revs_at": "revision_rev",
+    "search/lexeme_frequency": "posting_pkey",
+    "search/chunk_score": "posting_pkey",
+    "search/chunk_score_pruned": "posting_pkey",
+    "search/chunk_pending": "chunk_pkey",
+    "writes/chunk_load": "chunk_file",
+    "writes/revision_close": "revision_open",
+    "memory/file_read": "revision_head",
+    "memory/file_list": "revision_head",
+    "writes/head_load": "revision_head",
+    "log/operation_committed": "operation_call",
+    "log/operation_inner": "operation_inner",
+    "memory/file_pinned": "revision_pinned",
+    "search/chunk_of_file": "chunk_file",
+    "memory/revision_span": "revision_pkey",
+    "past/file_changed": "revision_file_rev",
+    "past/file_read": "revision_pkey",
+    "past/file_list": "revision_pkey",
+    "past/chunk_removed": "chunk_file",
+    "past/scope_revs_at": "revision_rev",
 }
 
 
@@ -186,7 +189,7 @@ async def test_postings_are_looked_up_by_scope_and_lexeme(service: Service, alic
     """Row-level security leaves both to the primary key: neither is a filter."""
     await _many_scopes(service, alice)
     async with service.database.transaction(alice.access) as connection:
-        for name in ("lexeme_frequency", "chunk_score", "chunk_score_pruned"):
+        for name in ("search/lexeme_frequency", "search/chunk_score", "search/chunk_score_pruned"):
             nodes = await _plan(connection, name, PARAMETERS | {"scope_id": alice.access.log_scope_id})
 
             conditions = [node["Index Cond"] for node in nodes if node.get("Index Name") == "posting_pkey"]

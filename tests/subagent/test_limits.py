@@ -5,20 +5,22 @@ from decimal import Decimal
 import pytest
 
 from memex.errors import ModelUnavailable
-from memex.store.spend import Usage
+from memex.store.log.spend import ModelUsage
 from memex.subagent.limits import Limits, Meter, Price
-from memex.subagent.models import list_price
+from memex.subagent.model.chat import list_price
 
 
 @pytest.mark.parametrize(
     ("limits", "used", "named"),
     [
-        (Limits(input_tokens=100), Usage(1, 100, 0), "input tokens"),
-        (Limits(output_tokens=100), Usage(1, 0, 100), "output tokens"),
-        (Limits(usd=Decimal("0.5")), Usage(1, 0, 0, Decimal("0.5")), "US dollars"),
+        (Limits(input_tokens=100), ModelUsage(1, 100, 0), "input tokens"),
+        (Limits(output_tokens=100), ModelUsage(1, 0, 100), "output tokens"),
+        (Limits(usd=Decimal("0.5")), ModelUsage(1, 0, 0, Decimal("0.5")), "US dollars"),
     ],
 )
-def test_a_limit_that_is_used_up_refuses_the_next_request(limits: Limits, used: Usage, named: str) -> None:
+def test_a_limit_that_is_used_up_refuses_the_next_request(
+    limits: Limits, used: ModelUsage, named: str
+) -> None:
     """Tokens and money are known after a request, so the one that reaches a limit is the last."""
     meter = Meter(limits)
     meter.take_request()

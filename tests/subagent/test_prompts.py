@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.errors import ValidationFailed
-from memex.service.definitions import Format, define
+from memex.service.tools.definitions import Format, define
 from memex.subagent import prompts
 
 ROOT = Path(__file__).parents[2]

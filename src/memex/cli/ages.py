@@ -13,7 +13,7 @@ _UNITS = {
 }
 
 
-def ago(age: str, units: str) -> datetime | None:
+def parse_age(age: str, units: str) -> datetime | None:
     """Return the time that was `90d` ago; None if the age is malformed.
 
     Args:

@@ -6,28 +6,10 @@ from typing import Annotated
 
 import typer
 
-from memex.cli import (
-    demo,
-    doctor,
-    files,
-    index,
-    keys,
-    log,
-    mcp,
-    memory,
-    migrate,
-    projects,
-    prompt,
-    provenance,
-    queue,
-    replay,
-    revisions,
-    serve,
-    setup,
-    spend,
-    transfer,
-)
-from memex.cli import eval as evals
+from memex.cli.eval import main as evals
+from memex.cli.log import operations, provenance, queue, replay, spend
+from memex.cli.memory import agent, demo, files, prompt, revisions, transfer
+from memex.cli.operate import doctor, index, keys, mcp, migrate, projects, serve, setup
 
 MEMORY, FILES, VERSIONS, LOG, SERVICE = "Memory", "Files", "Versions", "Log", "Service"
 
@@ -37,8 +19,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(rich_help_panel=MEMORY)(memory.remember)
-app.command(rich_help_panel=MEMORY)(memory.context)
+app.command(rich_help_panel=MEMORY)(agent.remember)
+app.command(rich_help_panel=MEMORY)(agent.context)
 app.command(rich_help_panel=MEMORY)(prompt.prompt)
 app.command(rich_help_panel=MEMORY)(demo.demo)
 app.command("list", rich_help_panel=FILES)(files.list_files)
@@ -51,10 +33,10 @@ app.command(rich_help_panel=VERSIONS)(revisions.history)
 app.command(rich_help_panel=VERSIONS)(revisions.diff)
 app.command(rich_help_panel=VERSIONS)(revisions.restore)
 app.command(rich_help_panel=VERSIONS)(provenance.blame)
-app.add_typer(log.app, name="log", rich_help_panel=LOG)
+app.add_typer(operations.app, name="log", rich_help_panel=LOG)
 app.command(rich_help_panel=LOG)(replay.replay)
 app.command(rich_help_panel=LOG)(provenance.seen)
-app.command(rich_help_panel=LOG)(log.revert)
+app.command(rich_help_panel=LOG)(operations.revert)
 app.add_typer(queue.app, name="queue", rich_help_panel=LOG)
 app.command(rich_help_panel=LOG)(spend.spend)
 app.command(rich_help_panel=SERVICE)(serve.serve)

@@ -35,7 +35,7 @@ GAP = 2  # between the columns of a table
 MIN_CUT_WIDTH = 6  # the least that a cut cell keeps: `user/…`
 MIN_FOLDED_WIDTH = 16
 
-Part = str | tuple[str, str]  # a text, or a text and its style
+StyledText = str | tuple[str, str]  # a text, or a text and its style
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,32 +57,32 @@ class Column:
 class Branch:
     """A line of a tree, and the lines below it."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[StyledText, ...]
     below: tuple["Branch", ...] = ()
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Return a text without control sequences: `␛[31m` is shown instead of making a line red."""
     return _CONTROL.sub(_picture, text.replace("\r\n", "\n"))
 
 
-def moment(iso: str) -> str:
+def format_time(iso: str) -> str:
     """Return a time of the API in a readable form, in the local time zone."""
     return f"{datetime.fromisoformat(iso).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
-def shortened(text: str, max_chars: int) -> str:
+def shorten(text: str, max_chars: int) -> str:
     """Return the beginning of a text on one line."""
     line = " ".join(text.split())
     return line if len(line) <= max_chars else f"{line[: max_chars - 1].rstrip()}…"
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Return a number with its noun: `1 file`, `2 files`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def sized(size_bytes: int) -> str:
+def format_size(size_bytes: int) -> str:
     """Return a size in a readable form: `512 B`, `1.5 MiB`."""
     size, unit = float(size_bytes), 0
     while size >= 1024 and unit < len(UNITS) - 1:
@@ -96,7 +96,7 @@ def to_json(document: Any, *, indent: int | None = None) -> str:
     return _HIGH_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def program() -> str:
+def program_name() -> str:
     """Return how to call this program from the current folder: `memex` if the shell finds it by that name."""
     called = Path(sys.argv[0])
     if called.name != "memex" or not called.is_file():
@@ -118,32 +118,32 @@ class Screen:
         self._stream = stream
         self.is_terminal = stream.isatty()
 
-    def line(self, *parts: Part) -> None:
+    def line(self, *parts: StyledText) -> None:
         """Print one line, or several if a part has line ends; the terminal folds long lines."""
         if self.is_terminal:
-            self._show(_styled(parts), soft_wrap=True)
+            self._show(_styled_text(parts), soft_wrap=True)
         else:
-            print("".join(_harmless(part)[0] for part in parts), file=self._stream)
+            print("".join(_make_harmless(part)[0] for part in parts), file=self._stream)
 
-    def paragraph(self, *parts: Part) -> None:
+    def paragraph(self, *parts: StyledText) -> None:
         """Print a text indented by two columns; on a terminal it breaks between words."""
         if self.is_terminal:
             from rich.padding import Padding
 
-            self._show(Padding(_styled(parts), (0, 0, 0, 2)))
+            self._show(Padding(_styled_text(parts), (0, 0, 0, 2)))
         else:
             self.line("  ", *parts)
 
     def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> None:
         """Print rows below the names of their columns; in a pipe nothing is folded or cut.
 
-        A cell is a `Part`, or anything that is shown as its `str`.
+        A cell is a `StyledText`, or anything that is shown as its `str`.
         """
         cells = [[_on_one_line(cell) for cell in row] for row in rows]
         if not self.is_terminal:
             self._plain_table(columns, [[text for text, _ in row] for row in cells])
             return
-        widths = _fitted(columns, [[text for text, _ in row] for row in cells], self._console.width)
+        widths = _fit_columns(columns, [[text for text, _ in row] for row in cells], self._console.width)
         if widths is None:
             self._blocks(columns, cells)
             return
@@ -170,11 +170,11 @@ class Screen:
         """Print formatted Markdown; links show their targets."""
         from rich.markdown import Markdown
 
-        self._show(Markdown(printable(text), hyperlinks=False))
+        self._show(Markdown(make_printable(text), hyperlinks=False))
 
     def diff(self, text: str) -> None:
         """Print a unified diff in its usual colours."""
-        for line in printable(text).split("\n")[:-1]:
+        for line in make_printable(text).split("\n")[:-1]:
             style = "bold" if line.startswith(("--- ", "+++ ")) else _DIFF_STYLES.get(line[:1], "")
             self.line((line, style))
 
@@ -224,7 +224,7 @@ class Screen:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class CommandOutput:
     """What a command returns: its result as JSON, and a function that shows it to a person.
 
     `on_stderr` is for commands that wrote bytes to stdout already. The command ends with `exit_code`.
@@ -236,7 +236,7 @@ class Shown:
     exit_code: int = 0
 
 
-def present(shown: Shown, *, as_json: bool) -> None:
+def print_output(shown: CommandOutput, *, as_json: bool) -> None:
     """Print the result of a command, and exit with its exit code if that is not 0."""
     screen = Screen(sys.stderr if shown.on_stderr else sys.stdout)
     if as_json:
@@ -248,7 +248,7 @@ def present(shown: Shown, *, as_json: bool) -> None:
 
 
 @contextmanager
-def reporting(*, as_json: bool) -> Iterator[None]:
+def report_errors(*, as_json: bool) -> Iterator[None]:
     """Print a MemexError on stderr, as text or as one last line of JSON, and exit with 1."""
     try:
         yield
@@ -267,19 +267,19 @@ def reporting(*, as_json: bool) -> Iterator[None]:
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
 
 
-def _styled(parts: Sequence[Part]) -> "Text":
+def _styled_text(parts: Sequence[StyledText]) -> "Text":
     from rich.text import Text
 
     styled = Text()
     for part in parts:
-        styled.append(*_harmless(part))
+        styled.append(*_make_harmless(part))
     return styled
 
 
 def _rich_tree(root: Branch) -> "Tree":
     from rich.tree import Tree
 
-    tree = Tree(_styled(list(map(_on_one_line, root.parts))), guide_style="dim")
+    tree = Tree(_styled_text(list(map(_on_one_line, root.parts))), guide_style="dim")
     tree.children = [_rich_tree(branch) for branch in root.below]
     return tree
 
@@ -294,7 +294,9 @@ def _guided(root: Branch, guide: str = "", indent: str = "") -> Iterator[tuple[s
         )
 
 
-def _fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], max_width: int) -> list[int] | None:
+def _fit_columns(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], max_width: int
+) -> list[int] | None:
     """Return the width of each column within a total width; None if the columns do not fit.
 
     First the names of whole columns break; then columns with `cut` become narrower, then other columns down to
@@ -329,19 +331,19 @@ def _longest(texts: Sequence[str]) -> int:
 
 
 def _table_cell(column: Column, cell: tuple[str, str]) -> "Text":
-    text = _styled([cell])
+    text = _styled_text([cell])
     if column.cut:
         text.no_wrap, text.overflow = True, "ellipsis"
     return text
 
 
-def _harmless(part: Part) -> tuple[str, str]:
+def _make_harmless(part: StyledText) -> tuple[str, str]:
     text, style = part if isinstance(part, tuple) else (part, "")
-    return printable(text), style
+    return make_printable(text), style
 
 
 def _on_one_line(cell: Any) -> tuple[str, str]:
-    text, style = _harmless(cell if isinstance(cell, tuple) else str(cell))
+    text, style = _make_harmless(cell if isinstance(cell, tuple) else str(cell))
     return text.replace("\n", " "), style
 
 

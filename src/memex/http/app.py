@@ -13,7 +13,9 @@ from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 
 from memex.errors import MemexError
-from memex.http import (
+from memex.http import problems
+from memex.http.middleware import RequestMiddleware
+from memex.http.routes import (
     admin,
     files,
     health,
@@ -22,14 +24,12 @@ from memex.http import (
     me,
     metrics,
     operations,
-    problems,
     prompt_block,
     provenance,
     queue,
     tools,
     transfer,
 )
-from memex.http.door import Door
 from memex.service.service import Service
 from memex.settings import Settings
 
@@ -63,7 +63,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_service() as service, mcp.Mounted(service, known) as app.state.mcp:
+        async with open_service() as service, mcp.McpServers(service, known) as app.state.mcp:
             app.state.service = service
             yield
 
@@ -84,7 +84,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
             for status in PROBLEM_STATUSES
         },
     )
-    app.add_middleware(Door)
+    app.add_middleware(RequestMiddleware)
     app.add_exception_handler(MemexError, problems.on_memex_error)
     app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
     app.add_exception_handler(HTTPException, problems.on_http_error)

@@ -11,7 +11,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from memex.errors import Unauthenticated, ValidationFailed
 from memex.service.service import Caller, Service
 from memex.store.access import Role
-from memex.store.identity import Context, Principal
+from memex.store.identity.authentication import Context, Principal
 
 BEARER = HTTPBearer(auto_error=False, description="A key made by `memex keys create`.")
 
@@ -22,7 +22,7 @@ def service_of(request: Request) -> Service:
     return service
 
 
-TheService = Annotated[Service, Depends(service_of)]
+ServiceDependency = Annotated[Service, Depends(service_of)]
 
 
 class KeyedRoute(APIRoute):
@@ -55,7 +55,7 @@ def principal(request: Request, _: Annotated[Any, Depends(BEARER)]) -> Principal
     return holder
 
 
-Holder = Annotated[Principal, Depends(principal)]
+KeyHolder = Annotated[Principal, Depends(principal)]
 
 
 class RequestContext(BaseModel):
@@ -104,8 +104,8 @@ async def resolve(
 
 async def agent_by_headers(
     request: Request,
-    service: TheService,
-    holder: Holder,
+    service: ServiceDependency,
+    holder: KeyHolder,
     context: Annotated[RequestContext, Depends(context_of_headers)],
 ) -> Caller:
     """Return the agent who calls a route whose context is in the headers."""
@@ -114,8 +114,8 @@ async def agent_by_headers(
 
 async def admin_by_headers(
     request: Request,
-    service: TheService,
-    holder: Holder,
+    service: ServiceDependency,
+    holder: KeyHolder,
     context: Annotated[RequestContext, Depends(context_of_headers)],
 ) -> Caller:
     """Return the admin who calls a route whose context is in the headers."""

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 
 from memex import errors
 from memex.errors import MemexError
-from memex.service.tool import told
+from memex.service.tools.tool import describe_problem
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 1
@@ -84,7 +84,7 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     """Translate what FastAPI refused before any of our code ran."""
     assert isinstance(error, RequestValidationError)  # noqa: S101  # registered for this class
     faults = error.errors()[:5]
-    found = "; ".join(map(told, faults))
+    found = "; ".join(map(describe_problem, faults))
     hint = "See /docs for what this route takes."
     if faults[0]["loc"] == ("body",) and "json" not in request.headers.get("content-type", ""):
         hint = f"A JSON body needs Content-Type: application/json. {hint}"

@@ -13,7 +13,7 @@ from memex.http.app import create_app
 from memex.service.service import Service
 from memex.settings import Settings
 
-PATIENCE_S = 30  # for requests that still run when the end is asked for
+SHUTDOWN_TIMEOUT_S = 30  # for requests that still run when the end is asked for
 
 
 class Server(uvicorn.Server):
@@ -56,7 +56,7 @@ async def serve(
         access_log=False,
         lifespan="on",
         server_header=False,
-        timeout_graceful_shutdown=PATIENCE_S,
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
     )
     server = Server(config, on_ready, service.give_up_models)
     for number in ending:

@@ -12,18 +12,18 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, cast
 
-from memex.integrations.extras import Needs
+from memex.integrations.extras import RequiredExtra
 from memex.integrations.profiles import answer, definitions, is_ours
-from memex.service.definitions import Profile
-from memex.toolcalls import Outcome, Runner
+from memex.service.tools.definitions import Profile
+from memex.toolcalls import ToolCallOutcome, ToolRunner
 
-with Needs("anthropic"):
+with RequiredExtra("anthropic"):
     from anthropic.types import Message, ToolParam, ToolResultBlockParam
     from anthropic.types.beta import BetaMessage
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ToolUseResults:
     """What became of the tool uses of one message.
 
     Attributes:
@@ -34,7 +34,7 @@ class Answered:
 
     blocks: list[ToolResultBlockParam]
     others: list[Any]
-    outcomes: dict[str, Outcome]
+    outcomes: dict[str, ToolCallOutcome]
 
 
 def tools(profile: Profile = "agent") -> list[ToolParam]:
@@ -43,8 +43,8 @@ def tools(profile: Profile = "agent") -> list[ToolParam]:
 
 
 async def run_tool_use(
-    message: Message | BetaMessage, memory: Runner, *, profile: Profile = "agent"
-) -> Answered:
+    message: Message | BetaMessage, memory: ToolRunner, *, profile: Profile = "agent"
+) -> ToolUseResults:
     """Run the uses of Memex's tools in a message, all at once, and return their results.
 
     An error is a result too, marked as one, with its code and what to do next. Calls go to the log under the ids of
@@ -58,14 +58,14 @@ async def run_tool_use(
             for use in ours
         )
     )
-    return Answered(
+    return ToolUseResults(
         blocks=[_block(use.id, outcome) for use, outcome in zip(ours, outcomes, strict=True)],
         others=[use for use in made if not is_ours(use.name)],
         outcomes={use.id: outcome for use, outcome in zip(ours, outcomes, strict=True)},
     )
 
 
-def _block(tool_use_id: str, outcome: Outcome) -> ToolResultBlockParam:
+def _block(tool_use_id: str, outcome: ToolCallOutcome) -> ToolResultBlockParam:
     block: ToolResultBlockParam = {
         "type": "tool_result",
         "tool_use_id": tool_use_id,

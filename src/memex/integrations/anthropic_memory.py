@@ -11,11 +11,11 @@ holds a file. Sizes are in characters; a folder's is the sum of its files.
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from memex.client import UserMemory
+from memex.api.memex import UserMemory
 from memex.errors import FileExists, FileNotFound, MemexError
-from memex.integrations.extras import Needs
+from memex.integrations.extras import RequiredExtra
 
-with Needs("anthropic"):
+with RequiredExtra("anthropic"):
     from anthropic.lib.tools import BetaAsyncAbstractMemoryTool, ToolError
     from anthropic.types.beta import (
         BetaMemoryTool20250818Command,

@@ -17,41 +17,41 @@ from crewai.tools.tool_failure import ToolFailure  # type: ignore[import-not-fou
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from memex.errors import ValidationFailed
-from memex.remote import For, Remote, RemoteUser
+from memex.remote import CallContext, Remote, RemoteUser
 from memex.toolcalls import run
 
 T = TypeVar("T")
 
 
-class MemoryTool(BaseTool):  # type: ignore[misc]  # as above
+class CrewAIMemoryTool(BaseTool):  # type: ignore[misc]  # as above
     """One tool over one user's memory; a refusal of Memex is a failure that the model reads.
 
     CrewAI does not tell a tool the id of its call: each goes to the log under a new one.
     """
 
     _address: tuple[str, str] = PrivateAttr()
-    _who: For = PrivateAttr()
-    _told: tuple[str, ...] = PrivateAttr()
+    _who: CallContext = PrivateAttr()
+    _allowed_arguments: tuple[str, ...] = PrivateAttr()
 
-    def __init__(self, definition: dict[str, Any], address: tuple[str, str], who: For) -> None:
+    def __init__(self, definition: dict[str, Any], address: tuple[str, str], who: CallContext) -> None:
         super().__init__(
             name=definition["name"],
             description=definition["description"],
             args_schema=_arguments(definition),
-            cache_function=_never,
+            cache_function=_never_cache,
         )
         self._address = address
         self._who = who
-        self._told = tuple(definition["parameters"]["properties"])
+        self._allowed_arguments = tuple(definition["parameters"]["properties"])
 
     async def _arun(self, **arguments: Any) -> str | ToolFailure:
         async with Remote(*self._address) as remote:  # each call may come from another thread and event loop
             memory = RemoteUser(remote, self._who)
-            outcome = await run(memory, self.name, arguments, allowed={self.name: self._told})
+            outcome = await run(memory, self.name, arguments, allowed={self.name: self._allowed_arguments})
         return outcome.text if outcome.error is None else ToolFailure(message=outcome.text)
 
     def _run(self, **arguments: Any) -> str | ToolFailure:
-        return _ended(self._arun(**arguments))
+        return _run_to_end(self._arun(**arguments))
 
 
 def memory_tools(
@@ -79,8 +79,11 @@ def memory_tools(
     address = url or os.environ.get("MEMEX_URL", ""), api_key or os.environ.get("MEMEX_API_KEY", "")
     if not all(address):
         raise ValidationFailed("There is no address or no key.", hint="Set MEMEX_URL and MEMEX_API_KEY.")
-    who = For(user_id, actor, project)
-    return [MemoryTool(definition, address, who) for definition in _ended(_definitions(address, profile))]
+    who = CallContext(user_id, actor, project)
+    return [
+        CrewAIMemoryTool(definition, address, who)
+        for definition in _run_to_end(_definitions(address, profile))
+    ]
 
 
 async def _definitions(address: tuple[str, str], profile: str) -> list[dict[str, Any]]:
@@ -102,12 +105,12 @@ def _arguments(definition: dict[str, Any]) -> type[BaseModel]:
     return Arguments
 
 
-def _never(*_: Any) -> bool:
+def _never_cache(*_: Any) -> bool:
     """Keep no answer: memory changes between two calls that are alike."""
     return False
 
 
-def _ended(work: Coroutine[Any, Any, T]) -> T:
+def _run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Return what a coroutine returns, whether or not the caller stands in an event loop."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()

@@ -4,7 +4,7 @@ from types import TracebackType
 from typing import Self
 
 
-class Needs:
+class RequiredExtra:
     """Around the imports of a library: a missing one is an ImportError that says what to install."""
 
     def __init__(self, extra: str) -> None:

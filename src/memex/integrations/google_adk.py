@@ -8,13 +8,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memex.client import Memex
-from memex.integrations.extras import Needs
+from memex.api.memex import Memex
+from memex.integrations.extras import RequiredExtra
 from memex.integrations.profiles import answer, definitions
-from memex.service.definitions import Definition, Profile
-from memex.toolcalls import Runner
+from memex.service.tools.definitions import Profile, ToolDefinition
+from memex.toolcalls import ToolRunner
 
-with Needs("google-adk"):
+with RequiredExtra("google-adk"):
     from google.adk.events.event import Event
     from google.adk.memory import BaseMemoryService
     from google.adk.memory.base_memory_service import SearchMemoryResponse
@@ -25,10 +25,10 @@ with Needs("google-adk"):
     from google.genai.types import Content, FunctionDeclaration, Part
 
 
-class MemoryTool(BaseTool):
+class AdkMemoryTool(BaseTool):
     """One tool over one user's memory; a refusal of Memex is a response with an `error` that the model reads."""
 
-    def __init__(self, memory: Runner, definition: Definition, profile: Profile) -> None:
+    def __init__(self, memory: ToolRunner, definition: ToolDefinition, profile: Profile) -> None:
         super().__init__(name=definition.name, description=definition.description)
         self._memory = memory
         self._profile: Profile = profile
@@ -46,9 +46,9 @@ class MemoryTool(BaseTool):
         return {"result": outcome.text} if outcome.error is None else dict(json.loads(outcome.text))
 
 
-def memory_tools(memory: Runner, *, profile: Profile = "agent") -> list[BaseTool]:
+def memory_tools(memory: ToolRunner, *, profile: Profile = "agent") -> list[BaseTool]:
     """Return the tools of a profile over one user's memory."""
-    return [MemoryTool(memory, definition, profile) for definition in definitions(profile)]
+    return [AdkMemoryTool(memory, definition, profile) for definition in definitions(profile)]
 
 
 class MemoryService(BaseMemoryService):

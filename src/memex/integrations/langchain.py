@@ -7,22 +7,22 @@ from typing import Any, NoReturn
 
 from pydantic import PrivateAttr
 
-from memex.integrations.extras import Needs
+from memex.integrations.extras import RequiredExtra
 from memex.integrations.profiles import answer, definitions
-from memex.service.definitions import Definition, Profile
-from memex.toolcalls import Runner
+from memex.service.tools.definitions import Profile, ToolDefinition
+from memex.toolcalls import ToolRunner
 
-with Needs("langchain"):
+with RequiredExtra("langchain"):
     from langchain_core.tools import BaseTool, ToolException
 
 
-class MemoryTool(BaseTool):
+class LangChainMemoryTool(BaseTool):
     """One tool over one user's memory; a refusal of Memex is a ToolMessage with the status `error`."""
 
-    _memory: Runner = PrivateAttr()
+    _memory: ToolRunner = PrivateAttr()
     _profile: Profile = PrivateAttr()
 
-    def __init__(self, memory: Runner, definition: Definition, profile: Profile) -> None:
+    def __init__(self, memory: ToolRunner, definition: ToolDefinition, profile: Profile) -> None:
         super().__init__(
             name=definition.name,
             description=definition.description,
@@ -49,6 +49,6 @@ class MemoryTool(BaseTool):
         raise NotImplementedError("Memory is asked asynchronously: run the agent with ainvoke or astream.")
 
 
-def memory_tools(memory: Runner, *, profile: Profile = "agent") -> list[BaseTool]:
+def memory_tools(memory: ToolRunner, *, profile: Profile = "agent") -> list[BaseTool]:
     """Return the tools of a profile over one user's memory."""
-    return [MemoryTool(memory, definition, profile) for definition in definitions(profile)]
+    return [LangChainMemoryTool(memory, definition, profile) for definition in definitions(profile)]

@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
-from memex.client import Memex, UserMemory
+from memex.api.memex import Memex, UserMemory
 from memex.errors import FileNotFound
-from memex.integrations.extras import Needs
+from memex.integrations.extras import RequiredExtra
 
-with Needs("langgraph"):
+with RequiredExtra("langgraph"):
     from langgraph.store.base import (
         BaseStore,
         GetOp,
@@ -36,7 +36,7 @@ with Needs("langgraph"):
 
 T = TypeVar("T")
 Namespace = tuple[str, ...]
-PAGE, MOST_HITS, AT_ONCE = 1_000, 100, 8
+PAGE, MAX_HITS, MAX_CONCURRENT_CALLS = 1_000, 100, 8
 SAFE = "@+,="
 FILE = re.compile(
     r"\A---\ncreated_at: (?P<created>\S+)\n---\n.*?^```json\n(?P<value>.*)\n```\n?\Z",
@@ -64,7 +64,7 @@ class MemexStore(BaseStore):
         super().__init__()
         self._memory = memory
         self._folder = folder.rstrip("/")
-        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT_CALLS)
         self._thread: threading.Thread | None
         try:
             self._loop = asyncio.get_running_loop()
@@ -130,14 +130,14 @@ class MemexStore(BaseStore):
         prefix = self._path(op.namespace_prefix)
         scores: dict[str, float | None]
         if op.query:
-            found = await self._memory.find(op.query, limit=MOST_HITS, prefix=prefix)
+            found = await self._memory.find(op.query, limit=MAX_HITS, prefix=prefix)
             scores = {hit.path: hit.score for hit in found.hits}
         else:
             files = sorted(await self._files(prefix), key=lambda file: file[1], reverse=True)
             scores = {path: None for path, _ in files}
         items = await asyncio.gather(*(self._item(path) for path in scores))
         there = [(item, score) for item, score in zip(items, scores.values(), strict=True) if item]
-        fitting = _fitting([item for item, _ in there], op)
+        fitting = _filter_items([item for item, _ in there], op)
         kept = [
             SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
             for item, score in there
@@ -203,7 +203,7 @@ def _written(key: str, value: Mapping[str, Any], created: datetime) -> str:
     return f"---\ncreated_at: {created.isoformat()}\n---\n# {title}\n\n```json\n{text}\n```\n"
 
 
-def _fitting(items: Sequence[Item], op: SearchOp) -> set[tuple[Namespace, str]]:
+def _filter_items(items: Sequence[Item], op: SearchOp) -> set[tuple[Namespace, str]]:
     """Return the items that a filter lets through, by LangGraph's own rules."""
     local = InMemoryStore()
     local.batch([PutOp(item.namespace, item.key, item.value) for item in items])

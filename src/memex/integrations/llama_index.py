@@ -6,12 +6,12 @@ agent = FunctionAgent(llm=llm, tools=memory_tools(memex.for_user("alice")))
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from memex.integrations.extras import Needs
+from memex.integrations.extras import RequiredExtra
 from memex.integrations.profiles import answer, definitions
-from memex.service.definitions import Definition, Profile
-from memex.toolcalls import Runner
+from memex.service.tools.definitions import Profile, ToolDefinition
+from memex.toolcalls import ToolRunner
 
-with Needs("llama-index"):
+with RequiredExtra("llama-index"):
     from llama_index.core.tools import AsyncBaseTool, ToolMetadata, ToolOutput
 
 
@@ -25,13 +25,13 @@ class _Metadata(ToolMetadata):
         return dict(self.schema or {})
 
 
-class MemoryTool(AsyncBaseTool):
+class LlamaIndexMemoryTool(AsyncBaseTool):
     """One tool over one user's memory; a refusal of Memex is an output marked as an error.
 
     LlamaIndex does not tell a tool the id of its call: each goes to the log under a new one.
     """
 
-    def __init__(self, memory: Runner, definition: Definition, profile: Profile) -> None:
+    def __init__(self, memory: ToolRunner, definition: ToolDefinition, profile: Profile) -> None:
         self._memory = memory
         self._profile: Profile = profile
         self._metadata = _Metadata(
@@ -60,6 +60,6 @@ class MemoryTool(AsyncBaseTool):
         raise NotImplementedError("Memory is asked asynchronously: run the agent, or await acall.")
 
 
-def memory_tools(memory: Runner, *, profile: Profile = "agent") -> list[AsyncBaseTool]:
+def memory_tools(memory: ToolRunner, *, profile: Profile = "agent") -> list[AsyncBaseTool]:
     """Return the tools of a profile over one user's memory."""
-    return [MemoryTool(memory, definition, profile) for definition in definitions(profile)]
+    return [LlamaIndexMemoryTool(memory, definition, profile) for definition in definitions(profile)]

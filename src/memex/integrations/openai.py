@@ -16,14 +16,14 @@ from openai.types.responses import FunctionToolParam, Response
 from openai.types.responses.response_input_param import FunctionCallOutput
 
 from memex.integrations.profiles import answer, definitions, is_ours
-from memex.service.definitions import Profile
-from memex.toolcalls import Outcome, Runner
+from memex.service.tools.definitions import Profile
+from memex.toolcalls import ToolCallOutcome, ToolRunner
 
 Api = Literal["chat", "responses"]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """A model's call of a function: the id that its result goes under, the name, the arguments as JSON."""
 
     call_id: str
@@ -32,7 +32,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ToolCallResults:
     """What became of the calls of one response.
 
     Attributes:
@@ -43,7 +43,7 @@ class Answered:
 
     messages: list[Any]
     others: list[Any]
-    outcomes: dict[str, Outcome]
+    outcomes: dict[str, ToolCallOutcome]
 
 
 @overload
@@ -59,17 +59,17 @@ def tools(api: Api = "chat", profile: Profile = "agent") -> Sequence[Any]:
 
 
 async def run_tool_calls(
-    response: ChatCompletion | Response, memory: Runner, *, profile: Profile = "agent"
-) -> Answered:
+    response: ChatCompletion | Response, memory: ToolRunner, *, profile: Profile = "agent"
+) -> ToolCallResults:
     """Run the calls of Memex's tools in a response, all at once, and return their results.
 
     An error is a result too, with its code and what to do next. Calls go to the log under the ids of the API; one
     that is run twice is done once.
     """
     if isinstance(response, ChatCompletion):
-        made: list[tuple[Call | None, Any]] = [
+        made: list[tuple[FunctionCall | None, Any]] = [
             (
-                Call(call.id, call.function.name, call.function.arguments)
+                FunctionCall(call.id, call.function.name, call.function.arguments)
                 if call.type == "function"
                 else None,
                 call,
@@ -78,7 +78,7 @@ async def run_tool_calls(
         ]
     else:
         made = [
-            (Call(item.call_id, item.name, item.arguments), item)
+            (FunctionCall(item.call_id, item.name, item.arguments), item)
             for item in response.output
             if item.type == "function_call"
         ]
@@ -90,18 +90,18 @@ async def run_tool_calls(
         )
     )
     shown = _tool_message if isinstance(response, ChatCompletion) else _tool_item
-    return Answered(
+    return ToolCallResults(
         messages=[shown(call, outcome.text) for call, outcome in zip(ours, outcomes, strict=True)],
         others=[made_call for call, made_call in made if call is None or not is_ours(call.name)],
         outcomes={call.call_id: outcome for call, outcome in zip(ours, outcomes, strict=True)},
     )
 
 
-def _tool_message(call: Call, text: str) -> ChatCompletionToolMessageParam:
+def _tool_message(call: FunctionCall, text: str) -> ChatCompletionToolMessageParam:
     return {"role": "tool", "tool_call_id": call.call_id, "content": text}
 
 
-def _tool_item(call: Call, text: str) -> FunctionCallOutput:
+def _tool_item(call: FunctionCall, text: str) -> FunctionCallOutput:
     return cast(
         "FunctionCallOutput", {"type": "function_call_output", "call_id": call.call_id, "output": text}
     )

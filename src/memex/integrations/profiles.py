@@ -4,20 +4,20 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from memex.service.compat import ALIASES
-from memex.service.definitions import Definition, Profile, define
 from memex.service.service import TOOLS
-from memex.toolcalls import Outcome, Runner, run
+from memex.service.tools.aliases import ALIASES
+from memex.service.tools.definitions import Profile, ToolDefinition, define
+from memex.toolcalls import ToolCallOutcome, ToolRunner, run
 
 
 @cache
-def definitions(profile: Profile = "agent") -> tuple[Definition, ...]:
+def definitions(profile: Profile = "agent") -> tuple[ToolDefinition, ...]:
     """Return the tools of a profile, in an order that is always the same."""
     return tuple(define(profile))
 
 
 @cache
-def arguments_of(profile: Profile = "agent") -> Mapping[str, tuple[str, ...]]:
+def allowed_arguments(profile: Profile = "agent") -> Mapping[str, tuple[str, ...]]:
     """Return the tools of a profile by name, each with the arguments that a model may fill in."""
     return {tool.name: tuple(tool.parameters["properties"]) for tool in definitions(profile)}
 
@@ -28,14 +28,14 @@ def is_ours(tool: str) -> bool:
 
 
 async def answer(
-    memory: Runner,
+    memory: ToolRunner,
     tool: str,
     arguments: Mapping[str, Any] | str,
     *,
     tool_call_id: str | None,
     profile: Profile,
-) -> Outcome:
+) -> ToolCallOutcome:
     """Run a model's call of a tool of a profile; an error of Memex is an answer too."""
     return await run(
-        memory, tool, arguments, tool_call_id=tool_call_id or None, allowed=arguments_of(profile)
+        memory, tool, arguments, tool_call_id=tool_call_id or None, allowed=allowed_arguments(profile)
     )

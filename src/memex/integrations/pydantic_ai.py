@@ -11,8 +11,8 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from memex.integrations.profiles import answer, definitions
-from memex.service.definitions import Profile
-from memex.toolcalls import Runner
+from memex.service.tools.definitions import Profile
+from memex.toolcalls import ToolRunner
 
 ANY_OBJECT = SchemaValidator(
     core_schema.dict_schema(core_schema.str_schema())
@@ -30,7 +30,7 @@ class MemoryToolset(AbstractToolset[Any]):
         id: of the toolset; durable execution names its steps after it.
     """
 
-    def __init__(self, memory: Runner, *, profile: Profile = "agent", id: str | None = "memex") -> None:  # noqa: A002  # its name there
+    def __init__(self, memory: ToolRunner, *, profile: Profile = "agent", id: str | None = "memex") -> None:  # noqa: A002  # its name there
         self._memory = memory
         self._profile: Profile = profile
         self._id = id

@@ -23,7 +23,7 @@ _log = structlog.get_logger("memex.jobs")
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class JobQueue:
     """A queue of jobs, and how its jobs are done.
 
     Attributes:
@@ -42,28 +42,28 @@ class Queue:
 
 
 @asynccontextmanager
-async def working(conninfo: str, *queues: Queue) -> AsyncIterator[None]:
+async def running_workers(conninfo: str, *queues: JobQueue) -> AsyncIterator[None]:
     """Take jobs from queues in this process until the end of the block.
 
     Args:
         conninfo: of the database; each queue has two connections of its own.
         queues: each has a worker.
     """
-    workers = [_Work(conninfo, queue) for queue in queues]
+    workers = [_WorkerRun(conninfo, queue) for queue in queues]
     try:
         yield
     finally:
         await asyncio.gather(*(worker.end() for worker in workers))
 
 
-class _Work:
+class _WorkerRun:
     """A worker for good: one that ends, because the database went away, is followed by another.
 
     The end is asked for by a flag too: the `asyncio.wait_for` of Python 3.11, which the pools of connections use,
     loses a cancellation that comes at the moment when what it waits for is there.
     """
 
-    def __init__(self, conninfo: str, queue: Queue) -> None:
+    def __init__(self, conninfo: str, queue: JobQueue) -> None:
         self._app = open_app(conninfo, queue)
         self._queue = queue
         self._worker: Worker | None = None
@@ -84,7 +84,7 @@ class _Work:
                 await self._app.open_async()
                 await self._queue.begin(self._app)
                 if not self._is_ending:
-                    self._worker = worker_of(self._app, self._queue, wait=True)
+                    self._worker = create_worker(self._app, self._queue, wait=True)
                     await self._worker.run()  # type: ignore[no-untyped-call]
             except Exception:  # noqa: BLE001  # whatever ends it: nobody else would start it again
                 _log.warning("worker_failed", queue=self._queue.name, exc_info=True)
@@ -94,7 +94,7 @@ class _Work:
                 await asyncio.sleep(RESTART_S)
 
 
-def open_app(conninfo: str, queue: Queue) -> procrastinate.App:
+def open_app(conninfo: str, queue: JobQueue) -> procrastinate.App:
     """Return what runs a queue's jobs, not connected yet."""
     connector = PsycopgConnector(
         conninfo=_in_its_schema(conninfo),
@@ -108,7 +108,7 @@ def open_app(conninfo: str, queue: Queue) -> procrastinate.App:
     return app
 
 
-def worker_of(app: procrastinate.App, queue: Queue, *, wait: bool) -> Worker:
+def create_worker(app: procrastinate.App, queue: JobQueue, *, wait: bool) -> Worker:
     """Return what does the jobs of a queue: those that can be begun now, or with `wait` all that ever come."""
     return Worker(
         app=app,
@@ -135,7 +135,7 @@ async def free_stalled(app: procrastinate.App, queue: str) -> None:
             await app.job_manager.retry_job(job)
 
 
-async def forget_old(app: procrastinate.App, queue: str) -> None:
+async def delete_old_jobs(app: procrastinate.App, queue: str) -> None:
     """Remove jobs that were given up a week ago."""
     await app.job_manager.delete_old_jobs(
         FAILED_KEPT_H, queue=queue, include_failed=True, include_cancelled=True, include_aborted=True

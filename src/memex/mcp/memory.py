@@ -6,50 +6,50 @@ from typing import Any, Protocol
 
 from memex.errors import Forbidden, ValidationFailed
 from memex.mcp.tools import OPERATION, OPERATIONS, REVERT
-from memex.remote import For
-from memex.service.prompt_block import NAME as PROMPT_BLOCK
-from memex.service.prompt_block import prompt_block
+from memex.remote import CallContext
 from memex.service.service import Caller, Service
+from memex.service.tools.prompt_block import NAME as PROMPT_BLOCK
+from memex.service.tools.prompt_block import prompt_block
 from memex.store.access import Role
-from memex.store.identity import Context, Principal
+from memex.store.identity.authentication import Context, Principal
 
 
-class Asked(Protocol):
+class McpBackend(Protocol):
     """A Memex: `ServedMemex`, or a `memex.remote.Remote`. All methods raise MemexErrors."""
 
     async def execute(
-        self, who: For, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
+        self, who: CallContext, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
     ) -> dict[str, Any]:
         """Run a tool and return its result."""
         ...
 
     async def revert(
-        self, who: For, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
+        self, who: CallContext, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
     ) -> dict[str, Any]:
         """Undo what a call wrote."""
         ...
 
-    async def operations(self, who: For, *, limit: int, cursor: str | None) -> dict[str, Any]:
+    async def operations(self, who: CallContext, *, limit: int, cursor: str | None) -> dict[str, Any]:
         """Return the user's calls, the newest first."""
         ...
 
-    async def operation(self, who: For, tool_call_id: str) -> list[dict[str, Any]]:
+    async def operation(self, who: CallContext, tool_call_id: str) -> list[dict[str, Any]]:
         """Return the attempts at a call."""
         ...
 
     async def prompt_block(
-        self, who: For, *, budget: int | None, project: str | None, tool_call_id: str | None
+        self, who: CallContext, *, budget: int | None, project: str | None, tool_call_id: str | None
     ) -> dict[str, Any]:
         """Return a text for a system prompt."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class McpUserMemory:
     """The memory that a connection was made for. What a model says cannot change whose it is."""
 
-    asked: Asked
-    who: For
+    asked: McpBackend
+    who: CallContext
 
     async def execute(
         self, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
@@ -92,26 +92,26 @@ class ServedMemex:
     hint: str = "Send the header Memex-User, or use a key that is bound to a user."
 
     async def execute(
-        self, who: For, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
+        self, who: CallContext, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
     ) -> dict[str, Any]:
         """Run a tool and return its result."""
         caller = await self._caller(who, tool, tool_call_id)
         return await self.service.execute(caller, tool, dict(arguments), tool_call_id=tool_call_id)
 
     async def revert(
-        self, who: For, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
+        self, who: CallContext, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
     ) -> dict[str, Any]:
         """Undo what a call wrote."""
         caller = await self._caller(who, REVERT.name, tool_call_id)
         return await self.service.revert(caller, reverted, reason=reason, tool_call_id=tool_call_id)
 
-    async def operations(self, who: For, *, limit: int, cursor: str | None) -> dict[str, Any]:
+    async def operations(self, who: CallContext, *, limit: int, cursor: str | None) -> dict[str, Any]:
         """Return the user's calls, the newest first."""
         caller = await self._caller(who, OPERATIONS.name)
         found = await self.service.operations(caller, limit=limit, cursor=cursor)
         return found.model_dump(mode="json")
 
-    async def operation(self, who: For, tool_call_id: str) -> list[dict[str, Any]]:
+    async def operation(self, who: CallContext, tool_call_id: str) -> list[dict[str, Any]]:
         """Return the attempts at a call."""
         found: Sequence[Any] = await self.service.operation(
             await self._caller(who, OPERATION.name), tool_call_id
@@ -119,7 +119,7 @@ class ServedMemex:
         return [attempt.model_dump(mode="json") for attempt in found]
 
     async def prompt_block(
-        self, who: For, *, budget: int | None, project: str | None, tool_call_id: str | None
+        self, who: CallContext, *, budget: int | None, project: str | None, tool_call_id: str | None
     ) -> dict[str, Any]:
         """Return a text for a system prompt."""
         caller = await self._caller(who, PROMPT_BLOCK, tool_call_id)
@@ -128,7 +128,7 @@ class ServedMemex:
         )
         return block.model_dump(mode="json")
 
-    async def _caller(self, who: For, action: str, tool_call_id: str | None = None) -> Caller:
+    async def _caller(self, who: CallContext, action: str, tool_call_id: str | None = None) -> Caller:
         context = Context(who.user_id, who.actor, who.project)
         try:
             return await self.service.caller(

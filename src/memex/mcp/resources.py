@@ -57,7 +57,7 @@ def path_of(uri: str) -> str:
         raise InvalidPath("The address is not UTF-8.", hint=HINT) from None
 
 
-def listed(file: dict[str, Any]) -> types.Resource:
+def to_resource(file: dict[str, Any]) -> types.Resource:
     """Return a file of `memory_list` as a resource."""
     return types.Resource(
         uri=uri_of(file["path"]),

@@ -21,17 +21,17 @@ from mcp import MCPError, types
 from memex import toolcalls
 from memex.errors import MemexError, NotFound, Refused, ValidationFailed
 from memex.logging import frames
-from memex.mcp.memory import Memory
-from memex.mcp.resources import MARKDOWN, TEMPLATES, listed, path_of
-from memex.mcp.tools import Profile, listing
+from memex.mcp.memory import McpUserMemory
+from memex.mcp.resources import MARKDOWN, TEMPLATES, path_of, to_resource
+from memex.mcp.tools import McpProfile, build_listing
 from memex.remote import new_tool_call_id
-from memex.service.compat import translated
-from memex.service.prompt_block import PROMPT
+from memex.service.tools.aliases import translate
+from memex.service.tools.prompt_block import PROMPT
 from memex.store.paths import check_id
 from memex.subagent import prompts
 
 Context = ServerRequestContext[Any, Any]
-MemoryOf = Callable[[Context], Memory]
+MemoryOf = Callable[[Context], McpUserMemory]
 
 # Where a client says under which id its model made a call, in `_meta` of the call: ours, and that of Claude Code.
 TOOL_CALL_ID = "memex/toolCallId"
@@ -44,7 +44,7 @@ RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
 NEVER = {"code": "INTERNAL", "hint": "This is a bug: report it with the request id."}
 
 
-def new_server(profile: Profile, memory_of: MemoryOf, prompts_dir: Path | None = None) -> "Server[Any]":
+def new_server(profile: McpProfile, memory_of: MemoryOf, prompts_dir: Path | None = None) -> "Server[Any]":
     """Return the server of a profile.
 
     Args:
@@ -52,18 +52,18 @@ def new_server(profile: Profile, memory_of: MemoryOf, prompts_dir: Path | None =
         memory_of: whose memory a request is for; made from the connection, never from what a model says.
         prompts_dir: whose prompts go before ours.
     """
-    told = listing(profile, prompts_dir)
+    told = build_listing(profile, prompts_dir)
 
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=list(told.tools))
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        name, arguments = translated(params.name, dict(params.arguments or {}))
+        name, arguments = translate(params.name, dict(params.arguments or {}))
         if name not in told.allowed:
             raise _unknown_tool(params.name, told.allowed)
         try:
             tool_call_id = _tool_call_id(context.meta)
-            memory = _acting(memory_of(context), context)
+            memory = _acting_memory(memory_of(context), context)
         except MemexError as error:
             return _failed(error, None)
         outcome = await toolcalls.run(
@@ -77,9 +77,9 @@ def new_server(profile: Profile, memory_of: MemoryOf, prompts_dir: Path | None =
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         asked = {"limit": PAGE, "cursor": params.cursor if params else None}
-        page = await _acting(memory_of(context), context).execute("memory_list", asked)
+        page = await _acting_memory(memory_of(context), context).execute("memory_list", asked)
         return types.ListResourcesResult(
-            resources=[listed(file) for file in page["files"]], next_cursor=page["next_cursor"]
+            resources=[to_resource(file) for file in page["files"]], next_cursor=page["next_cursor"]
         )
 
     async def list_templates(
@@ -91,7 +91,7 @@ def new_server(profile: Profile, memory_of: MemoryOf, prompts_dir: Path | None =
         context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         asked = {"path": path_of(str(params.uri))}
-        file = await _acting(memory_of(context), context).execute("memory_read", asked)
+        file = await _acting_memory(memory_of(context), context).execute("memory_read", asked)
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=file["content"])]
         )
@@ -105,7 +105,7 @@ def new_server(profile: Profile, memory_of: MemoryOf, prompts_dir: Path | None =
             raise MCPError(types.INVALID_PARAMS, f"There is no prompt {params.name[:100]!r}.")
         if unknown := set(given) - {"project"}:
             raise ValidationFailed(f"The prompt has no argument {min(unknown)[:100]}.")
-        text = await _acting(memory_of(context), context).prompt_block(project=given.get("project"))
+        text = await _acting_memory(memory_of(context), context).prompt_block(project=given.get("project"))
         return types.GetPromptResult(
             description=_PROMPT.description,
             messages=[types.PromptMessage(role="user", content=_text(text))],
@@ -149,7 +149,7 @@ async def _translated_errors(ctx: Context, call_next: CallNext) -> HandlerResult
     except (MCPError, ValidationError):
         raise
     except MemexError as error:
-        raise MCPError(_code(error, ctx), error.message, _told(error)) from error
+        raise MCPError(_code(error, ctx), error.message, _error_content(error)) from error
     except Exception as error:  # noqa: BLE001  # here a request ends
         structlog.get_logger("memex.mcp").error(
             "request_failed", error=type(error).__name__, where=frames(error)
@@ -157,7 +157,7 @@ async def _translated_errors(ctx: Context, call_next: CallNext) -> HandlerResult
         raise MCPError(types.INTERNAL_ERROR, "Memex failed.", dict(NEVER)) from None
 
 
-def _acting(memory: Memory, context: Context) -> Memory:
+def _acting_memory(memory: McpUserMemory, context: Context) -> McpUserMemory:
     """Return the memory with the client's name as the actor, where the connection names none."""
     client = context.session.client_params
     if memory.who.actor is not None or client is None:
@@ -184,7 +184,9 @@ def _failed(error: MemexError, tool_call_id: str | None) -> types.CallToolResult
     """Return an error as a result. It has no structured content: clients hold that against the output schema."""
     meta = {TOOL_CALL_ID: tool_call_id} if tool_call_id else {}
     return types.CallToolResult(
-        content=[_text(toolcalls.error_text(error))], is_error=True, _meta={**meta, ERROR: _told(error)}
+        content=[_text(toolcalls.error_text(error))],
+        is_error=True,
+        _meta={**meta, ERROR: _error_content(error)},
     )
 
 
@@ -202,7 +204,7 @@ def _code(error: MemexError, context: Context) -> int:
     return types.INVALID_PARAMS if isinstance(error, Refused) else types.INTERNAL_ERROR
 
 
-def _told(error: MemexError) -> dict[str, Any]:
+def _error_content(error: MemexError) -> dict[str, Any]:
     return {"code": error.code, "message": error.message, "hint": error.hint, "details": error.details}
 
 

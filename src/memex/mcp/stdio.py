@@ -12,31 +12,37 @@ from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
 from memex.errors import ValidationFailed
-from memex.mcp.memory import Memory, ServedMemex
+from memex.mcp.memory import McpUserMemory, ServedMemex
 from memex.mcp.server import new_server
-from memex.mcp.tools import Profile
+from memex.mcp.tools import McpProfile
 from memex.postgres import Postgres
-from memex.remote import For, Remote
+from memex.remote import CallContext, Remote
 from memex.settings import Settings
-from memex.store import tenants
 from memex.store.access import Role
-from memex.store.identity import Principal
+from memex.store.identity import tenants
+from memex.store.identity.authentication import Principal
 from memex.wiring import running_service
 
 
 @asynccontextmanager
-async def memory_here(
-    settings: Settings, profile: Profile, tenant: str, who: For, started: "Future[Postgres] | None" = None
-) -> AsyncIterator[Memory]:
+async def local_memory(
+    settings: Settings,
+    profile: McpProfile,
+    tenant: str,
+    who: CallContext,
+    started: "Future[Postgres] | None" = None,
+) -> AsyncIterator[McpUserMemory]:
     """One user's memory in this process; raises as `running_service`."""
     async with running_service(settings, started=started, with_worker=True) as service:
         tenant_id = await tenants.ensure_tenant(service.database, tenant)
         role = role_of(profile)
-        yield Memory(ServedMemex(service, Principal(tenant_id, role), role), who)
+        yield McpUserMemory(ServedMemex(service, Principal(tenant_id, role), role), who)
 
 
 @asynccontextmanager
-async def memory_at(url: str, settings: Settings, profile: Profile, who: For) -> AsyncIterator[Memory]:
+async def remote_memory(
+    url: str, settings: Settings, profile: McpProfile, who: CallContext
+) -> AsyncIterator[McpUserMemory]:
     """One user's memory at a running Memex, with the key of the settings.
 
     Raises:
@@ -47,11 +53,11 @@ async def memory_at(url: str, settings: Settings, profile: Profile, who: For) ->
             f"There is no key for {url}.", hint="Set MEMEX_API_KEY; `memex keys create` makes one."
         )
     async with Remote(url, settings.api_key.get_secret_value(), role=role_of(profile)) as remote:
-        yield Memory(remote, who)
+        yield McpUserMemory(remote, who)
 
 
 async def serve(
-    memory: Memory, profile: Profile, settings: Settings, ending: Iterable[signal.Signals]
+    memory: McpUserMemory, profile: McpProfile, settings: Settings, ending: Iterable[signal.Signals]
 ) -> bool:
     """Answer the client until it closes stdin or one of the `ending` signals comes; tell whether that came.
 
@@ -75,7 +81,7 @@ def leave() -> None:
     os._exit(0)
 
 
-def role_of(profile: Profile) -> Role:
+def role_of(profile: McpProfile) -> Role:
     """Return the role of keys that a profile is for."""
     return "admin" if profile == "admin" else "agent"
 

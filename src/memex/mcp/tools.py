@@ -9,58 +9,58 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from mcp import types
-from memex.service.definitions import Definition, define
-from memex.service.revisions import RevertResult
-from memex.service.tool import Arguments, Result, Tool
-from memex.store.edits import MAX_REASON_CHARS
+from memex.service.tools.definitions import ToolDefinition, define
+from memex.service.tools.revisions import RevertResult
+from memex.service.tools.tool import Arguments, Tool, ToolResult
+from memex.store.writes.edits import MAX_REASON_CHARS
 
-Profile = Literal["agent", "files", "admin"]
-PROFILES: tuple[Profile, ...] = get_args(Profile)
+McpProfile = Literal["agent", "files", "admin"]
+MCP_PROFILES: tuple[McpProfile, ...] = get_args(McpProfile)
 
 # Words of JSON Schema that only tell people something. A property may bear such a name, but then it is no text.
-TOLD = ("title", "description")
+DESCRIPTIVE_KEYWORDS = ("title", "description")
 
 
-class OperationsArguments(Arguments):
+class ListCallsArguments(Arguments):
     """List the calls made for the user, by agents and admins, the newest first; without a user those of admins."""
 
     limit: Annotated[int, Field(ge=1, le=500, description="How many at most.")] = 50
     cursor: Annotated[str | None, Field(description="next_cursor of the last answer.")] = None
 
 
-class OperationArguments(Arguments):
+class ShowCallArguments(Arguments):
     """Show every attempt at one call: what was asked, answered and written, and what each step saw."""
 
     tool_call_id: Annotated[str, Field(description="Of the call.")]
 
 
-class CallsResult(Result):
+class CallsResult(ToolResult):
     """Calls as `GET /v1/operations` answers them; their whole shape would be half of the list of tools."""
 
     operations: list[dict[str, Any]]
     next_cursor: str | None
 
 
-class AttemptsResult(Result):
+class AttemptsResult(ToolResult):
     """The attempts at one call as `GET /v1/operations/{tool_call_id}` answers them, the newest first."""
 
     attempts: list[dict[str, Any]]
 
 
-class RevertArguments(Arguments):
+class RevertCallArguments(Arguments):
     """Undo everything that one call wrote, all or nothing, as new versions."""
 
     tool_call_id: Annotated[str, Field(description="Of the call to undo.")]
     reason: Annotated[str | None, Field(max_length=MAX_REASON_CHARS, description="Why, for people.")] = None
 
 
-OPERATIONS = Tool("memory_operations", OperationsArguments, CallsResult)
-OPERATION = Tool("memory_operation", OperationArguments, AttemptsResult)
-REVERT = Tool("memory_revert", RevertArguments, RevertResult)
+OPERATIONS = Tool("memory_operations", ListCallsArguments, CallsResult)
+OPERATION = Tool("memory_operation", ShowCallArguments, AttemptsResult)
+REVERT = Tool("memory_revert", RevertCallArguments, RevertResult)
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ToolListing:
     """The tools of a profile.
 
     Attributes:
@@ -73,40 +73,46 @@ class Listing:
 
 
 @cache
-def listing(profile: Profile, prompts_dir: Path | None = None) -> Listing:
+def build_listing(profile: McpProfile, prompts_dir: Path | None = None) -> ToolListing:
     """Return the tools of a profile; prompts of a directory go before ours."""
-    told = [_listed(one) for one in define("agent" if profile == "agent" else "files", prompts_dir)]
+    told = [
+        _render_definition(one) for one in define("agent" if profile == "agent" else "files", prompts_dir)
+    ]
     if profile == "admin":
         told += [
-            _admins(OPERATIONS, "List calls", is_read_only=True),
-            _admins(OPERATION, "Show a call", is_read_only=True),
-            _admins(REVERT, "Undo a call", is_read_only=False),
+            _admin_tool(OPERATIONS, "List calls", is_read_only=True),
+            _admin_tool(OPERATION, "Show a call", is_read_only=True),
+            _admin_tool(REVERT, "Undo a call", is_read_only=False),
         ]
-    return Listing(tuple(told), {tool.name: tuple(tool.input_schema["properties"]) for tool in told})
+    return ToolListing(tuple(told), {tool.name: tuple(tool.input_schema["properties"]) for tool in told})
 
 
-def shape(schema: Any) -> Any:
+def strip_descriptions(schema: Any) -> Any:
     """Return a JSON Schema without what only people read, so that a list of tools stays small."""
     if isinstance(schema, dict):
         return {
-            name: shape(part) for name, part in schema.items() if not (name in TOLD and isinstance(part, str))
+            name: strip_descriptions(part)
+            for name, part in schema.items()
+            if not (name in DESCRIPTIVE_KEYWORDS and isinstance(part, str))
         }
-    return [shape(part) for part in schema] if isinstance(schema, list) else schema
+    return [strip_descriptions(part) for part in schema] if isinstance(schema, list) else schema
 
 
-def _listed(definition: Definition) -> types.Tool:
+def _render_definition(definition: ToolDefinition) -> types.Tool:
     rendered = definition.rendered("mcp")
     rendered["annotations"] = {"title": definition.title, **rendered["annotations"]}
-    return types.Tool.model_validate(rendered | {"outputSchema": shape(definition.output_schema)})
+    return types.Tool.model_validate(
+        rendered | {"outputSchema": strip_descriptions(definition.output_schema)}
+    )
 
 
-def _admins(tool: Tool[Any], title: str, *, is_read_only: bool) -> types.Tool:
+def _admin_tool(tool: Tool[Any], title: str, *, is_read_only: bool) -> types.Tool:
     return types.Tool(
         name=tool.name,
         title=title,
         description=tool.description(),
         input_schema=_without_titles(tool.input_schema()),
-        output_schema=shape(tool.result.model_json_schema()),
+        output_schema=strip_descriptions(tool.result.model_json_schema()),
         annotations=types.ToolAnnotations(
             title=title,
             read_only_hint=is_read_only,

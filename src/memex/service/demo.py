@@ -5,19 +5,19 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from memex.service import references
+from memex.service.log import references
 from memex.service.service import Caller, Service, new_call
-from memex.store.draft import Draft
+from memex.store.log.operations import CallAnswer
 from memex.store.memory import Memory
-from memex.store.operations import Answer
-from memex.store.records import Change, Revision
+from memex.store.records import FileChange, Revision
+from memex.store.writes.draft import Draft
 
 ACTOR = "demo"  # what tells its versions from others
 REASON = "the sample memory"
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSample:
     """What a load wrote, and the paths that it left as they stood; no call where there was nothing to write."""
 
     tool_call_id: str | None
@@ -26,7 +26,7 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class RemovedSample:
     """What was deleted, and what was left since its newest version is another's."""
 
     tool_call_id: str | None
@@ -34,31 +34,31 @@ class Removed:
     left: Sequence[Revision]
 
 
-async def load(service: Service, caller: Caller) -> Loaded:
+async def load_sample(service: Service, caller: Caller) -> LoadedSample:
     """Write the files of the sample that are missing, in one commit; what stands at the paths of others is left."""
     caller = _as_demo(caller)
     sample = dict(_walk(files("memex.demo") / "memory", "user/"))
-    standing = {revision.virtual_path for revision in await _standing(service, caller, sample)}
+    standing = {revision.virtual_path for revision in await _current_sample_files(service, caller, sample)}
     created = [path for path in sample if path not in standing]
     draft = service.draft(caller)
     for path in created:
         draft.write(path, sample[path], reason=REASON)
     call = await _commit(service, caller, "demo_load", draft) if created else None
-    return Loaded(call, created, sorted(standing))
+    return LoadedSample(call, created, sorted(standing))
 
 
-async def remove(service: Service, caller: Caller) -> Removed:
+async def remove_sample(service: Service, caller: Caller) -> RemovedSample:
     """Delete the files of the sample of which the newest version is the demo's, in one commit."""
     caller = _as_demo(caller)
     sample = dict(_walk(files("memex.demo") / "memory", "user/"))
-    standing = await _standing(service, caller, sample)
+    standing = await _current_sample_files(service, caller, sample)
     ours = [revision for revision in standing if revision.actor == ACTOR]
     draft = service.draft(caller)
     for revision in ours:
         draft.delete(revision.virtual_path, base_version=revision.version, reason=REASON)
     call = await _commit(service, caller, "demo_remove", draft) if ours else None
     left = [revision for revision in standing if revision.actor != ACTOR]
-    return Removed(call, [revision.virtual_path for revision in ours], left)
+    return RemovedSample(call, [revision.virtual_path for revision in ours], left)
 
 
 def _as_demo(caller: Caller) -> Caller:
@@ -74,7 +74,9 @@ def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
             yield prefix + entry.name, entry.read_text(encoding="utf-8")
 
 
-async def _standing(service: Service, caller: Caller, sample: Mapping[str, str]) -> Sequence[Revision]:
+async def _current_sample_files(
+    service: Service, caller: Caller, sample: Mapping[str, str]
+) -> Sequence[Revision]:
     """Return what stands at the paths of the sample."""
     async with service.database.transaction(caller.access) as connection:
         memory = Memory(connection, caller.access)
@@ -89,6 +91,6 @@ async def _commit(service: Service, caller: Caller, name: str, draft: Draft) -> 
     return call.tool_call_id
 
 
-def _answer(changes: tuple[Change, ...]) -> Answer:
+def _answer(changes: tuple[FileChange, ...]) -> CallAnswer:
     result = {"files": [references.new_name(change) for change in changes]}
-    return Answer(result, {"files": [references.of_change(change) for change in changes]}, result)
+    return CallAnswer(result, {"files": [references.of_change(change) for change in changes]}, result)

@@ -6,10 +6,10 @@ from pydantic import BaseModel, ConfigDict
 
 from memex.errors import Forbidden
 from memex.service.service import Caller, Service, check_role, new_call
-from memex.store import operations as log
-from memex.store import tenants
 from memex.store.access import Role
-from memex.store.tenants import Key
+from memex.store.identity import tenants
+from memex.store.identity.tenants import ApiKey
+from memex.store.log import operations as log
 
 
 class KeyResult(BaseModel):
@@ -47,7 +47,7 @@ class KeysResult(BaseModel):
     keys: list[KeyResult]
 
 
-def told(key: Key) -> dict[str, Any]:
+def render_key(key: ApiKey) -> dict[str, Any]:
     """Return a key as JSON."""
     return {
         "id": key.key_id,
@@ -74,8 +74,8 @@ async def create_key(
         async with service.database.maintenance() as connection:
             secret, key = await tenants.add_key(connection, caller.access.tenant_id, role, user_id, label)
             await log.add(connection, caller.access, call, status="committed")
-    name = await tenants.name_of(service.database, caller.access.tenant_id)
-    return MadeKeyResult(key=secret, tenant=name, **told(key))
+    name = await tenants.tenant_name(service.database, caller.access.tenant_id)
+    return MadeKeyResult(key=secret, tenant=name, **render_key(key))
 
 
 async def list_keys(service: Service, caller: Caller) -> KeysResult:
@@ -84,10 +84,10 @@ async def list_keys(service: Service, caller: Caller) -> KeysResult:
     async with service.logged(caller, call):
         _check_keeper(caller)
         async with service.database.maintenance() as connection:
-            found = await tenants.keys_of(connection, caller.access.tenant_id)
+            found = await tenants.list_keys_of(connection, caller.access.tenant_id)
             await log.add(connection, caller.access, call, status="committed")
-    name = await tenants.name_of(service.database, caller.access.tenant_id)
-    return KeysResult(tenant=name, keys=[KeyResult(**told(key)) for key in found])
+    name = await tenants.tenant_name(service.database, caller.access.tenant_id)
+    return KeysResult(tenant=name, keys=[KeyResult(**render_key(key)) for key in found])
 
 
 async def revoke_key(service: Service, caller: Caller, key_id: int) -> RevokedKeyResult:
@@ -101,10 +101,10 @@ async def revoke_key(service: Service, caller: Caller, key_id: int) -> RevokedKe
     async with service.logged(caller, call):
         _check_keeper(caller)
         async with service.database.maintenance() as connection:
-            revoked = await tenants.end_key(connection, caller.access.tenant_id, key_id)
+            revoked = await tenants.revoke_key_of(connection, caller.access.tenant_id, key_id)
             await log.add(connection, caller.access, call, status="committed")
-    name = await tenants.name_of(service.database, caller.access.tenant_id)
-    return RevokedKeyResult(tenant=name, **told(revoked))
+    name = await tenants.tenant_name(service.database, caller.access.tenant_id)
+    return RevokedKeyResult(tenant=name, **render_key(revoked))
 
 
 def _check_keeper(caller: Caller) -> None:

@@ -27,43 +27,39 @@ from memex.errors import (
     UnknownTool,
 )
 from memex.metrics import Metrics
-from memex.service import files, memory, operations, revisions
-from memex.service.compat import translated
-from memex.service.files import FindArguments
-from memex.service.meaning import Meaning, Vectors
-from memex.service.moment import AtMoment, memory_at
-from memex.service.operations import OperationResult, OperationsResult
-from memex.service.planned import PlannedTool, Work
-from memex.service.planning import (
-    Planning,
-    SpendingResult,
-    TenantSpending,
-    builtin_planning,
-    spending,
-)
-from memex.service.remember import RememberArguments
-from memex.service.tool import ReadTool, WriteTool, check_json, from_cursor, to_cursor
-from memex.service.trace import traced
+from memex.service.log import operations
+from memex.service.log.operations import OperationResult, OperationsResult
+from memex.service.log.trace import load_trace
+from memex.service.planners import Planners, SpendingResult, TenantSpending, builtin_planners, read_spending
+from memex.service.query_embedding import QueryEmbedder, QueryEmbeddings
+from memex.service.snapshots import HasAsOf, memory_at
+from memex.service.tools import agent, files, revisions
+from memex.service.tools.aliases import translate
+from memex.service.tools.files import FindArguments
+from memex.service.tools.planned_tool import PlannedTool, ToolContext
+from memex.service.tools.remember import RememberArguments
+from memex.service.tools.tool import ReadTool, WriteTool, check_json, from_cursor, to_cursor
 from memex.settings import SearchMode
-from memex.store import catalogue, identity
-from memex.store import operations as log
+from memex.store import catalogue
 from memex.store.access import Access, Role
 from memex.store.database import Connection, Database
-from memex.store.draft import Draft
-from memex.store.identity import Context, Principal
+from memex.store.identity import authentication
+from memex.store.identity.authentication import Context, Principal
+from memex.store.log import operations as log
+from memex.store.log.operations import Call, CallOutcome
+from memex.store.log.queue import LeasedCall
 from memex.store.memory import Memory
-from memex.store.operations import Call, Ended
 from memex.store.paths import check_tool_call_id
-from memex.store.queue import Taken
 from memex.store.records import Status
-from memex.subagent.embedders.embedder import Embedder
+from memex.store.writes.draft import Draft
+from memex.subagent.embedders.interface import Embedder
 from memex.subagent.engine import ENGINE
 from memex.telemetry import Tracing
 
 T = TypeVar("T")
 AnyTool = PlannedTool[Any] | ReadTool[Any] | WriteTool[Any]
 
-TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*memory.TOOLS, *files.TOOLS, *revisions.TOOLS)}
+TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*agent.TOOLS, *files.TOOLS, *revisions.TOOLS)}
 # What is logged as a call besides: numbers and spans name these and the tools, and never what a caller makes up.
 ACTIONS = (
     *("memory_revert", "memory_import", "memory_export", "prompt_block", "demo_load", "demo_remove"),
@@ -113,20 +109,20 @@ class Service:
         language: str = "english",
         embedder: Embedder | None = None,
         search_mode: SearchMode = "auto",
-        planning: Planning | None = None,
+        planning: Planners | None = None,
         metrics: Metrics | None = None,
         tracing: Tracing | None = None,
         prompts_dir: Path | None = None,
     ) -> None:
         if prompts_dir is not None:
-            memory.check_prompts(prompts_dir)
+            agent.check_prompts(prompts_dir)
         self.database = database
         self.prompts_dir = prompts_dir
         self.metrics = metrics or new_metrics()
         self._tracing = tracing or Tracing()
-        self._meaning = Meaning(embedder if database.has_vectors else None, search_mode)
+        self._query_embedder = QueryEmbedder(embedder if database.has_vectors else None, search_mode)
         self._language = language
-        self._planning = planning or builtin_planning()
+        self._planners = planning or builtin_planners()
         self._turns: WeakValueDictionary[tuple[int, str | None, str], asyncio.Lock] = WeakValueDictionary()
         self._max_files = max_files
         self._log = structlog.get_logger("memex.service")
@@ -134,25 +130,25 @@ class Service:
     @property
     def embedder(self) -> Embedder | None:
         """What makes vectors of texts and queries here, if anything does."""
-        return self._meaning.embedder
+        return self._query_embedder.embedder
 
     @property
     def daily_usd(self) -> Decimal | None:
         """US dollars that each tenant may cost a day; None for no limit."""
-        return self._planning.daily_usd
+        return self._planners.daily_usd
 
     def give_up_models(self) -> None:
         """Wait for no model any more, since the process ends: the rules answer what is asked, now and from here on.
 
         A call of the queue waits on: a worker that ends gives it back, and another asks the model again.
         """
-        for chat in self._planning.chats:
+        for chat in self._planners.chats:
             chat.give_up()
 
     async def authenticate(self, secret: str) -> Principal:
         """Return who holds a key; raises Unauthenticated."""
         try:
-            return await identity.authenticate(self.database, secret)
+            return await authentication.authenticate(self.database, secret)
         except Unauthenticated:
             self.metrics.add_unauthenticated()
             raise
@@ -176,13 +172,14 @@ class Service:
             tool_call_id: the caller's, likewise.
 
         Raises:
-            Forbidden, ValidationFailed, ProjectNotFound: as `identity.resolve`; logged with the user whom the
+            Forbidden, ValidationFailed, ProjectNotFound: as `authentication.resolve`; logged with the user whom the
                 key and the context name beyond doubt, and when they name none in the process's log alone.
         """
         try:
             check_role(principal, role or principal.role)
             return Caller(
-                principal, await identity.resolve(self.database, principal, context, language=self._language)
+                principal,
+                await authentication.resolve(self.database, principal, context, language=self._language),
             )
         except Refused as refusal:
             await self._log_refusal(principal, context, action, tool_call_id, refusal)
@@ -211,7 +208,7 @@ class Service:
             MemexError: logged as a failed or denied attempt.
         """
         check_json(arguments)
-        tool, arguments = translated(tool, arguments)
+        tool, arguments = translate(tool, arguments)
         call = new_call(caller, tool, arguments, tool_call_id, now=now)
         async with self.logged(caller, call) as recorded:
             if tool not in TOOLS:
@@ -220,7 +217,7 @@ class Service:
             recorded.result(result)
             return result
 
-    async def resume(self, caller: Caller, taken: Taken) -> dict[str, Any]:
+    async def resume(self, caller: Caller, taken: LeasedCall) -> dict[str, Any]:
         """Run a call that a worker has taken from the queue, under its own id and clock; see `execute`.
 
         Raises:
@@ -274,7 +271,7 @@ class Service:
             found = await log.list_calls(connection, caller.access, limit=limit + 1, before=before)
         page = found[:limit]
         return OperationsResult(
-            operations=[operations.listed(operation) for operation in page],
+            operations=[operations.render_listed_operation(operation) for operation in page],
             next_cursor=to_cursor(page[-1].operation_id) if len(found) > limit else None,
         )
 
@@ -287,10 +284,10 @@ class Service:
         check_tool_call_id(tool_call_id)
         async with self.database.transaction(caller.access) as connection:
             found = await log.read_call(connection, caller.access, tool_call_id)
-            stories = [await traced(connection, caller.access, operation) for operation in found]
+            stories = [await load_trace(connection, caller.access, operation) for operation in found]
         if not found:
             raise OperationNotFound(f"No call {tool_call_id!r} of this user.", tool_call_id=tool_call_id)
-        return list(map(operations.rendered, found, stories))
+        return list(map(operations.render_operation, found, stories))
 
     async def catalogue(self, caller: Caller, *, max_chars: int) -> str:
         """Return the caller's files with titles, sizes, dates and tags, at most `max_chars` long."""
@@ -328,7 +325,7 @@ class Service:
         """
         check_role(caller.principal, "admin")
         since = datetime.now(UTC).date() - timedelta(days=days - 1)
-        return await spending(self.database, caller.access, since, daily_usd=self._planning.daily_usd)
+        return await read_spending(self.database, caller.access, since, daily_usd=self._planners.daily_usd)
 
     async def check_ready(self) -> None:
         """Touch the database; raises StoreUnavailable when it does not answer within 2 s."""
@@ -344,7 +341,7 @@ class Service:
             self.database,
             caller.access,
             max_files=self._max_files,
-            is_embedded=self._meaning.embedder is not None,
+            is_embedded=self._query_embedder.embedder is not None,
         )
 
     async def _run(
@@ -355,12 +352,12 @@ class Service:
         if isinstance(tool, WriteTool):
             return await self._write(caller, tool, call, parsed)
         if isinstance(tool, PlannedTool):
-            planning = self._planning
-            work = Work(
+            planning = self._planners
+            work = ToolContext(
                 self.database,
                 caller.access,
                 planning.context if tool.is_read_only else planning.remember,
-                self._meaning,
+                self._query_embedder,
                 self.draft(caller),
                 call,
                 TenantSpending(self.database, caller.access, datetime.now(UTC).date(), planning.daily_usd),
@@ -368,10 +365,10 @@ class Service:
             )
             async with self._turn(work, parsed):
                 return await tool.answer(work, parsed) | {"tool_call_id": call.tool_call_id}
-        as_of = parsed.as_of if isinstance(parsed, AtMoment) else None
-        vectors = Vectors()
+        as_of = parsed.as_of if isinstance(parsed, HasAsOf) else None
+        vectors = QueryEmbeddings()
         if isinstance(parsed, FindArguments) and as_of is None:
-            vectors = await self._meaning.of(parsed.query, parsed.mode, call)
+            vectors = await self._query_embedder.of(parsed.query, parsed.mode, call)
         async with self.database.transaction(caller.access, snapshot=True) as connection:
             reader = await memory_at(connection, caller.access, as_of, now=call.now, vectors=vectors.by_query)
             answer = await tool.answer(reader, parsed)
@@ -398,7 +395,7 @@ class Service:
     ) -> None:
         user_id = principal.bound_user or context.user_id
         try:
-            access = await identity.resolve(
+            access = await authentication.resolve(
                 self.database,
                 principal,
                 Context(user_id, channel=context.channel),
@@ -413,30 +410,30 @@ class Service:
             self._log.warning("call_refused", key_id=principal.key_id, code=refusal.code)
 
     @asynccontextmanager
-    async def logged(self, caller: Caller, call: Call) -> AsyncIterator[telemetry.Recorded]:
+    async def logged(self, caller: Caller, call: Call) -> AsyncIterator[telemetry.ActiveSpan]:
         """Count the call and trace it; when it raises, log it as failed or denied in a transaction of its own."""
         tool = self.metrics.tool(call.tool)
-        ended: Ended | None = None
+        ended: CallOutcome | None = None
         with self._tracing.call(tool, call.tool_call_id, call.arguments) as recorded:
             try:
                 yield recorded
-                ended = call.endings[-1] if call.endings else Ended("answered")
+                ended = call.outcomes[-1] if call.outcomes else CallOutcome("answered")
             except Exception as error:
                 code = error.code if isinstance(error, MemexError) else "INTERNAL"
                 status: Status = "denied" if isinstance(error, DENIED) else "failed"
-                ended = Ended(status, code)
+                ended = CallOutcome(status, code)
                 await self._log_failure(caller, call, ended)
                 raise
             except asyncio.CancelledError:
                 if any(one.kind == log.MODEL_REQUEST for one in call.inner):  # it has read memory
-                    await asyncio.shield(self._log_failure(caller, call, Ended("failed", CANCELLED)))
+                    await asyncio.shield(self._log_failure(caller, call, CallOutcome("failed", CANCELLED)))
                 raise
             finally:
                 self.metrics.add_call(tool, ended, time.perf_counter() - call.started_s, call.inner)
                 recorded.call_ended(ended)
 
     @asynccontextmanager
-    async def _turn(self, work: Work, parsed: Any) -> AsyncIterator[None]:
+    async def _turn(self, work: ToolContext, parsed: Any) -> AsyncIterator[None]:
         """Let equal texts of this process wait for the first: a model is asked once, and all get its answer."""
         is_written = isinstance(parsed, RememberArguments) and parsed.wait and not parsed.dry_run
         is_written = is_written and work.call.accepted_id is None  # a worker has its lease
@@ -450,7 +447,7 @@ class Service:
         async with turn:
             yield
 
-    async def _log_failure(self, caller: Caller, call: Call, ended: Ended) -> None:
+    async def _log_failure(self, caller: Caller, call: Call, ended: CallOutcome) -> None:
         try:
             async with self.database.transaction(caller.access) as connection:
                 await log.add(

@@ -16,7 +16,7 @@ PRIVATE = 0o600
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ConfigChange:
     """What a file holds, and what it is to hold; None where there is no file."""
 
     path: Path

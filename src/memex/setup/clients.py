@@ -13,7 +13,7 @@ from typing import Any
 
 from memex.errors import ValidationFailed
 from memex.setup import jsontext, tomltext
-from memex.setup.names import NAMES, Profile, Scope
+from memex.setup.names import NAMES, Scope, SetupProfile
 
 SERVER = "memex"
 KEY_VARIABLE = "MEMEX_API_KEY"
@@ -31,7 +31,7 @@ class Connection:
     environment: Mapping[str, str]
     url: str | None = None
     key: str | None = None
-    profile: Profile = "agent"
+    profile: SetupProfile = "agent"
     user: str | None = None
 
     @property

@@ -24,7 +24,7 @@ def skill() -> str:
     return SKILL_HEAD + text()
 
 
-def placed(document: str) -> str:
+def place_guidance(document: str) -> str:
     """Return a document with the text between its two marks: replaced where they stand, else at the end."""
     block = f"{BEGIN}\n{text()}{END}\n"
     found = re.search(rf"^{re.escape(BEGIN)}$.*?^{re.escape(END)}\n?", document, re.MULTILINE | re.DOTALL)

@@ -3,7 +3,7 @@
 from typing import Literal
 
 Scope = Literal["user", "project"]
-Profile = Literal["agent", "files"]
+SetupProfile = Literal["agent", "files"]
 
 NAMES = {
     "claude-code": "Claude Code",

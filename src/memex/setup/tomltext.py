@@ -30,7 +30,7 @@ def put_table(text: str, parent: str, name: str, table: Mapping[str, Any]) -> st
     wanted = parse(text)
     wanted[parent] = {**wanted.get(parent, {}), name: dict(table)}
     newline = "\r\n" if "\r\n" in text else "\n"
-    written = dumped(parent, name, table).replace("\n", newline)
+    written = dump_table(parent, name, table).replace("\n", newline)
     section = re.search(
         rf"^\[{parent}\.{name}\][^\n]*\n.*?(?=^\[(?!{parent}\.{name}\.)|\Z)", text, re.MULTILINE | re.DOTALL
     )
@@ -51,7 +51,7 @@ def put_table(text: str, parent: str, name: str, table: Mapping[str, Any]) -> st
     return changed
 
 
-def dumped(parent: str, name: str, table: Mapping[str, Any]) -> str:
+def dump_table(parent: str, name: str, table: Mapping[str, Any]) -> str:
     """Return a table of texts, lists of texts and tables of texts as TOML."""
     return f"[{parent}.{name}]\n" + "".join(f"{key} = {_value(value)}\n" for key, value in table.items())
 

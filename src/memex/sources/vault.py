@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from memex.errors import FileTooLarge, InvalidPath, LimitExceeded, Refused, ValidationFailed
-from memex.store.edits import MAX_FILE_BYTES
+from memex.store.writes.edits import MAX_FILE_BYTES
 
 SUFFIXES = (".md", ".markdown")
 MAX_ENTRIES = 50_000
@@ -38,7 +38,7 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError,
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class VaultRefusal:
     """A file that is not taken, and why."""
 
     name: str
@@ -59,7 +59,7 @@ class Vault:
 
     content: Callable[[str], bytes]
     notes: list[str] = field(default_factory=list)
-    refused: list[Refusal] = field(default_factory=list)
+    refused: list[VaultRefusal] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     hidden: int = 0
 
@@ -74,11 +74,11 @@ class Vault:
 
     def refuse(self, name: str, error: Refused) -> None:
         """Keep that a file is not taken."""
-        self.refused.append(Refusal(name, error))
+        self.refused.append(VaultRefusal(name, error))
 
 
 @contextmanager
-def opened(source: Path | bytes) -> Iterator[Vault]:
+def open_vault(source: Path | bytes) -> Iterator[Vault]:
     """A vault to read until the end of the block: a folder, a zip, or the bytes of a zip.
 
     Raises:
@@ -128,7 +128,7 @@ def _of_folder(source: Path) -> Vault:
                 vault.notes.append(name)
             else:
                 vault.refuse(name, ValidationFailed("It is no regular file."))
-    return _ordered(vault)
+    return _resolve_duplicates(vault)
 
 
 def _entries(vault: Vault, root: str, folder: str) -> list[os.DirEntry[str]]:
@@ -196,7 +196,7 @@ def _of_zip(file: IO[bytes]) -> Vault:
             hint="Import it in parts.",
             limit_bytes=MAX_TOTAL_BYTES,
         )
-    return _ordered(vault)
+    return _resolve_duplicates(vault)
 
 
 def _name_of(info: zipfile.ZipInfo) -> str:
@@ -241,7 +241,7 @@ def _content_of_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes
     return content
 
 
-def _ordered(vault: Vault) -> Vault:
+def _resolve_duplicates(vault: Vault) -> Vault:
     """Return the vault with its lists in order, and without notes whose names are one and the same path.
 
     Of two such notes neither is taken: nobody has said which one is meant.

@@ -1,0 +1,1 @@
+"""Reports: a run of cases as tables, as an HTML page, and as JUnit XML."""

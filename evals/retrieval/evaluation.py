@@ -1,0 +1,238 @@
+"""Plays a suite: writes its files through the service, asks its questions, and notes what came back."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memex.evals.bench.workbench import FILES_A_COMMIT, temporary_data_folder
+from memex.evals.retrieval import runs
+from memex.evals.retrieval.evidence import measure_recall
+from memex.evals.retrieval.first_prompt import first_prompt_answer
+from memex.evals.retrieval.leak_guard import check_leaks
+from memex.evals.retrieval.runs import (
+    LeakGuardResult,
+    PartRun,
+    QuestionOutcome,
+    RetrievalConfig,
+    RetrievalRun,
+)
+from memex.evals.retrieval.suites import Collection, Question, SuitePart, readers_of
+from memex.service.chunk_embedding import backfill
+from memex.service.service import Caller, Service, new_call
+from memex.settings import Settings
+from memex.store.identity import tenants
+from memex.store.identity.authentication import Context, Principal
+from memex.store.log.operations import CallAnswer
+from memex.store.search.find import MAX_HITS
+from memex.subagent.engine import ENGINE
+from memex.wiring import running_service
+
+BUDGETS = (2_000, 4_000, 8_000)
+CONCURRENCY = 4  # questions: enough that Python and Postgres each keep a core busy
+MAX_FILES = 10_000
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalOptions:
+    """How a suite is played.
+
+    Attributes:
+        mode: of the search: bm25, hybrid or auto.
+        embedder: by which texts and questions get vectors, but for mode bm25.
+        sample: questions of each part, None for all; always the same ones.
+        database_url: of a database that may be thrown away; None for an embedded server of the run's own.
+    """
+
+    mode: str = "bm25"
+    embedder: str = "local"
+    sample: int | None = None
+    database_url: str | None = None
+
+
+def ignore_progress(_what: str, _done: int, _total: int) -> None:
+    """Take no notice of progress."""
+
+
+async def run_suite(
+    suite: str, root: Path, options: RetrievalOptions, *, progress: Progress = ignore_progress
+) -> RetrievalRun:
+    """Play every part of a suite, each in a tenant of its own, and return the run.
+
+    Args:
+        suite: of `suites.SUITES`, or `all`.
+        root: the folder of the data.
+        options: how.
+        progress: is told what is being done, how much of it is done, and of how much.
+
+    Raises:
+        ValidationFailed: the data lacks a file, or the embedder is not installed.
+    """
+    started_at, started = datetime.now(UTC), time.perf_counter()
+    parts = [reader(root) for reader in readers_of(suite)]
+    async with _open_service(options) as service:
+        played = [await _run_part(service, part, options, progress) for part in parts if part.questions]
+        server = await _server_version(service)
+    return RetrievalRun(
+        format=runs.FORMAT,
+        suite=suite,
+        started_at=started_at,
+        duration_s=time.perf_counter() - started,
+        config=RetrievalConfig(
+            mode=options.mode if options.mode == "bm25" else f"{options.mode} {options.embedder}",
+            budgets=BUDGETS,
+            depth=MAX_HITS,
+            sample=options.sample,
+            server=server,
+        ),
+        engine=ENGINE,
+        revision=runs.code_revision(),
+        parts=tuple(played),
+    )
+
+
+@asynccontextmanager
+async def _open_service(options: RetrievalOptions) -> AsyncIterator[Service]:
+    """A service as users run it, over a database that is gone afterwards or was given."""
+    with ExitStack() as stack:
+        folder = None if options.database_url else stack.enter_context(temporary_data_folder())
+        given: dict[str, Any] = {
+            "DATABASE_URL": options.database_url,
+            "MEMEX_DATA_DIR": folder,
+            "MEMEX_MAX_CONNECTIONS": 2 * CONCURRENCY,
+            "MEMEX_MAX_FILES": MAX_FILES,
+            "MEMEX_SEARCH_MODE": options.mode,
+            "MEMEX_EMBEDDER": None if options.mode == "bm25" else options.embedder,
+        }
+        async with running_service(Settings(**given)) as service:
+            yield service
+
+
+async def _run_part(
+    service: Service, part: SuitePart, options: RetrievalOptions, progress: Progress
+) -> PartRun:
+    tenant_id = await tenants.ensure_tenant(service.database, f"eval-{uuid.uuid4().hex[:12]}")
+    callers = {
+        collection.user: await service.caller(
+            Principal(tenant_id, "agent"), Context(user_id=collection.user, actor="eval")
+        )
+        for collection in part.collections
+    }
+    started = time.perf_counter()
+    await _write_files(service, part, callers, progress)
+    loaded = time.perf_counter()
+    outcomes = await _ask_questions(service, part, callers, options, progress)
+    asked = time.perf_counter()
+    return PartRun(
+        name=part.name,
+        collections=len(part.collections),
+        files=part.files,
+        load_s=loaded - started,
+        ask_s=asked - loaded,
+        guard=None if part.has_names else LeakGuardResult(**asdict(check_leaks(part.collections))),
+        figures=runs.estimate_figures(outcomes),
+        counts=runs.count_groups(outcomes),
+        outcomes=tuple(outcomes),
+    )
+
+
+async def _write_files(
+    service: Service, part: SuitePart, callers: Mapping[str, Caller], progress: Progress
+) -> None:
+    """Write the files of each collection for its user, and leave the database as autovacuum would."""
+    done = 0
+    for collection in part.collections:
+        caller = callers[collection.user]
+        files = list(collection.files.items())
+        for first in range(0, len(files), FILES_A_COMMIT):
+            draft, batch = service.draft(caller), files[first : first + FILES_A_COMMIT]
+            for path, content in batch:
+                draft.write(path, content)
+            await draft.commit(new_call(caller, "eval_load", {}, None), _count_files)
+            done += len(batch)
+            progress(f"{part.name}: writing", done, part.files)
+    if service.embedder is not None:
+        embedded = 0
+
+        def tell(texts: int) -> None:
+            nonlocal embedded
+            embedded += texts
+            progress(f"{part.name}: embedding", embedded, embedded)
+
+        await backfill(service.database, service.embedder, on_texts=tell)
+    async with service.database.connection() as connection:
+        await connection.execute("vacuum analyze")
+
+
+def _count_files(changes: tuple[Any, ...]) -> CallAnswer:
+    return CallAnswer({}, {}, {"files": len(changes)})
+
+
+async def _ask_questions(
+    service: Service,
+    part: SuitePart,
+    callers: Mapping[str, Caller],
+    options: RetrievalOptions,
+    progress: Progress,
+) -> list[QuestionOutcome]:
+    """Ask the questions of a part, a few at once, and return what became of them, in their order."""
+    wanted = _sample_questions(part, options.sample)
+    waiting = iter(enumerate(wanted))
+    outcomes: dict[int, QuestionOutcome] = {}
+
+    async def work() -> None:
+        for number, (collection, question) in waiting:
+            outcomes[number] = await _ask_question(
+                service, callers[collection.user], collection, question, options.mode
+            )
+            progress(f"{part.name}: asking", len(outcomes), len(wanted))
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(CONCURRENCY):
+                group.create_task(work())
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None  # one of several of a kind, that callers know how to tell
+    return [outcomes[number] for number in sorted(outcomes)]
+
+
+def _sample_questions(part: SuitePart, sample: int | None) -> list[tuple[Collection, Question]]:
+    asked = [(collection, question) for collection in part.collections for question in collection.questions]
+    if sample is None:
+        return asked
+    return sorted(asked, key=lambda one: one[1].id)[:sample]
+
+
+async def _ask_question(
+    service: Service, caller: Caller, collection: Collection, question: Question, mode: str
+) -> QuestionOutcome:
+    arguments = {"query": question.text, "limit": MAX_HITS} | {"mode": mode}
+    found = await service.execute(caller, "memory_find", arguments)
+    ranks = {hit["path"]: rank for rank, hit in enumerate(found["hits"], start=1)}
+    contexts = {}
+    for budget in BUDGETS:
+        asked = {"query": question.text, "budget": budget}
+        answer = await service.execute(caller, "memory_context", asked)
+        contexts[budget] = measure_recall(question, answer, collection.files)
+    return QuestionOutcome(
+        id=question.id,
+        kinds=question.kinds,
+        ranks=tuple(ranks.get(path) for path in question.relevant),
+        contexts=contexts,
+        prompt=measure_recall(
+            question, await first_prompt_answer(service, caller, question.text), collection.files
+        ),
+    )
+
+
+async def _server_version(service: Service) -> str:
+    async with service.database.connection() as connection:
+        row = await (await connection.execute("show server_version")).fetchone()
+    return str(row["server_version"]) if row else "unknown"

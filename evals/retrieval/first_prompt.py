@@ -1,0 +1,46 @@
+"""What a model is shown of a question before it answers: the first prompt, made as the service makes it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from memex.service.service import Caller, Service, new_call
+from memex.service.snapshots import PinnedSnapshot
+from memex.store.search.analyzer import Analyzer
+from memex.subagent import prompts
+from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.model.context import CATALOGUE_CHARS, first_prompt
+from memex.subagent.model.numbered_spans import NumberedSpans
+from memex.subagent.planner import ContextRequest
+
+BUDGET = 8_000
+MAX_HOPS = 1
+
+
+async def first_prompt_answer(service: Service, caller: Caller, query: str) -> dict[str, Any]:
+    """Return what a model would be offered first, as an answer of memory_context has it: spans, texts, characters.
+
+    The characters are those of the prompt with its instructions. Memory is searched by words alone.
+    """
+    now = datetime.now(UTC)
+    pinned = PinnedSnapshot(service.database, caller.access, whole=caller.access, now=now)
+    tools = MemoryTools(pinned.open, new_call(caller, "eval", {}, None))
+    planner = BuiltinPlanner(Analyzer())
+    request = ContextRequest(query, BUDGET, MAX_HOPS)
+    survey = await planner.find_candidates(request, tools)
+    files = await tools.catalogue(max_chars=CATALOGUE_CHARS)
+    sheet = NumberedSpans(planner.cutter(survey.query), files.dates)
+    instructions = prompts.load("context").instructions
+    text = first_prompt(request, survey, files, sheet, now, instructions)
+    offered = [*survey.pinned, *sheet.spans]
+    return {
+        "sources": [
+            {
+                "path": one.reference.path,
+                "spans": [dict(zip(("start", "end"), one.reference.span, strict=True))],
+            }
+            for one in offered
+        ],
+        "context": "\n".join(one.text for one in offered),
+        "budget": {"used": len(instructions) + len(text)},
+    }

@@ -1,0 +1,585 @@
+"""Memory from Python: the same tools, in this process or over HTTP, with typed results.
+
+async with Memex() as memex:  # or Memex(url="http://127.0.0.1:8630", api_key="mx_…")
+    memory = memex.for_user("alice", actor="support-bot")
+    await memory.remember("I prefer oolong tea.")
+    print((await memory.context("Which tea?")).context)
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Protocol, Self, TypeVar
+
+from memex.errors import ValidationFailed
+from memex.remote import TIMEOUT_S, CallContext, Remote
+from memex.service.log.operations import OperationResult, OperationsResult
+from memex.service.log.replay.counterfactual import ChangedResult, ReplayChange
+from memex.service.log.replay.replay import ReplayResult
+from memex.service.log.replay.requests import replay_call, replay_changed
+from memex.service.service import Caller, Service
+from memex.service.tools.context import DEFAULT_BUDGET, ContextResult
+from memex.service.tools.files import (
+    FindResult,
+    LinksResult,
+    ListResult,
+    PatchResult,
+    PlacedResult,
+    ReadResult,
+    WriteResult,
+)
+from memex.service.tools.prompt_block import PromptBlockResult, prompt_block
+from memex.service.tools.remember import RememberResult
+from memex.service.tools.revisions import DiffResult, HistoryResult, RevertResult
+from memex.service.tools.tool import ToolResult
+from memex.settings import Settings, read_settings
+from memex.store.identity import tenants
+from memex.store.identity.authentication import Context, Principal
+from memex.wiring import running_service
+
+R = TypeVar("R", bound=ToolResult)
+AsOf = datetime | str | Mapping[str, int]  # a time with its zone, or the state of an earlier answer
+
+
+class MemexApi(Protocol):
+    """What a user's memory asks: a Memex in this process, or one over HTTP. All raise MemexErrors."""
+
+    async def execute(
+        self, who: CallContext, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
+    ) -> dict[str, Any]:
+        """Run a tool and return its result."""
+        ...
+
+    async def revert(
+        self, who: CallContext, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
+    ) -> dict[str, Any]:
+        """Undo what a call wrote."""
+        ...
+
+    async def operations(self, who: CallContext, *, limit: int, cursor: str | None) -> Any:
+        """Return the user's calls."""
+        ...
+
+    async def operation(self, who: CallContext, tool_call_id: str) -> Sequence[Any]:
+        """Return the attempts at a call."""
+        ...
+
+    async def replay(self, who: CallContext, tool_call_id: str, changes: Mapping[str, Any]) -> Any:
+        """Run a call again."""
+        ...
+
+    async def catalogue(self, who: CallContext, *, max_chars: int) -> str:
+        """Return a line for each file."""
+        ...
+
+    async def prompt_block(
+        self, who: CallContext, *, budget: int | None, project: str | None, tool_call_id: str | None
+    ) -> Any:
+        """Return a text for a system prompt."""
+        ...
+
+
+class Memex:
+    """A Memex in this process, or with a `url` one over HTTP.
+
+    One in this process starts with the first call, and ends with `close` or `async with`.
+
+    Args:
+        url: of a running service, such as `http://127.0.0.1:8630`; by default MEMEX_URL, or else none.
+        api_key: for that service; by default MEMEX_API_KEY.
+        timeout_s: seconds that one request over HTTP may take.
+        database_url: a Postgres ≥ 15; by default DATABASE_URL, or else the embedded one.
+        data_dir: where the embedded Postgres keeps its data; by default MEMEX_DATA_DIR, or else ~/.memex.
+        tenant: whose memory it is; made when it is missing. Over HTTP the key says it.
+
+    Raises:
+        ValidationFailed: a `url` without a key, or beside a database.
+    """
+
+    def __init__(
+        self,
+        *,
+        url: str | None = None,
+        api_key: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        database_url: str | None = None,
+        data_dir: str | Path | None = None,
+        tenant: str = "default",
+    ) -> None:
+        settings = read_settings()
+        is_here = database_url is not None or data_dir is not None
+        if url is not None and is_here:
+            raise ValidationFailed(
+                "A Memex is over HTTP or in this process.", hint="Give url, or database_url or data_dir."
+            )
+        if url is None and not is_here:
+            url = settings.url
+        self._api: _LocalMemex | Remote
+        if url is not None:
+            key = api_key or (settings.api_key.get_secret_value() if settings.api_key else "")
+            if not key:
+                raise ValidationFailed(
+                    f"There is no key for {url}.",
+                    hint="Give api_key, or set MEMEX_API_KEY; `memex keys create` makes one.",
+                )
+            self._api = Remote(url, key, timeout_s=timeout_s)
+        else:
+            self._api = _LocalMemex(settings, database_url, data_dir, tenant)
+
+    async def __aenter__(self) -> Self:
+        """Start; raises StoreUnavailable or SchemaTooNew, whose hint says what to do."""
+        await self._api.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End."""
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections, and give the share of the embedded Postgres back."""
+        await self._api.close()
+
+    def for_user(
+        self, user_id: str | None = None, *, actor: str | None = None, project: str | None = None
+    ) -> "UserMemory":
+        """Return the memory of one user, as an agent has it.
+
+        Args:
+            user_id: yours, 1 to 200 printable characters. It is never taken from a model. None is for a key over
+                HTTP that is bound to its user.
+            actor: who acts for the user, such as the program's name; kept with what it writes.
+            project: the slug of the one that the work is about, by default for each call.
+        """
+        return UserMemory(self._api, CallContext(user_id, actor, project))
+
+
+class _LocalMemex:
+    """A service in this process, started with the first call."""
+
+    def __init__(
+        self, settings: Settings, database_url: str | None, data_dir: str | Path | None, tenant: str
+    ) -> None:
+        given = {"database_url": database_url, "data_dir": None if data_dir is None else Path(data_dir)}
+        changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if data_dir is not None and database_url is None:
+            changed["database_url"] = None  # a folder is named, so it is meant whatever the environment says
+        self._settings = settings.model_copy(update=changed)
+        self._tenant = tenant
+        self._open = AsyncExitStack()
+        self._starting = asyncio.Lock()
+        self._running: tuple[Service, int, asyncio.AbstractEventLoop] | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._started()
+        return self
+
+    async def close(self) -> None:
+        """Close the connections. A later call starts anew."""
+        async with self._starting:
+            self._running = None
+            await self._open.aclose()
+
+    async def execute(
+        self, who: CallContext, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
+    ) -> dict[str, Any]:
+        service, caller = await self._caller(who)
+        return await service.execute(caller, tool, dict(arguments), tool_call_id=tool_call_id)
+
+    async def revert(
+        self, who: CallContext, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
+    ) -> dict[str, Any]:
+        service, caller = await self._caller(who)
+        return await service.revert(caller, reverted, reason=reason, tool_call_id=tool_call_id)
+
+    async def operations(self, who: CallContext, *, limit: int, cursor: str | None) -> OperationsResult:
+        service, caller = await self._caller(who)
+        return await service.operations(caller, limit=limit, cursor=cursor)
+
+    async def operation(self, who: CallContext, tool_call_id: str) -> Sequence[OperationResult]:
+        service, caller = await self._caller(who)
+        return await service.operation(caller, tool_call_id)
+
+    async def replay(
+        self, who: CallContext, tool_call_id: str, changes: Mapping[str, Any]
+    ) -> ReplayResult | ChangedResult:
+        service, caller = await self._caller(who)
+        change = ReplayChange.of(**changes)
+        if change.named:
+            return await replay_changed(service, caller, tool_call_id, change)
+        return await replay_call(service, caller, tool_call_id)
+
+    async def catalogue(self, who: CallContext, *, max_chars: int) -> str:
+        service, caller = await self._caller(who)
+        return await service.catalogue(caller, max_chars=max_chars)
+
+    async def prompt_block(
+        self, who: CallContext, *, budget: int | None, project: str | None, tool_call_id: str | None
+    ) -> PromptBlockResult:
+        service, caller = await self._caller(who)
+        return await prompt_block(service, caller, budget=budget, project=project, tool_call_id=tool_call_id)
+
+    async def _caller(self, who: CallContext) -> tuple[Service, Caller]:
+        service, tenant_id = await self._started()
+        context = Context(who.user_id, who.actor, who.project)
+        return service, await service.caller(Principal(tenant_id, "agent"), context)
+
+    async def _started(self) -> tuple[Service, int]:
+        async with self._starting:
+            loop = asyncio.get_running_loop()
+            if self._running is None:
+                try:
+                    service = await self._open.enter_async_context(
+                        running_service(self._settings, with_worker=True)
+                    )
+                    self._running = service, await tenants.ensure_tenant(service.database, self._tenant), loop
+                except BaseException:
+                    await self._open.aclose()
+                    raise
+            service, tenant_id, opened_in = self._running
+        if opened_in is not loop:
+            raise ValidationFailed(
+                "This Memex was started in another event loop.",
+                hint="Make one for each asyncio.run, or close it before the first one ends.",
+            )
+        return service, tenant_id
+
+
+class UserMemory:
+    """One user's memory. Every method is one tool call, logged under `tool_call_id`, generated when absent.
+
+    A write with an id is done once: sent again it gives the first answer. With `as_of` a reading method answers
+    from memory as it stood then. All raise `MemexError`s with a `code` and a hint.
+    """
+
+    def __init__(self, api: MemexApi, who: CallContext) -> None:
+        self._api = api
+        self._who = who
+
+    async def remember(
+        self,
+        text: str,
+        *,
+        project: str | None = None,
+        dry_run: bool = False,
+        wait: bool = True,
+        tool_call_id: str | None = None,
+    ) -> RememberResult:
+        """File the statements of a text, up to 200,000 characters, in one commit; `dry_run` only shows it.
+
+        Without `wait` the answer is `queued` at once, and the text is written in the background, by this Memex or
+        another one on the same database. The same call again, under its `tool_call_id`, says what became of it.
+        """
+        return await self._call(
+            "memory_remember",
+            RememberResult,
+            tool_call_id,
+            text=text,
+            project=project,
+            dry_run=dry_run,
+            wait=wait,
+        )
+
+    async def context(
+        self,
+        query: str,
+        *,
+        budget: int = DEFAULT_BUDGET,
+        project: str | None = None,
+        max_hops: int = 1,
+        known_hash: str | None = None,
+        as_of: AsOf | None = None,
+        tool_call_id: str | None = None,
+    ) -> ContextResult:
+        """Return what memory holds about a question: verbatim, at most `budget` characters, with its sources."""
+        return await self._call(
+            "memory_context",
+            ContextResult,
+            tool_call_id,
+            query=query,
+            budget=budget,
+            project=project,
+            max_hops=max_hops,
+            known_hash=known_hash,
+            as_of=_as_of(as_of),
+        )
+
+    async def find(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        project: str | None = None,
+        prefix: str | None = None,
+        tags: Sequence[str] = (),
+        as_of: AsOf | None = None,
+        tool_call_id: str | None = None,
+    ) -> FindResult:
+        """Return the files whose words answer a query best."""
+        return await self._call(
+            "memory_find",
+            FindResult,
+            tool_call_id,
+            query=query,
+            limit=limit,
+            project=project,
+            prefix=prefix,
+            tags=list(tags),
+            as_of=_as_of(as_of),
+        )
+
+    async def read(
+        self,
+        path: str,
+        *,
+        heading: str | None = None,
+        span: tuple[int, int] | None = None,
+        version: int | None = None,
+        as_of: AsOf | None = None,
+        tool_call_id: str | None = None,
+    ) -> ReadResult:
+        """Return a file, the section under a heading, or a span of it."""
+        return await self._call(
+            "memory_read",
+            ReadResult,
+            tool_call_id,
+            path=path,
+            heading=heading,
+            span=None if span is None else list(span),
+            version=version,
+            as_of=_as_of(as_of),
+        )
+
+    async def list(
+        self,
+        prefix: str = "",
+        *,
+        limit: int = 100,
+        cursor: str | None = None,
+        as_of: AsOf | None = None,
+        tool_call_id: str | None = None,
+    ) -> ListResult:
+        """Return files by path, a page at a time."""
+        return await self._call(
+            "memory_list",
+            ListResult,
+            tool_call_id,
+            prefix=prefix,
+            limit=limit,
+            cursor=cursor,
+            as_of=_as_of(as_of),
+        )
+
+    async def write(
+        self,
+        path: str,
+        content: str,
+        *,
+        reason: str | None = None,
+        base_version: int | None = None,
+        overwrite: bool = False,
+        tool_call_id: str | None = None,
+    ) -> WriteResult:
+        """Write a whole file: a new one, the successor of `base_version`, or with `overwrite` any."""
+        return await self._call(
+            "memory_write",
+            WriteResult,
+            tool_call_id,
+            path=path,
+            content=content,
+            reason=reason,
+            base_version=base_version,
+            overwrite=overwrite,
+        )
+
+    async def patch(
+        self,
+        path: str,
+        operation: Literal["append", "insert", "replace"],
+        text: str,
+        *,
+        heading: str | None = None,
+        match: str | None = None,
+        reason: str | None = None,
+        base_version: int | None = None,
+        tool_call_id: str | None = None,
+    ) -> PatchResult:
+        """Append, insert, or replace text that occurs exactly once."""
+        return await self._call(
+            "memory_patch",
+            PatchResult,
+            tool_call_id,
+            path=path,
+            operation=operation,
+            text=text,
+            heading=heading,
+            match=match,
+            reason=reason,
+            base_version=base_version,
+        )
+
+    async def move(
+        self,
+        path: str,
+        to: str,
+        *,
+        reason: str | None = None,
+        base_version: int | None = None,
+        tool_call_id: str | None = None,
+    ) -> PlacedResult:
+        """Put a file at another path, inside its mount with its history."""
+        return await self._call(
+            "memory_move",
+            PlacedResult,
+            tool_call_id,
+            path=path,
+            to=to,
+            reason=reason,
+            base_version=base_version,
+        )
+
+    async def delete(
+        self,
+        path: str,
+        *,
+        reason: str | None = None,
+        base_version: int | None = None,
+        tool_call_id: str | None = None,
+    ) -> PlacedResult:
+        """Delete a file; its versions stay and can be restored."""
+        return await self._call(
+            "memory_delete", PlacedResult, tool_call_id, path=path, reason=reason, base_version=base_version
+        )
+
+    async def links(
+        self,
+        path: str,
+        *,
+        direction: Literal["out", "in", "both"] = "both",
+        depth: int = 1,
+        as_of: AsOf | None = None,
+        tool_call_id: str | None = None,
+    ) -> LinksResult:
+        """Return the links from and to a file."""
+        return await self._call(
+            "memory_links",
+            LinksResult,
+            tool_call_id,
+            path=path,
+            direction=direction,
+            depth=depth,
+            as_of=_as_of(as_of),
+        )
+
+    async def history(
+        self, path: str, *, limit: int = 100, cursor: str | None = None, tool_call_id: str | None = None
+    ) -> HistoryResult:
+        """Return a file's versions, the newest first."""
+        return await self._call(
+            "memory_history", HistoryResult, tool_call_id, path=path, limit=limit, cursor=cursor
+        )
+
+    async def diff(
+        self,
+        path: str,
+        *,
+        from_version: int | None = None,
+        to_version: int | None = None,
+        tool_call_id: str | None = None,
+    ) -> DiffResult:
+        """Return what changed between two versions, by default the newest and the one before."""
+        return await self._call(
+            "memory_diff",
+            DiffResult,
+            tool_call_id,
+            path=path,
+            from_version=from_version,
+            to_version=to_version,
+        )
+
+    async def restore(
+        self,
+        path: str,
+        version: int,
+        *,
+        reason: str | None = None,
+        base_version: int | None = None,
+        tool_call_id: str | None = None,
+    ) -> PlacedResult:
+        """Put an earlier version back as the next one."""
+        return await self._call(
+            "memory_restore",
+            PlacedResult,
+            tool_call_id,
+            path=path,
+            version=version,
+            reason=reason,
+            base_version=base_version,
+        )
+
+    async def revert(
+        self, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
+    ) -> RevertResult:
+        """Undo everything that the call `reverted` wrote, all or nothing."""
+        result = await self._api.revert(self._who, reverted, reason=reason, tool_call_id=tool_call_id)
+        return RevertResult.model_validate(result)
+
+    async def operations(self, *, limit: int = 50, cursor: str | None = None) -> OperationsResult:
+        """Return the user's calls, the newest first."""
+        return OperationsResult.model_validate(
+            await self._api.operations(self._who, limit=limit, cursor=cursor)
+        )
+
+    async def operation(self, tool_call_id: str) -> Sequence[OperationResult]:
+        """Return the attempts at one call, the newest first, with the operations inside each."""
+        found = await self._api.operation(self._who, tool_call_id)
+        return [OperationResult.model_validate(attempt) for attempt in found]
+
+    async def replay(
+        self,
+        tool_call_id: str,
+        *,
+        planner: Literal["builtin"] | None = None,
+        budget: int | None = None,
+        search_mode: Literal["bm25", "hybrid"] | None = None,
+    ) -> ReplayResult | ChangedResult:
+        """Run a call again in the state that it saw, offline, and compare it byte for byte; nothing is written.
+
+        With something changed, return the call beside what it would have come to.
+        """
+        given = {"planner": planner, "budget": budget, "search_mode": search_mode}
+        changes = {name: value for name, value in given.items() if value is not None}
+        result = await self._api.replay(self._who, tool_call_id, changes)
+        kind = ChangedResult if changes else ReplayResult
+        return kind.model_validate(result)
+
+    async def catalogue(self, *, max_chars: int = 8_000) -> str:
+        """Return a line for each file, at most `max_chars` characters."""
+        return await self._api.catalogue(self._who, max_chars=max_chars)
+
+    async def prompt_block(
+        self, *, budget: int | None = None, project: str | None = None, tool_call_id: str | None = None
+    ) -> PromptBlockResult:
+        """Return a text for a system prompt: how to use the memory, what is pinned for all, what there is."""
+        return PromptBlockResult.model_validate(
+            await self._api.prompt_block(self._who, budget=budget, project=project, tool_call_id=tool_call_id)
+        )
+
+    async def execute(
+        self, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
+    ) -> dict[str, Any]:
+        """Run a tool by its name with arguments as a model gave them, and return its result as JSON."""
+        return await self._api.execute(self._who, tool, arguments, tool_call_id=tool_call_id)
+
+    async def _call(self, tool: str, kind: type[R], tool_call_id: str | None, **arguments: Any) -> R:
+        return kind.model_validate(await self.execute(tool, arguments, tool_call_id=tool_call_id))
+
+
+def _as_of(moment: AsOf | None) -> str | dict[str, int] | None:
+    if isinstance(moment, datetime):
+        return moment.isoformat()
+    return moment if moment is None or isinstance(moment, str) else dict(moment)

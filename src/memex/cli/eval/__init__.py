@@ -1,0 +1,1 @@
+"""Commands that measure memory: cases, fixed states and retrieval."""

@@ -1,0 +1,201 @@
+"""`memex eval states`, `freeze` and `capture`: fixed states of memory for test cases."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memex.cli.eval.cases import NEEDED
+from memex.cli.eval.output import check_installed
+from memex.cli.options import AsOf, Json
+from memex.cli.output import Column, CommandOutput, Screen, format_count, print_output, report_errors
+from memex.cli.session.session import CommandSession, tenant_command, user_command
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.evals.fixtures.redaction import Redactor
+
+Redact = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A YAML file with your own replacements, in addition to addresses, numbers and keys.",
+    ),
+]
+NoRedact = Annotated[bool, typer.Option("--no-redact", help="Replace nothing in the texts.")]
+
+
+def states(
+    *,
+    seal: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the digest of the files of this state into its manifest."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the states that come with Memex, or seal one of your own."""
+    with report_errors(as_json=as_json):
+        from memex.evals.fixtures import states as kept
+
+        if seal is not None:
+            sha256 = kept.seal(seal)
+            shown = CommandOutput({"state": str(seal), "sha256": sha256}, lambda screen: screen.line(sha256))
+        else:
+            found = [kept.load_state(kept.find_state(name)) for name in kept.shipped_states()]
+            rows = [
+                (
+                    state.manifest.name,
+                    len(state.files),
+                    ", ".join(state.manifest.users),
+                    ", ".join(state.manifest.projects),
+                    state.manifest.purpose,
+                )
+                for state in found
+            ]
+            documents = [
+                state.manifest.model_dump(mode="json") | {"files": len(state.files)} for state in found
+            ]
+            shown = CommandOutput({"states": documents}, lambda screen: _show(screen, rows))
+    print_output(shown, as_json=as_json)
+
+
+@tenant_command
+async def freeze(
+    session: CommandSession,
+    name: Annotated[str, typer.Argument(help="The name of the state.")],
+    to: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder to write to; it must be empty or missing.")
+    ],
+    user: Annotated[
+        list[str] | None,
+        typer.Option(help="A user whose memory is included; give the option again for more users."),
+    ] = None,
+    project: Annotated[
+        list[str] | None,
+        typer.Option(help="A project that is included; give the option again for more projects."),
+    ] = None,
+    shared: Annotated[bool, typer.Option("--shared/--no-shared", help="Whether shared/ is included.")] = True,
+    as_of: AsOf = None,
+    purpose: Annotated[str, typer.Option(help="The purpose of the state, in one sentence.")] = "",
+    redact: Redact = None,
+    no_redact: NoRedact = False,
+) -> CommandOutput:
+    """Copy live memory into a fixed state for test cases.
+
+    Memex replaces e-mail addresses, phone numbers, IP addresses and secrets by placeholders such as <email-1>, and
+    equal values by the same placeholder. Read the state before you share it: names and what people say stay.
+    """
+    from memex.evals.fixtures import freeze
+    from memex.store.identity.tenants import find_tenant
+
+    redactor = _redactor(redact, no_redact=no_redact)
+    wanted = freeze.FreezeRequest(
+        name, user or ["me"], project or (), has_shared=shared, as_of=_moment(as_of), purpose=purpose
+    )
+    tenant_id = await find_tenant(session.service.database, session.tenant)
+    state = await freeze.freeze(session.service, tenant_id, wanted, to, redactor)
+    document = {"state": str(to), "files": len(state.files), "sha256": state.sha256, **_replaced(redactor)}
+    return CommandOutput(document, lambda screen: _show_frozen(screen, document))
+
+
+@user_command
+async def capture(
+    session: CommandSession,
+    call: Annotated[
+        str,
+        typer.Argument(metavar="TOOL_CALL_ID", help="The id of a memory_context or memory_remember call."),
+    ],
+    to: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write the case to.")],
+    name: Annotated[
+        str | None, typer.Option(help="The name of the case; by default the id of the call.")
+    ] = None,
+    redact: Redact = None,
+    no_redact: NoRedact = False,
+) -> CommandOutput:
+    """Make a test case from a logged call, over the memory that the call saw.
+
+    The case expects what the call returned. Edit the case to what the call should have returned. From then on the
+    log keeps the call.
+    """
+    check_installed(*NEEDED)
+    from memex.evals.fixtures import capture
+
+    redactor = _redactor(redact, no_redact=no_redact)
+    captured = await capture.capture(
+        session.service,
+        await session.caller(),
+        call,
+        to,
+        name=re.sub(r"[^\w.-]+", "-", name or call),
+        redactor=redactor,
+    )
+    document = {
+        "case": str(captured.case),
+        "state": str(captured.state.folder),
+        "files": len(captured.state.files),
+        "left_out": list(captured.left_out),
+        **_replaced(redactor),
+    }
+    return CommandOutput(document, lambda screen: _show_captured(screen, document))
+
+
+def _moment(as_of: str | None) -> "dict[str, int] | str | None":
+    """Return the moment that an option names: a time or a state."""
+    if as_of is None or not as_of.lstrip().startswith("{"):
+        return as_of
+    import json
+
+    try:
+        state: dict[str, int] = json.loads(as_of)
+    except ValueError:
+        raise ValidationFailed(
+            "--as-of is not valid JSON.", hint="Give a time, or the state of an answer."
+        ) from None
+    return state
+
+
+def _redactor(path: Path | None, *, no_redact: bool) -> "Redactor":
+    from memex.evals.fixtures.redaction import Redactor, load_replacements
+
+    if path and no_redact:
+        raise ValidationFailed("--redact and --no-redact exclude each other.", hint="Leave out one of them.")
+    return Redactor(load_replacements(path), is_on=not no_redact)
+
+
+def _replaced(redactor: "Redactor") -> dict[str, Any]:
+    return {"replaced": dict(redactor.replaced), "values": redactor.values}
+
+
+def _show_frozen(screen: Screen, document: dict[str, Any]) -> None:
+    screen.line((document["state"], "bold"), f"  {format_count(document['files'], 'file')}")
+    _show_replaced(screen, document)
+    screen.line(("Read the state before you share it: names and what people say were not replaced.", "dim"))
+
+
+def _show_captured(screen: Screen, document: dict[str, Any]) -> None:
+    screen.line(
+        (document["case"], "bold"), f"  over {document['state']}, {format_count(document['files'], 'file')}"
+    )
+    _show_replaced(screen, document)
+    for what in document["left_out"]:
+        screen.line((f"Left out: {what}.", "yellow"))
+    screen.line("The case expects what the call returned. Correct expected_output, then run")
+    screen.line((f"  memex eval run {document['case']}", "bold"))
+
+
+def _show_replaced(screen: Screen, document: dict[str, Any]) -> None:
+    for kind, count in sorted(document["replaced"].items()):
+        values = format_count(document["values"][kind], "value")
+        screen.line(f"  {kind}: {values} replaced in {format_count(count, 'place')}")
+
+
+def _show(screen: Screen, rows: list[tuple[str, int, str, str, str]]) -> None:
+    columns = [
+        Column("state", "bold"),
+        Column("files", align="right", whole=True),
+        Column("users"),
+        Column("projects"),
+        Column("purpose", cut=True),
+    ]
+    screen.table(columns, rows)

@@ -1,0 +1,1 @@
+"""Commands on the log: calls, traces, replay, provenance, the queue and spending."""

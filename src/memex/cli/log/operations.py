@@ -1,0 +1,183 @@
+"""`memex log` and `memex revert`: list calls, show what each did, and undo it."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from memex.cli.log import retention, trace
+from memex.cli.options import Cursor, Reason
+from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time, to_json
+from memex.cli.session.session import CommandSession, user_command
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from typer._click.core import Context
+
+SHOW = "show"
+STATUS_STYLES = {
+    "failed": "red",
+    "denied": "red",
+    "quarantined": "red",
+    "queued": "yellow",
+    "committed": "green",
+}
+
+
+class ShowByDefaultGroup(TyperGroup):
+    """A command group whose default command is `show`: `memex log`, `memex log call-7`."""
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Return the arguments, with the command in front."""
+        if not args or args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = [SHOW, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=ShowByDefaultGroup,
+    help="List the newest calls, or show one in detail: `memex log [TOOL_CALL_ID]` means `memex log show`.",
+)
+app.command("prune")(retention.prune)
+app.command("keep")(retention.keep)
+app.command("release")(retention.release)
+
+
+@app.command(SHOW)
+@user_command
+async def show(
+    session: CommandSession,
+    call: Annotated[
+        str | None, typer.Argument(metavar="[TOOL_CALL_ID]", help="Show this call in detail.")
+    ] = None,
+    named: Annotated[
+        str | None,
+        typer.Option("--call", help="The id of the call, for an id that is also the name of a subcommand."),
+    ] = None,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Also show the request and the response as they were logged.")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="The largest number of calls.")] = 20,
+    cursor: Cursor = None,
+) -> CommandOutput:
+    """List the newest calls, or show every attempt at one call in detail."""
+    if call is not None and named is not None:
+        raise ValidationFailed("TOOL_CALL_ID and --call exclude each other.")
+    wanted = call if call is not None else named
+    if wanted is not None:
+        attempts = await session.operation(wanted)
+        return CommandOutput({"attempts": attempts}, lambda screen: _show_attempts(screen, attempts, raw=raw))
+    listed = await session.operations(limit=limit, cursor=cursor)
+    return CommandOutput(listed, lambda screen: show_log(screen, listed))
+
+
+@user_command
+async def revert(
+    session: CommandSession,
+    call: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="The id of the call to undo.")],
+    reason: Reason = None,
+) -> CommandOutput:
+    """Undo everything that a call wrote, by new versions of its files: either all of it or nothing."""
+    reverted = await session.revert(call, reason=reason)
+    return CommandOutput(reverted, lambda screen: _show_reverted(screen, reverted))
+
+
+def show_log(screen: Screen, listed: dict[str, Any]) -> None:
+    """Print a page of calls as a table."""
+    if not listed["operations"]:
+        screen.line(("No calls.", "dim"))
+        return
+    columns = [
+        Column("when", "dim"),
+        Column("tool call", "bold"),
+        Column("tool"),
+        Column("status", whole=True),
+        Column("ms", align="right", whole=True),
+        Column("result", cut=True),
+    ]
+    rows = [
+        (
+            format_time(operation["started_at"]),
+            operation["tool_call_id"],
+            operation["tool"].removeprefix("memory_"),
+            (operation["status"], STATUS_STYLES.get(operation["status"], "")),
+            f"{operation['duration_ms']:.0f}",
+            operation["error_code"] or ", ".join(operation["writes"]),
+        )
+        for operation in listed["operations"]
+    ]
+    screen.table(columns, rows)
+    screen.more(listed["next_cursor"])
+
+
+def _show_attempts(screen: Screen, attempts: list[dict[str, Any]], *, raw: bool) -> None:
+    for attempt in attempts:
+        status = (_status(attempt), STATUS_STYLES.get(attempt["status"], ""))
+        screen.line((attempt["tool"], "bold"), "  ", status, (f"  attempt {attempt['attempt']}", "dim"))
+        facts = {
+            "call": attempt["tool_call_id"],
+            "when": format_time(attempt["started_at"]),
+            "by": _inline(attempt["principal"]),
+            "saw": _inline(_seen_facts(attempt)),
+            "config": _inline(_short_config(attempt["config"])),
+            "engine": attempt["engine"] if raw else "",
+        }
+        for name, value in facts.items():
+            if value:
+                screen.line((f"  {name:8}", "dim"), value)
+        screen.tree(trace.tree(_describe_request(attempt["request"]), attempt))
+        for name in ("request", "response") if raw else ():
+            if attempt[name] is not None:
+                screen.line((f"  {name}", "dim"))
+                screen.line("    ", to_json(attempt[name], indent=2).replace("\n", "\n    "))
+        screen.line()
+
+
+def _seen_facts(attempt: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the state that an attempt saw; if its answer has none, the state of its first operation."""
+    states = (operation["state"] for operation in attempt["inner"])
+    state: dict[str, Any] | None = attempt["state"] or next(filter(None, states), None)
+    return state
+
+
+def _describe_request(logged: dict[str, Any]) -> str:
+    """Return a request in a few words: texts first and unchanged, then `limit 8`, or `3 hits` for a list."""
+    ordered = sorted(logged.items(), key=lambda item: not isinstance(item[1], str))
+    return ", ".join(_brief(name, value) for name, value in ordered if value is not None)
+
+
+def _brief(name: str, value: Any) -> str:
+    match value:
+        case str():
+            return value
+        case {"$text": str(reference)}:
+            return reference
+        case [str() | {"$text": _} as only]:
+            return _brief(name, only)
+        case list():
+            return format_count(len(value), name.removesuffix("s"))
+    return f"{name} {value}"
+
+
+def _show_reverted(screen: Screen, reverted: dict[str, Any]) -> None:
+    for write in reverted["writes"]:
+        did = "deleted by" if write["deleted"] else "put back as"
+        screen.line((write["path"], "bold"), f" {did} version {write['version']}")
+        screen.diff(write["diff"])
+
+
+def _status(operation: dict[str, Any]) -> str:
+    return " ".join(filter(None, (operation["status"], operation["error_code"])))
+
+
+def _short_config(config: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the configuration of a call without its long parts; the tree shows why a model failed."""
+    return {
+        name: value
+        for name, value in (config or {}).items()
+        if not isinstance(value, dict | list) and name != "failure"
+    }
+
+
+def _inline(values: dict[str, Any] | None) -> str:
+    return ", ".join(f"{name} {value}" for name, value in (values or {}).items() if value is not None)

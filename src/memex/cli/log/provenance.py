@@ -1,0 +1,145 @@
+"""`memex blame` and `memex seen`: who wrote each line of a file, and which calls saw which version."""
+
+import re
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.options import Cursor, PathArgument
+from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time
+from memex.cli.session.session import CommandSession, user_command
+from memex.errors import ValidationFailed
+
+SHOWN_WRITES = 3
+
+
+@user_command
+async def blame(
+    session: CommandSession,
+    path: PathArgument,
+    version: Annotated[int | None, typer.Option(min=1, help="The number of an earlier version.")] = None,
+) -> CommandOutput:
+    """Show each line of a file with the version that added it, the tool call, the author and the time.
+
+    As in git, a line that was removed and added again belongs to the version that added it again, even if that
+    version restored an older one.
+    """
+    document = await session.blame(path, version)
+    return CommandOutput(document, lambda screen: _show_blame(screen, document))
+
+
+@user_command
+async def seen(
+    session: CommandSession,
+    revision: Annotated[
+        str | None,
+        typer.Argument(metavar="[PATH@VERSION]", help="Show which calls saw this version of a file."),
+    ] = None,
+    call: Annotated[
+        str | None, typer.Option(metavar="TOOL_CALL_ID", help="Show instead which versions this call saw.")
+    ] = None,
+    everyone: Annotated[
+        bool,
+        typer.Option(
+            "--everyone", help="Show calls of all users of the tenant, for a file in shared/ or in a project."
+        ),
+    ] = False,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="The largest number of calls.")] = 50,
+    cursor: Cursor = None,
+) -> CommandOutput:
+    """Show which calls saw a version of a file, how, and what they wrote; or show what one call saw."""
+    if (revision is None) == (call is None):
+        raise ValidationFailed("Name a PATH@VERSION, or a call with --call.")
+    if call is not None:
+        document = await session.revisions_seen(call)
+        return CommandOutput(document, lambda screen: _show_revisions(screen, document))
+    path, version = _split(revision or "")
+    asking = session.of(None) if everyone else session  # an admin who names no user asks about all users
+    listed = await asking.calls_that_saw(path, version, limit=limit, cursor=cursor)
+    return CommandOutput(listed, lambda screen: _show_calls(screen, listed, with_user=everyone))
+
+
+def _split(revision: str) -> tuple[str, int]:
+    match = re.fullmatch(r"(.+)@([1-9]\d{0,8})", revision, re.ASCII | re.DOTALL)
+    if match is None:
+        raise ValidationFailed(
+            f"{revision[:200]!r} is not a version of a file.",
+            hint="Write PATH@VERSION, such as user/profile.md@3.",
+        )
+    return match[1], int(match[2])
+
+
+def _show_blame(screen: Screen, document: dict[str, Any]) -> None:
+    by_name = {f"{one['path']}@{one['version']}": one for one in document["revisions"]}
+    columns = [
+        Column("line", "dim", align="right", whole=True),
+        Column("version", "bold", cut=True),
+        Column("tool call", "dim", cut=True),
+        Column("by", cut=True),
+        Column("when", "dim", whole=True),
+        Column("text", cut=True),
+    ]
+    rows = []
+    for number, line in enumerate(document["lines"], start=1):
+        one = by_name[line["wrote"]]
+        is_here = one["path"] == document["path"]
+        rows.append(
+            (
+                number,
+                f"@{one['version']}" if is_here else line["wrote"],
+                one["tool_call_id"],
+                one["actor"] or one["channel"],
+                format_time(one["created_at"]),
+                line["text"].rstrip("\r\n"),
+            )
+        )
+    if rows:
+        screen.table(columns, rows)
+    else:
+        screen.line(("The file is empty.", "dim"))
+    if not document["is_complete"]:
+        screen.line(
+            ("Lines of the oldest version may be older: the search for their origin ended there.", "yellow")
+        )
+
+
+def _show_calls(screen: Screen, listed: dict[str, Any], *, with_user: bool) -> None:
+    if not listed["calls"]:
+        screen.line((f"No call saw {listed['path']}@{listed['version']}.", "dim"))
+        return
+    columns = [
+        Column("when", "dim", whole=True),
+        Column("tool call", "bold"),
+        *([Column("user")] if with_user else []),
+        Column("tool"),
+        Column("saw it", cut=True),
+        Column("wrote", cut=True),
+    ]
+    rows = [
+        (
+            format_time(one["started_at"]),
+            one["tool_call_id"],
+            *([one["user"] or ""] if with_user else []),
+            one["tool"].removeprefix("memory_"),
+            ", ".join(one["how"]),
+            _few(one["writes"]),
+        )
+        for one in listed["calls"]
+    ]
+    screen.table(columns, rows)
+    screen.more(listed["next_cursor"])
+
+
+def _show_revisions(screen: Screen, document: dict[str, Any]) -> None:
+    if document["revisions"]:
+        rows = [(f"{one['path']}@{one['version']}", ", ".join(one["how"])) for one in document["revisions"]]
+        screen.table([Column("version", "bold"), Column("saw it")], rows)
+    else:
+        screen.line(("The call saw no version of a file.", "dim"))
+    if document["writes"]:
+        screen.line(("wrote ", "dim"), ", ".join(document["writes"]))
+
+
+def _few(writes: list[str]) -> str:
+    more = len(writes) - SHOWN_WRITES
+    return ", ".join([*writes[:SHOWN_WRITES], *([format_count(more, "more file")] if more > 0 else [])])

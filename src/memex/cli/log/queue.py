@@ -1,0 +1,184 @@
+"""`memex queue`: the texts that wait to be remembered in the background."""
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memex.cli.options import Cursor, Json
+from memex.cli.output import (
+    Column,
+    CommandOutput,
+    Screen,
+    format_count,
+    format_time,
+    print_output,
+    program_name,
+    report_errors,
+)
+from memex.cli.session.session import CommandSession, check_local, tenant_command
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.service.service import Service
+
+app = typer.Typer(no_args_is_help=True, help="Show and process the queue of `memex remember --no-wait`.")
+
+POLL_S = 0.1
+ENDING = (signal.SIGINT, signal.SIGTERM)
+INTERRUPTED = 130
+STATUS_STYLES = {"queued": "yellow", "quarantined": "red"}
+
+User = Annotated[
+    str | None, typer.Option(help="Only the calls of this user. By default the calls of the whole tenant.")
+]
+
+
+@app.command("list")
+@tenant_command
+async def list_calls(
+    session: CommandSession,
+    user: User = None,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="The largest number of results.")] = 100,
+    cursor: Cursor = None,
+) -> CommandOutput:
+    """List the calls that wait in the queue or failed there, the oldest first."""
+    listed = await session.of(user).queue(limit=limit, cursor=cursor)
+    return CommandOutput(listed, lambda screen: _show_calls(screen, session, listed))
+
+
+@app.command()
+@tenant_command
+async def retry(
+    session: CommandSession,
+    call: Annotated[
+        str, typer.Argument(metavar="TOOL_CALL_ID", help="The id of a call that failed in the queue.")
+    ],
+    user: User = None,
+) -> CommandOutput:
+    """Put a failed call back into the queue, for five more attempts."""
+    retried = await session.of(user).retry(call)
+    return CommandOutput(retried, lambda screen: _show_retried(screen, retried["calls"]))
+
+
+@app.command()
+def work(as_json: Json = False) -> None:
+    """Process all queued calls of every tenant, then exit. A running `memex serve` does this by itself."""
+    import asyncio
+    import os
+
+    for number in ENDING:  # exit at once, until work has begun that must be returned to the queue
+        signal.signal(number, lambda *_: os._exit(INTERRUPTED))
+    with report_errors(as_json=as_json):
+        shown = asyncio.run(_work())
+    if shown is None:
+        raise typer.Exit(INTERRUPTED)
+    print_output(shown, as_json=as_json)
+
+
+async def _work() -> CommandOutput | None:
+    """Return what was done. Return None if a signal ended it; unfinished calls are in the queue again."""
+    import asyncio
+    import gc
+
+    from memex import logging, postgres
+    from memex.settings import read_settings
+
+    settings = read_settings()
+    check_local(settings)
+    logging.configure(settings.log_level)
+    started = postgres.start_in_background(settings)
+    from memex.wiring import running_service  # loads while the database starts
+
+    gc.enable()
+    async with running_service(settings, started=started, with_worker=True) as service:
+        if not service.database.has_jobs:
+            raise ValidationFailed(
+                "This database has no queue.", hint="`memex doctor` says what it needs for one."
+            )
+        ending = asyncio.Event()
+        for number in ENDING:
+            asyncio.get_running_loop().add_signal_handler(number, ending.set)
+        found = (await _count(service))["queued"]
+        with _left() as say:
+            while (count := await _count(service))["queued"] and not ending.is_set():
+                say(count["queued"])
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(ending.wait(), POLL_S)
+    if count["queued"]:
+        return None
+    document = {"done": found, "quarantined": count["quarantined"]}
+    return CommandOutput(document, lambda screen: _show_worked(screen, document))
+
+
+async def _count(service: "Service") -> dict[str, int]:
+    from memex.store.log import queue
+
+    async with service.database.maintenance() as connection:
+        return await queue.count(connection)
+
+
+@contextmanager
+def _left() -> Iterator[Any]:
+    """Return a function that shows on stderr how many calls are left, if stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(file=sys.stderr).status("") as status:
+        yield lambda number: status.update(f"{format_count(number, 'call')} left")
+
+
+def _show_calls(screen: Screen, session: CommandSession, listed: dict[str, Any]) -> None:
+    if not listed["calls"]:
+        screen.line(("The queue is empty.", "dim"))
+        return
+    columns = [
+        Column("since", "dim"),
+        Column("tool call", "bold"),
+        Column("user"),
+        Column("status", whole=True),
+        Column("tries", align="right", whole=True),
+        Column("error"),
+    ]
+    rows = [
+        (
+            format_time(one["accepted_at"]),
+            one["tool_call_id"],
+            one["user"],
+            (_status(one), STATUS_STYLES[one["status"]]),
+            one["attempts"],
+            one["error_code"] or "",
+        )
+        for one in listed["calls"]
+    ]
+    screen.table(columns, rows)
+    screen.more(listed["next_cursor"])
+    if any(one["status"] == "quarantined" for one in listed["calls"]):
+        screen.line()
+        screen.line(("Try one again: ", "dim"), session.command("queue", "retry", "TOOL_CALL_ID"))
+
+
+def _status(call: dict[str, Any]) -> str:
+    """Return the status of a call: `running` while a worker processes it."""
+    return "running" if call["lease_until"] else str(call["status"])
+
+
+def _show_retried(screen: Screen, calls: list[dict[str, Any]]) -> None:
+    users = ", ".join(call["user"] for call in calls)
+    screen.line(f"In the queue again: {format_count(len(calls), 'call')} of {users}.")
+    screen.line(("A running `memex serve` does it, or now: ", "dim"), f"{program_name()} queue work")
+
+
+def _show_worked(screen: Screen, document: dict[str, Any]) -> None:
+    done, quarantined = document["done"], document["quarantined"]
+    screen.line(f"{format_count(done, 'call')} done." if done else "Nothing to do: the queue is empty.")
+    if quarantined:
+        were = "was" if quarantined == 1 else "were"
+        screen.line(
+            (f"{format_count(quarantined, 'call')} {were} given up: `memex queue list` says why.", "yellow")
+        )

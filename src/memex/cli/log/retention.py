@@ -1,0 +1,120 @@
+"""`memex log prune`, `keep` and `release`: decide how long calls stay in the log."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.ages import parse_age
+from memex.cli.output import CommandOutput, Screen, format_count, format_size, format_time
+from memex.cli.session.session import CommandSession, tenant_command, user_command
+from memex.errors import ValidationFailed
+
+CallArgument = Annotated[
+    str, typer.Argument(metavar="TOOL_CALL_ID", help="The id of the call; all attempts at it are meant.")
+]
+
+
+@tenant_command
+async def prune(
+    session: CommandSession,
+    older_than: Annotated[
+        str,
+        typer.Option(metavar="AGE", help="The age from which calls are removed, such as 90d, 12w or 36h."),
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be removed.")] = False,
+    all_tenants: Annotated[
+        bool, typer.Option("--all-tenants", help="Prune the log of every tenant.")
+    ] = False,
+) -> CommandOutput:
+    """Remove old calls from the log, with their inner operations and with prompts that no other call uses.
+
+    Memex does not remove calls that are marked by `memex log keep`, are running, or wait in the queue. A removed
+    call can no longer be explained, reverted or replayed, and its id can be used again. The files that it wrote
+    stay, with every version.
+    """
+    from memex.store.identity import tenants
+    from memex.store.log import retention
+
+    before = _before(older_than)
+    database = session.service.database
+    tenant_id = None if all_tenants else await tenants.find_tenant(database, session.tenant)
+    with _counting() as on_calls:
+        pruned = await retention.prune(
+            database, before, tenant_id=tenant_id, is_dry_run=dry_run, on_calls=on_calls
+        )
+    document = {**asdict(pruned), "before": before.isoformat(), "dry_run": dry_run}
+    return CommandOutput(document, lambda screen: _show_pruned(screen, document))
+
+
+@user_command
+async def keep(session: CommandSession, call: CallArgument) -> CommandOutput:
+    """Keep a call in the log, however old it becomes."""
+    return await _mark(session, call, kept=True)
+
+
+@user_command
+async def release(session: CommandSession, call: CallArgument) -> CommandOutput:
+    """Stop keeping a call: `memex log prune` may remove it again."""
+    return await _mark(session, call, kept=False)
+
+
+async def _mark(session: CommandSession, call: str, *, kept: bool) -> CommandOutput:
+    from memex.store.log import retention
+
+    caller = await session.caller()
+    async with session.service.database.maintenance() as connection:
+        attempts = await retention.keep(connection, caller.access, call, kept=kept)
+    document = {"tool_call_id": call, "kept": kept, "attempts": attempts}
+    does = "Kept whatever its age" if kept else "No longer kept"
+    return CommandOutput(
+        document,
+        lambda screen: screen.line(f"{does}: ", (call, "bold"), f", {format_count(attempts, 'attempt')}"),
+    )
+
+
+def _before(age: str) -> datetime:
+    """Return the time that was `90d` ago; raises ValidationFailed if the age is malformed."""
+    before = parse_age(age, "hdw")  # `3m` might be meant as months
+    if before is None:
+        raise ValidationFailed(
+            f"{age!r} is not an age.", hint="Give a number of hours, days or weeks: 36h, 90d, 12w."
+        )
+    return before
+
+
+@contextmanager
+def _counting() -> Iterator[Callable[[int], None]]:
+    """Return a function that shows on stderr how many calls were removed, if stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    total = 0
+    with Console(file=sys.stderr).status("") as status:
+
+        def count(calls: int) -> None:
+            nonlocal total
+            total += calls
+            status.update(f"{format_count(total, 'call')}")
+
+        yield count
+
+
+def _show_pruned(screen: Screen, document: dict[str, Any]) -> None:
+    does = "Would be removed" if document["dry_run"] else "Removed"
+    when = format_time(document["before"])
+    if not document["operations"] and not document["prompts"]:
+        screen.line(f"Nothing to remove: no call before {when} that may go.")
+        return
+    rows = format_count(document["operations"], "row")
+    prompts = f", {format_count(document['prompts'], 'prompt')}" if document["prompts"] else ""
+    screen.line(
+        f"{does}: {format_count(document['calls'], 'call')} before {when} ({rows}){prompts}, "
+        f"{format_size(document['size_bytes'])}."
+    )

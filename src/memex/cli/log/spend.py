@@ -1,0 +1,46 @@
+"""`memex spend`: the tokens and the money that chat models cost."""
+
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.output import Column, CommandOutput, Screen
+from memex.cli.session.session import CommandSession, tenant_command
+
+
+@tenant_command
+async def spend(
+    session: CommandSession,
+    days: Annotated[int, typer.Option(min=1, max=366, help="The number of days (UTC), including today.")] = 7,
+) -> CommandOutput:
+    """Show the tokens and costs of chat models in the calls of a tenant, by day and model."""
+    spent = await session.spending(days=days)
+    return CommandOutput(spent, lambda screen: _show(screen, spent))
+
+
+def _show(screen: Screen, spent: dict[str, Any]) -> None:
+    if spent["spent"]:
+        columns = [
+            Column("day", "dim", whole=True),
+            Column("model", "bold", cut=True),
+            *(
+                Column(name, align="right", whole=True)
+                for name in ("requests", "read", "written", "US dollars")
+            ),
+        ]
+        rows = [
+            (
+                one["day"],
+                one["model"],
+                f"{one['requests']:,}",
+                f"{one['input_tokens']:,}",
+                f"{one['output_tokens']:,}",
+                f"{one['usd']:.4f}",
+            )
+            for one in spent["spent"]
+        ]
+        screen.table(columns, rows)
+    else:
+        screen.line(("No model was asked.", "dim"))
+    if spent["daily_usd"] is not None:
+        screen.line((f"A day may cost {spent['daily_usd']:g} US dollars (MEMEX_DAILY_USD).", "dim"))

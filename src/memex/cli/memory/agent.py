@@ -1,0 +1,219 @@
+"""`memex remember` and `memex context`: the two tools that agents use."""
+
+import re
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.memory.files import STDIN, text_of
+from memex.cli.options import AsOf
+from memex.cli.output import Column, CommandOutput, Screen, StyledText, format_count, program_name, shorten
+from memex.cli.session.session import CommandSession, user_command
+from memex.errors import ValidationFailed
+
+QUOTED_CHARS = 60
+BAR_CHARS = 30
+SHOWN_OMITTED = 3
+
+_NOTE = re.compile(r"^\[[0-9a-f]{12}\] ", re.MULTILINE)
+
+
+@user_command
+async def remember(
+    session: CommandSession,
+    text: Annotated[
+        list[str] | None,
+        typer.Argument(help="The text to remember, in plain sentences, or - for stdin.", show_default=False),
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The file that holds the text, or - for stdin.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
+    no_wait: Annotated[
+        bool,
+        typer.Option(
+            "--no-wait",
+            help="Do not wait: a running `memex serve` or `memex queue work` remembers the text later.",
+        ),
+    ] = False,
+) -> CommandOutput:
+    """Remember the statements of a text. The text comes from TEXT, --file or stdin."""
+    said = _read_text(text, file)
+    done = await session.execute("memory_remember", text=said, dry_run=dry_run, wait=not no_wait)
+    return CommandOutput(done, lambda screen: _show_remembered(screen, session, said, done))
+
+
+@user_command
+async def context(
+    session: CommandSession,
+    query: Annotated[list[str], typer.Argument(help="A question, or a few words.")],
+    budget: Annotated[
+        int | None, typer.Option(help="The largest number of characters of the context; 8,000 by default.")
+    ] = None,
+    max_hops: Annotated[
+        int | None,
+        typer.Option(help="How many links away from a matching passage a file may be; 1 by default."),
+    ] = None,
+    sources: Annotated[
+        bool, typer.Option("--sources", help="Print only the sources of the context, without its text.")
+    ] = False,
+    known_hash: Annotated[
+        str | None,
+        typer.Option(
+            help="The hash of an earlier answer; if the context is the same, its text is not sent again."
+        ),
+    ] = None,
+    as_of: AsOf = None,
+) -> CommandOutput:
+    """Print what memory holds about a query: with sources on a terminal, only the text in a pipe."""
+    found = await session.execute(
+        "memory_context",
+        query=" ".join(query),
+        budget=budget,
+        max_hops=max_hops,
+        known_hash=known_hash,
+        as_of=as_of,
+    )
+    return CommandOutput(found, lambda screen: _show_found(screen, session, found, only_sources=sources))
+
+
+def show_context(screen: Screen, found: dict[str, Any]) -> None:
+    """Print a context without control characters, with the text that Memex added in other colours."""
+    if not found["context"]:
+        screen.line((_absence(found), "yellow"))
+        return
+    opening, sentence, *lines, closing = found["context"].split("\n")
+    first = _NOTE.search(found["context"])
+    for line in (opening, sentence):
+        screen.line((line, "dim"))
+    for line in lines:
+        # All notes of a context begin with the same mark, and no text inside a note contains this mark.
+        screen.line((line, "cyan" if first and line.startswith(first[0]) else ""))
+    screen.line((closing, "dim"))
+
+
+def show_sources(screen: Screen, found: dict[str, Any]) -> None:
+    """Print the sources of a context, and how much of the budget it uses."""
+    if found["sources"]:
+        columns = [
+            Column("source", "bold"),
+            Column("why"),
+            Column("spans", "dim", cut=True),
+            Column("chars", align="right", whole=True),
+            Column("", "yellow", whole=True),
+        ]
+        screen.table(columns, [_source(source) for source in found["sources"]])
+        screen.line()
+    budget, omitted = found["budget"], found["omitted"]
+    filled = round(BAR_CHARS * budget["used"] / budget["limit"])
+    bar = ("█" * filled, "green"), ("░" * (BAR_CHARS - filled), "dim")
+    _fact(screen, "budget", *bar, f"  {budget['used']:,} of {budget['limit']:,} characters")
+    _fact(screen, "omitted", format_count(omitted["count"], "passage"))
+    for passage in omitted["best"][:SHOWN_OMITTED]:
+        place = f"{passage['path']}@{passage['version']}:{passage['start']}-{passage['end']}"
+        _fact(screen, "", (f"{place}  {passage['reason']}", "dim"))
+    _fact(screen, "hash", found["hash"])
+    _fact(screen, "state", ", ".join(f"{mount} {rev}" for mount, rev in found["state"].items()))
+    _fact(screen, "planner", _planner(found))
+    _fact(screen, "call", found["tool_call_id"])
+
+
+def _planner(answer: dict[str, Any]) -> str:
+    """Return the planner, and for a degraded answer the command that shows the reason."""
+    if not answer["degraded"]:
+        return str(answer["planner"])
+    why = f"`{program_name()} log {answer['tool_call_id']}` says why"
+    return f"{answer['planner']}, degraded: {answer['degraded']}; {why}"
+
+
+def _read_text(text: list[str] | None, file: str | None) -> str:
+    """Return the text to remember; raises ValidationFailed for no text, for two texts, and as `text_of`."""
+    if text:
+        if file is not None:
+            raise ValidationFailed("remember takes TEXT or --file, not both.")
+        return text_of(STDIN) if text == [STDIN] else " ".join(text)
+    if file is None and sys.stdin.isatty():
+        raise ValidationFailed(
+            "There is no text to remember.", hint="Give TEXT, name a --file, or pipe the text to stdin."
+        )
+    return text_of(file)
+
+
+def _show_remembered(screen: Screen, session: CommandSession, said: str, done: dict[str, Any]) -> None:
+    screen.line((_outcome(done), "bold"))
+    if done["status"] == "queued":
+        screen.line(
+            "A running `memex serve` will write it. To write it now: ",
+            (f"{program_name()} queue work", "bold"),
+        )
+        screen.line()
+        _fact(screen, "call", done["tool_call_id"])
+        _fact(screen, "later", session.command("log", done["tool_call_id"]))
+        return
+    for write in done["writes"]:
+        screen.line()
+        screen.line((write["path"], "bold"), f"  version {write['version']}", (f"  {write['reason']}", "dim"))
+        screen.diff(write["diff"])
+    if done["skipped"]:
+        screen.line()
+        columns = [Column("skipped", cut=True), Column("why", "dim")]
+        screen.table(columns, [_skipped(skip, said) for skip in done["skipped"]])
+    screen.line()
+    _fact(screen, "planner", _planner(done))
+    _fact(screen, "call", done["tool_call_id"])
+    if done["status"] == "committed":
+        _fact(screen, "undo", session.command("revert", done["tool_call_id"]))
+
+
+def _outcome(done: dict[str, Any]) -> str:
+    files = format_count(len(done["writes"]), "file")
+    if done["status"] == "queued":
+        return "The text is in the queue; nothing is written yet."
+    if not done["writes"]:
+        return "Nothing to remember: the text states nothing new that is worth keeping."
+    if done["status"] == "dry_run":
+        return f"Dry run: {files} would be written."
+    return f"Remembered in {files}."
+
+
+def _skipped(skip: dict[str, Any], said: str) -> tuple[str, str]:
+    piece = f"“{shorten(said[skip['start'] : skip['end']], QUOTED_CHARS)}”"
+    return piece, f"known in {skip['known_in']}" if skip["known_in"] else skip["reason"].replace("_", " ")
+
+
+def _show_found(
+    screen: Screen, session: CommandSession, found: dict[str, Any], *, only_sources: bool
+) -> None:
+    if only_sources:
+        show_sources(screen, found)
+    elif screen.is_terminal:
+        show_context(screen, found)
+        if not found["context"] and not found["not_modified"]:
+            all_files = session.command("list", "--catalogue")
+            screen.line(("Use other words, or list all files: ", "dim"), all_files)
+        screen.line()
+        show_sources(screen, found)
+    elif found["context"]:
+        screen.raw(found["context"])
+    else:
+        Screen(sys.stderr).line(_absence(found))
+
+
+def _absence(found: dict[str, Any]) -> str:
+    return "Not modified: the context has the known hash." if found["not_modified"] else "Nothing found."
+
+
+def _source(source: dict[str, Any]) -> tuple[str, str, str, str, str]:
+    spans = [(span["start"], span["end"]) for span in source["spans"]]
+    return (
+        f"{source['path']}@{source['version']}",
+        f"{source['reason']} from {source['linked_from']}" if source["linked_from"] else source["reason"],
+        ", ".join(f"{start}-{end}" for start, end in spans),
+        f"{sum(end - start for start, end in spans):,}",
+        "cut" if source["truncated"] else "",
+    )
+
+
+def _fact(screen: Screen, name: str, *parts: StyledText) -> None:
+    screen.line((f"{name:9}", "dim"), *parts)

@@ -1,0 +1,284 @@
+"""`memex list`, `read`, `write` and `find`: the files of memory."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.options import AsOf, BaseVersion, Cursor, Limit, PathArgument, Reason
+from memex.cli.output import Column, CommandOutput, Screen, StyledText, format_time
+from memex.cli.session.session import CommandSession, user_command
+from memex.errors import ValidationFailed
+from memex.settings import SearchMode
+
+STDIN = "-"
+CATALOGUE_CHARS = 1_000_000
+
+
+@user_command
+async def list_files(
+    session: CommandSession,
+    prefix: Annotated[
+        str, typer.Argument(help="List only paths that begin with this text, such as user/notes/.")
+    ] = "",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+    catalogue: Annotated[
+        bool, typer.Option("--catalogue", help="Print all files as the text that models get.")
+    ] = False,
+    as_of: AsOf = None,
+) -> CommandOutput:
+    """List the files, ordered by path."""
+    if catalogue:
+        if as_of is not None:
+            raise ValidationFailed(
+                "--catalogue and --as-of exclude each other: there is a catalogue only of the current files."
+            )
+        text = await session.catalogue(max_chars=CATALOGUE_CHARS)
+        return CommandOutput({"catalogue": text}, lambda screen: screen.line(text.rstrip("\n")))
+    found = await session.execute("memory_list", prefix=prefix, limit=limit, cursor=cursor, as_of=as_of)
+    return CommandOutput(found, lambda screen: _show_list(screen, found))
+
+
+@user_command
+async def read(
+    session: CommandSession,
+    path: PathArgument,
+    version: Annotated[int | None, typer.Option(help="The number of an earlier version.")] = None,
+    heading: Annotated[str | None, typer.Option(help="Print only the section below this heading.")] = None,
+    as_of: AsOf = None,
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw",
+            help="Print the stored text unchanged on a terminal too. Control characters then reach the terminal.",
+        ),
+    ] = False,
+) -> CommandOutput:
+    """Print a file: formatted on a terminal, the stored text in a pipe."""
+    found = await session.execute("memory_read", path=path, version=version, heading=heading, as_of=as_of)
+    return CommandOutput(found, lambda screen: _show_file(screen, found, raw=raw))
+
+
+@user_command
+async def write(
+    session: CommandSession,
+    path: PathArgument,
+    file: Annotated[
+        str | None, typer.Argument(help="The file that holds the text, or - for stdin.", show_default=False)
+    ] = None,
+    content: Annotated[str | None, typer.Option(help="The text to write.")] = None,
+    append: Annotated[bool, typer.Option("--append", help="Add the text to the end of the file.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file if it already exists.")
+    ] = False,
+    reason: Reason = None,
+    base_version: BaseVersion = None,
+) -> CommandOutput:
+    """Write a whole file, or append to a file. The text comes from FILE, --content or stdin."""
+    text = _text(file, content)
+    change = {"path": path, "reason": reason, "base_version": base_version}
+    if append:
+        if overwrite:
+            raise ValidationFailed("--append and --overwrite exclude each other.")
+        written = await session.execute("memory_patch", operation="append", text=text, **change)
+    else:
+        written = await session.execute("memory_write", content=text, overwrite=overwrite, **change)
+    return CommandOutput(written, lambda screen: _show_written(screen, written))
+
+
+@user_command
+async def find(
+    session: CommandSession,
+    query: Annotated[list[str], typer.Argument(help="A question, or a few words.")],
+    limit: Limit = 10,
+    prefix: Annotated[str | None, typer.Option(help="Search only paths that begin with this text.")] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(help="Search only files with this tag; give the option again for further tags."),
+    ] = None,
+    mode: Annotated[
+        SearchMode | None,
+        typer.Option(
+            help="How search works: bm25 (words), hybrid (words and vectors), auto (hybrid if possible)."
+        ),
+    ] = None,
+    as_of: AsOf = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the score of each word, and the ranks.")
+    ] = False,
+) -> CommandOutput:
+    """Search the files by words, and also by meaning if they have vectors. The best hits come first."""
+    found = await session.execute(
+        "memory_find",
+        query=" ".join(query),
+        limit=limit,
+        prefix=prefix,
+        tags=tag or None,
+        mode=mode,
+        as_of=as_of,
+    )
+    languages = (
+        await session.languages() if sys.stdout.isatty() else {}
+    )  # needed to highlight words on a terminal
+    return CommandOutput(found, lambda screen: _show_hits(screen, session, found, languages, explain=explain))
+
+
+def _text(file: str | None, content: str | None) -> str:
+    """Return the text to write; raises ValidationFailed for no text, for two texts, and as `text_of`."""
+    if content is not None:
+        if file is not None:
+            raise ValidationFailed("A write takes FILE or --content, not both.")
+        return content
+    if file is None and sys.stdin.isatty():
+        raise ValidationFailed(
+            "There is no text to write.", hint="Name a FILE, give --content, or pipe the text to stdin."
+        )
+    return text_of(file)
+
+
+def text_of(file: str | None) -> str:
+    """Return the text of a file, or of stdin for None and `-`.
+
+    Raises:
+        ValidationFailed: the text cannot be read, or is not UTF-8.
+    """
+    try:
+        if file in (None, STDIN):
+            return sys.stdin.buffer.read().decode()
+        return Path(str(file)).read_bytes().decode()
+    except UnicodeDecodeError:
+        raise ValidationFailed(
+            f"{file or STDIN} is not UTF-8.", hint="Convert the text to UTF-8 first."
+        ) from None
+    except OSError as error:
+        raise ValidationFailed(f"Cannot read {file}: {error.strerror}.") from None
+
+
+def _show_list(screen: Screen, found: dict[str, Any]) -> None:
+    if not found["files"]:
+        screen.line(("No files.", "dim"))
+        return
+    columns = [
+        Column("path", "bold"),
+        Column("version", align="right", whole=True),
+        Column("chars", align="right", whole=True),
+        Column("updated", "dim"),
+        Column("title", cut=True),
+        Column("tags", "cyan", cut=True),
+    ]
+    rows = [
+        (
+            file["path"],
+            file["version"],
+            f"{file['size_chars']:,}",
+            format_time(file["updated_at"]),
+            file["title"],
+            " ".join(f"#{tag}" for tag in file["tags"]),
+        )
+        for file in found["files"]
+    ]
+    screen.table(columns, rows)
+    screen.more(found["next_cursor"])
+
+
+def _show_file(screen: Screen, found: dict[str, Any], *, raw: bool) -> None:
+    if raw or not screen.is_terminal:
+        screen.raw(found["content"])
+        return
+    from memex.store.markdown import parse
+
+    content, body_start = found["content"], 0
+    if found["span"]["start"] == 0:
+        body_start = parse(content).body_start
+    screen.line(
+        (found["path"], "bold"), (f"  version {found['version']}, {format_time(found['updated_at'])}", "dim")
+    )
+    if body_start:
+        screen.line((content[:body_start].rstrip("\n"), "dim"))
+    screen.line()
+    screen.markdown(content[body_start:])
+
+
+def _show_written(screen: Screen, written: dict[str, Any]) -> None:
+    if not written["changed"]:
+        did = "unchanged, still"
+    elif written.get("created"):
+        did = "created,"
+    else:
+        did = "written,"
+    screen.line((written["path"], "bold"), f" {did} version {written['version']}")
+
+
+def _show_hits(
+    screen: Screen,
+    session: CommandSession,
+    found: dict[str, Any],
+    languages: dict[str, str],
+    *,
+    explain: bool,
+) -> None:
+    from memex.store.search.bm25 import SCALE
+
+    if not found["hits"]:
+        screen.line(("Nothing found.", "dim"))
+        if screen.is_terminal:
+            all_files = session.command("list", "--catalogue")
+            screen.line(("Use other words, or list all files: ", "dim"), all_files)
+    for at, hit in enumerate(found["hits"]):
+        if at:
+            screen.line()
+        heading = " › ".join(hit["heading"])
+        screen.line(
+            (f"{hit['path']}", "bold"),
+            (f"@{hit['version']}", "dim"),
+            ("  " + heading if heading else "", "cyan"),
+            (f"  {hit['score'] / SCALE:.2f}" if hit["score"] else "  near in meaning", "dim"),
+        )
+        screen.paragraph(*_highlighted(hit, languages))
+        if explain:
+            _explain(screen, hit["match"], at + 1)
+
+
+def _explain(screen: Screen, match: dict[str, Any], rank: int) -> None:
+    """Show why a hit has its rank: the score of each lexeme, and both ranks with their fusion."""
+    from memex.store.search.bm25 import SCALE
+
+    words = f"{match['bm25_rank'] or '–'} by words"
+    if match["mode"] == "hybrid":
+        words += f", {match['vector_rank'] or '–'} by meaning, fused {match['fused']:.5f}"
+    screen.paragraph((f"rank {rank}: {words}", "dim"))
+    rows: list[tuple[str, str, StyledText]] = [
+        (lexeme, f"{score / SCALE:.3f}", ("in the passage", "dim"))
+        for lexeme, score in match["terms"].items()
+    ]
+    rows += [
+        (lexeme, f"+{score / SCALE:.3f}", ("in the files beside it", "dim"))
+        for lexeme, score in match["borrowed"].items()
+    ]
+    if rows:
+        rows.append(("", f"{match['score'] / SCALE:.3f}", ("in all", "dim")))
+        screen.table(
+            [Column("  lexeme", "cyan"), Column("score", align="right", whole=True), Column("")], rows
+        )
+
+
+def _highlighted(hit: dict[str, Any], languages: dict[str, str]) -> list[StyledText]:
+    """Return the snippet of a hit with the matching words marked, if the language of the file is known."""
+    from memex.store.paths import parse
+
+    snippet, terms = hit["snippet"], set(hit["match"]["terms"])
+    language = languages.get(parse(hit["path"]).mount_name)
+    if language is None:
+        return [snippet]
+    from memex.store.search.analyzer import analyzer_of
+
+    analyzer = analyzer_of(language)
+    parts: list[StyledText] = []
+    shown = 0
+    for token in sorted(analyzer.tokens(snippet), key=lambda token: (token.start, -token.end)):
+        if token.lexeme in terms and token.start >= shown:
+            parts += [snippet[shown : token.start], (snippet[token.start : token.end], "bold yellow")]
+            shown = token.end
+    return [*parts, snippet[shown:]]

@@ -1,0 +1,216 @@
+"""`memex import` and `memex export`: copy Markdown vaults into memory, and memory into a vault."""
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from functools import partial
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memex.cli.output import Column, CommandOutput, Screen
+from memex.cli.progress import progress_bar
+from memex.cli.session.session import CommandSession, user_command
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.service.tools.transfer import Writer
+
+STDOUT = "-"
+MAX_SHOWN_REFUSALS = 20
+MAX_SHOWN_SUFFIXES = 8
+
+
+@user_command
+async def import_vault(
+    session: CommandSession,
+    source: Annotated[
+        str, typer.Argument(metavar="FOLDER|ZIP", help="A folder of Markdown files, or a zip of one.")
+    ],
+    into: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="The folder to import into, such as user/notes. By default, an export returns to its old place, "
+            "and other files go to user.",
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be written.")] = False,
+) -> CommandOutput:
+    """Import the Markdown files of a vault unchanged. A second import writes only changed files."""
+    with progress_bar() as progress:
+        result = await session.import_vault(
+            Path(source), into=into, dry_run=dry_run, progress=partial(progress, "Importing")
+        )
+    return CommandOutput(result, lambda screen: _show_import(screen, session, result))
+
+
+@user_command
+async def export_files(
+    session: CommandSession,
+    dest: Annotated[
+        str | None,
+        typer.Argument(
+            help="An empty or missing folder, a new .zip file, or - for a zip on stdout. "
+            "By default memex-DATE.zip.",
+            show_default=False,
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="PATH", help="Export only files below this folder, with paths relative to it."
+        ),
+    ] = None,
+    call: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="Export one call instead of files, with everything that a replay elsewhere needs.",
+            show_default=False,
+        ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --call: the new file to write. By default call-ID.zip.",
+            show_default=False,
+        ),
+    ] = None,
+) -> CommandOutput:
+    """Export all current files into a folder or a zip, or with --call one call."""
+    if call is not None:
+        if dest is not None or source is not None:
+            raise ValidationFailed(
+                "--call exports one whole call and no files.", hint="Give only --call ID and --to FILE."
+            )
+        return await _export_call(session, call, to)
+    if to is not None:
+        raise ValidationFailed(
+            "--to needs --call.", hint="Give the destination of files as an argument, without --to."
+        )
+    dest = dest or f"memex-{date.today()}.zip"
+    with _writer(dest) as writer, progress_bar() as progress:
+        done = await session.export_files(writer, source=source, progress=partial(progress, "Exporting"))
+    result = done | {"dest": dest}
+    return CommandOutput(result, lambda screen: _show_export(screen, result), on_stderr=dest == STDOUT)
+
+
+async def _export_call(session: CommandSession, call: str, to: str | None) -> CommandOutput:
+    import asyncio
+
+    from memex.service.log.replay.bundle_archive import write
+
+    dest = to or f"call-{re.sub(r'[^0-9A-Za-z_.-]', '_', call)}.zip"
+    bundle = await session.export_call(call)
+    size_bytes = await asyncio.to_thread(write, bundle, Path(dest))
+    result = {
+        "call": call,
+        "tool": bundle.operation.kind,
+        "attempt": bundle.operation.attempt,
+        "revisions": bundle.revisions,
+        "size_bytes": size_bytes,
+        "dest": dest,
+    }
+    return CommandOutput(result, lambda screen: _show_call(screen, result))
+
+
+@contextmanager
+def _writer(dest: str) -> Iterator["Writer"]:
+    """The writer to a folder, to stdout, or to a zip file, which gets its name only when it is complete."""
+    from memex.sources.vault import FolderWriter, ZipWriter
+
+    path = Path(dest)
+    if dest == STDOUT:
+        if sys.stdout.isatty():
+            raise ValidationFailed("A zip cannot be shown on a terminal.", hint="Name a file, or use a pipe.")
+        try:
+            yield ZipWriter(sys.stdout.buffer)
+            sys.stdout.flush()
+        except OSError as error:
+            raise ValidationFailed(
+                f"Cannot write to stdout: {error.strerror}.", hint="Name a file to write to instead."
+            ) from None
+    elif path.suffix.lower() == ".zip":
+        if path.exists():
+            raise ValidationFailed(f"{dest} already exists.", hint="Name another file, or remove this one.")
+        if not path.parent.is_dir():
+            raise ValidationFailed(
+                f"There is no folder {path.parent}.", hint="Create the folder first, or name another one."
+            )
+        part = path.with_name(f"{path.name}.part")
+        try:
+            with part.open("wb") as file:
+                yield ZipWriter(file)
+            part.rename(path)
+        except OSError as error:
+            raise ValidationFailed(
+                f"Cannot write {dest}: {error.strerror}.",
+                hint="Name a file in a folder that you may write to.",
+            ) from None
+        finally:
+            part.unlink(missing_ok=True)
+    else:
+        yield FolderWriter(path)
+
+
+def _show_import(screen: Screen, session: CommandSession, result: dict[str, Any]) -> None:
+    counts = result["counts"]
+    did = "would be " if result["dry_run"] else ""
+    screen.line(
+        (f"{counts['created']:,} {did}created", "bold"),
+        f", {counts['updated']:,} {did}updated, {counts['unchanged']:,} unchanged",
+        (f"  ({_size(result['size_bytes'])} in {result['duration_s']:.1f} s)", "dim"),
+    )
+    _show_refused(screen, result["refused"])
+    if result["skipped"]:
+        screen.line(f"{counts['skipped']:,} skipped, not Markdown: {_suffixes(result['skipped'])}")
+    if counts["hidden"]:
+        screen.line((f"{counts['hidden']:,} hidden files and folders passed over", "dim"))
+    if calls := result["calls"]:
+        more = f" (and so on to {calls[-1]})" if len(calls) > 1 else ""
+        screen.line(("To undo: ", "dim"), session.command("revert", calls[0]), (more, "dim"))
+
+
+def _show_export(screen: Screen, result: dict[str, Any]) -> None:
+    screen.line(
+        (f"{result['files']:,} files written", "bold"),
+        "" if result["dest"] == STDOUT else f" to {result['dest']}",
+        (f"  ({_size(result['size_bytes'])} in {result['duration_s']:.1f} s)", "dim"),
+    )
+    _show_refused(screen, result["refused"])
+
+
+def _show_call(screen: Screen, result: dict[str, Any]) -> None:
+    revisions = "1 revision" if result["revisions"] == 1 else f"{result['revisions']:,} revisions"
+    screen.line(
+        (f"{result['tool']} written", "bold"),
+        f" to {result['dest']}, with {revisions} that it saw",
+        (f"  ({_size(result['size_bytes'])})", "dim"),
+    )
+
+
+def _show_refused(screen: Screen, refused: list[dict[str, str]]) -> None:
+    if not refused:
+        return
+    screen.line((f"{len(refused):,} refused:", "red"))
+    rows = [(one["path"], one["code"], one["message"]) for one in refused[:MAX_SHOWN_REFUSALS]]
+    screen.table([Column("file", "bold"), Column("code"), Column("why")], rows)
+    if len(refused) > MAX_SHOWN_REFUSALS:
+        screen.line((f"and {len(refused) - MAX_SHOWN_REFUSALS:,} more: --json lists all", "dim"))
+
+
+def _suffixes(names: list[str]) -> str:
+    """Return how many names have each suffix, the most frequent first."""
+    found = Counter(PurePath(name).suffix.lower() or "without suffix" for name in names).most_common()
+    shown = [f"{count:,} {suffix}" for suffix, count in found[:MAX_SHOWN_SUFFIXES]]
+    return ", ".join(shown) + (" and others" if len(found) > len(shown) else "")
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e5 else f"{size_bytes:,} bytes"

@@ -1,0 +1,1 @@
+"""Commands for operators: serving, setup, keys, projects, the schema, the index and diagnosis."""

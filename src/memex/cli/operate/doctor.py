@@ -1,0 +1,332 @@
+"""`memex doctor`: check the installation and the database. It works without a database too."""
+
+import platform
+import shutil
+import stat
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+from memex.cli.options import Json
+from memex.cli.output import CommandOutput, Screen, format_count, print_output
+from memex.errors import MemexError
+
+if TYPE_CHECKING:
+    from memex.settings import Settings
+    from memex.store.upkeep.checkup import DatabaseReport
+
+LOW_DISK_BYTES = 1 << 30
+MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "problem": ("✗", "red")}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check. The hint says what to do next."""
+
+    name: str
+    detail: str
+    state: Literal["ok", "note", "problem"] = "ok"
+    hint: str = ""
+
+
+def doctor(as_json: Json = False) -> None:
+    """Check this installation and its database. The exit code is 1 if something is wrong."""
+    import asyncio
+
+    findings = asyncio.run(_collect())
+    is_well = all(finding.state != "problem" for finding in findings)
+    document = {"ok": is_well, "checks": [asdict(finding) for finding in findings]}
+    print_output(CommandOutput(document, lambda screen: _show(screen, findings)), as_json=as_json)
+    if not is_well:
+        raise typer.Exit(1)
+
+
+async def _collect() -> list[Finding]:
+    return [finding async for finding in _examine()]
+
+
+async def _examine() -> AsyncIterator[Finding]:
+    from importlib.metadata import version
+
+    from memex import logging
+    from memex.postgres import conninfo_of
+    from memex.settings import read_settings
+
+    yield Finding("memex", version("memex"))
+    yield Finding("python", f"{platform.python_version()} ({sys.executable})")
+    logging.configure("warning")
+    with ExitStack() as held:
+        try:
+            settings = read_settings()
+            if settings.url is not None:
+                async for finding in _examine_service(settings):
+                    yield finding
+                return
+            if settings.database_url is None:
+                for finding in _examine_embedded(settings):
+                    yield finding
+                conninfo = _start_embedded(settings, held)
+            else:
+                conninfo = conninfo_of(settings.database_url)
+                yield Finding("database", f"DATABASE_URL: {_target(conninfo)}")
+            if conninfo is None:
+                yield Finding(
+                    "database", "not made yet", "note", "`memex serve` makes it, or any other command."
+                )
+                return
+            async for finding in _examine_database(conninfo, settings):
+                yield finding
+        except MemexError as error:
+            yield _problem("settings" if error.code == "VALIDATION_ERROR" else "database", error)
+
+
+async def _examine_service(settings: "Settings") -> AsyncIterator[Finding]:
+    """Check the service at MEMEX_URL and the key. The doctor on its own machine checks its database."""
+    from importlib.metadata import version
+
+    from memex.cli.session.over_http import remote_from_settings
+
+    url = f"MEMEX_URL: {settings.url}"
+    try:
+        async with remote_from_settings(settings) as remote:
+            await remote.request("GET", "/health/ready")
+            yield Finding("service", f"{url} answers, and so does its database")
+            me = await remote.me()
+    except MemexError as error:
+        name = "key" if error.code == "UNAUTHENTICATED" else "service"
+        yield Finding(name, f"{url}: {error.code}: {error.message}", "problem", error.hint)
+        return
+    own = version("memex")
+    if me["version"] == own:
+        yield Finding("version", f"the service has {own}, as this command")
+    else:
+        said = f"the service has {me['version']}, and this command {own}"
+        yield Finding("version", said, "note", "Install the version of the service here.")
+    whose = f"bound to the user {me['user']}" if me["user"] else "each call names its user"
+    yield Finding("key", f"an {me['role']}'s of the tenant {me['tenant']}; {whose}")
+
+
+def _examine_embedded(settings: "Settings") -> Iterator[Finding]:
+    from memex.store.embedded import server as embedded
+    from memex.store.embedded.binaries import find_binaries
+
+    data_dir = _data_dir(settings)
+    if data_dir.exists():
+        about = data_dir.stat()
+        mode = stat.S_IMODE(about.st_mode)
+        said = f"{data_dir} (owner {_user_name(about.st_uid)}, mode {mode:04o})"
+        if mode & 0o077:
+            yield Finding("data", said, "problem", f"Others can look into it: chmod 700 {data_dir}")
+        else:
+            yield Finding("data", said)
+    else:
+        yield Finding("data", f"{data_dir} (not made yet)", "note")
+    yield _disk(data_dir)
+    try:
+        yield Finding("programs", str(find_binaries(settings.pg_bin_dir)))
+        report = embedded.inspect(data_dir)
+    except MemexError as error:
+        yield _problem("programs", error)
+        return
+    if report.running and not report.supervisor_alive:
+        yield Finding(
+            "server", f"runs (pid {report.pid}) without its supervisor", "note", "This check mends it."
+        )
+    elif report.running:
+        yield Finding("server", f"runs (pid {report.pid}, as {report.os_user}), supervised")
+    elif report.version:
+        yield Finding("server", "stopped, as nobody uses it; started for this check")
+
+
+def _start_embedded(settings: "Settings", held: ExitStack) -> str | None:
+    """Return how to connect to the embedded server, and start it if needed; None if there is no data yet."""
+    from memex.store.embedded import server as embedded
+
+    if embedded.inspect(_data_dir(settings)).version is None:
+        return None
+    lease = embedded.start(_data_dir(settings), bin_dir=settings.pg_bin_dir, port=settings.pg_port)
+    return held.enter_context(lease).conninfo
+
+
+async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterator[Finding]:
+    from memex.store.database import Database
+    from memex.store.upkeep import checkup
+
+    report = await checkup.examine(conninfo)
+    yield Finding("postgres", f"{report.server_version} at {_target(conninfo)}")
+    yield _schema(report.schema_version, report.newest_version)
+    if report.stale_scopes is not None:
+        yield _index(report.stale_scopes)
+    yield _pgvector(report)
+    yield _embedder(report, settings)
+    yield await _models(settings)
+    yield _queue(report)
+    yield _pool(settings.max_connections, report.max_connections)
+    database = await Database.open(conninfo, max_connections=1)
+    await database.close()
+    acts = "requests act by the roles memex_agent and memex_admin"
+    if not database.acts_by_role:
+        acts = "the login may not become other roles; forced row-level security binds it as the owner"
+    yield Finding("roles", acts)
+
+
+def _schema(version: int, newest: int) -> Finding:
+    if version == newest:
+        return Finding("schema", f"version {version}")
+    if version > newest:
+        return Finding(
+            "schema", f"version {version}; this Memex knows up to {newest}", "problem", "Upgrade this Memex."
+        )
+    said = f"version {version} of {newest}" if version else "not made yet"
+    return Finding("schema", said, "problem", "Run `memex migrate`.")
+
+
+def _index(stale_scopes: int) -> Finding:
+    if not stale_scopes:
+        return Finding("index", "made by this version of analyzer and chunker")
+    return Finding(
+        "index",
+        f"{format_count(stale_scopes, 'scope')} made by another version: found less well than they could be",
+        "note",
+        "Run `memex index rebuild --only-stale`; memory is read meanwhile.",
+    )
+
+
+def _pgvector(report: "DatabaseReport") -> Finding:
+    if report.has_vectors:
+        return Finding("pgvector", f"{report.pgvector}; this database holds vectors")
+    if report.pgvector is None:
+        return Finding(
+            "pgvector",
+            "not on this server; search is by words alone, which needs none",
+            "note",
+            "For search by meaning install pgvector 0.8 or newer on it, and run `memex migrate`.",
+        )
+    if report.pgvector_is_installed:
+        said = f"{report.pgvector} is installed, and this database holds no vectors yet"
+        hint = "Run `memex migrate`; it needs pgvector 0.8 or newer, and the right to make a schema."
+    else:
+        said = f"{report.pgvector} can be installed, and is not"
+        hint = "Run `memex migrate`; where it may not, a superuser runs `create extension vector` before."
+    return Finding("pgvector", f"{said}; search is by words alone", "note", hint)
+
+
+async def _models(settings: "Settings") -> Finding:
+    """Check the planner: set up its model, but do not send a request to it."""
+    from memex.service.tools.agent import check_prompts
+    from memex.wiring import chat_models
+
+    try:
+        if settings.prompts_dir is not None:
+            check_prompts(settings.prompts_dir)
+        chats = chat_models(settings)
+    except MemexError as error:
+        return _problem("planner", error)
+    if chats == (None, None):
+        return Finding("planner", "builtin: by rules, and no text is sent to any model")
+    names = ["builtin" if chat is None else chat.name for chat in chats]
+    try:
+        for chat in filter(None, chats):
+            await chat.model()
+            await chat.close()
+    except Exception as error:  # noqa: BLE001  # raised by the library of a provider
+        said = (str(error).splitlines() or [""])[0].partition(" or pass")[0][:200] or type(error).__name__
+        named = ", ".join(dict.fromkeys(names))
+        return Finding("planner", f"{named}: {said}", "problem", "Set what the provider needs.")
+    where = f" at {settings.openai_base_url}" if settings.openai_base_url else ""
+    return Finding("planner", f"context {names[0]}, remember {names[1]}{where}; mode {settings.model_mode}")
+
+
+def _embedder(report: "DatabaseReport", settings: "Settings") -> Finding:
+    from memex.wiring import embedder_of
+
+    try:
+        embedder = embedder_of(settings)
+    except MemexError as error:
+        return _problem("embedder", error)
+    if embedder is None and settings.search_mode == "hybrid":
+        return Finding(
+            "embedder",
+            "none; search mode hybrid, so that every search is refused",
+            "problem",
+            "Set MEMEX_EMBEDDER, or MEMEX_SEARCH_MODE=auto.",
+        )
+    if embedder is None:
+        return Finding("embedder", f"none; search mode {settings.search_mode}, which is by words alone")
+    said = f"{embedder.name}; search mode {settings.search_mode}"
+    if not report.has_vectors:
+        return Finding(
+            "embedder",
+            f"{said}; this database cannot hold its vectors",
+            "problem",
+            "Give the database pgvector, as said above, or unset MEMEX_EMBEDDER.",
+        )
+    return Finding("embedder", f"{said}; `memex index status` says how far it is")
+
+
+def _queue(report: "DatabaseReport") -> Finding:
+    if report.has_jobs:
+        return Finding("queue", "the jobs' tables are there, in the schema procrastinate")
+    return Finding(
+        "queue",
+        "no tables for jobs; nothing is done in the background",
+        "note",
+        "Run `memex migrate` with a login that may make the schema procrastinate in this database.",
+    )
+
+
+def _pool(wanted: int, offered: int) -> Finding:
+    said = f"up to {wanted} connections a process, of {offered} that the server takes"
+    if wanted >= offered:
+        return Finding("pool", said, "problem", "Lower MEMEX_MAX_CONNECTIONS.")
+    return Finding("pool", said)
+
+
+def _disk(data_dir: Path) -> Finding:
+    place = next(folder for folder in (data_dir, *data_dir.parents) if folder.exists())
+    free_bytes = shutil.disk_usage(place).free
+    said = f"{free_bytes / (1 << 30):,.1f} GiB free"
+    if free_bytes < LOW_DISK_BYTES:
+        return Finding("disk", said, "problem", f"Free some space on the disk of {place}.")
+    return Finding("disk", said)
+
+
+def _data_dir(settings: "Settings") -> Path:
+    from memex.store.embedded import server as embedded
+
+    return (settings.data_dir or embedded.default_data_dir()).expanduser().resolve()
+
+
+def _target(conninfo: str) -> str:
+    """Return the address of a database, without the password."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    given = conninfo_to_dict(conninfo)
+    host, port = given.get("host") or "the local socket", given.get("port") or 5432
+    return f"{host}:{port}/{given.get('dbname') or ''}, login {given.get('user') or 'default'}"
+
+
+def _user_name(uid: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _problem(name: str, error: MemexError) -> Finding:
+    return Finding(name, f"{error.code}: {error.message}", "problem", error.hint)
+
+
+def _show(screen: Screen, findings: list[Finding]) -> None:
+    for finding in findings:
+        mark, style = MARKS[finding.state]
+        screen.line((f"{mark} ", style), (f"{finding.name:10}", "bold"), finding.detail)
+        if finding.hint:
+            screen.line(" " * 12, ("→ ", style), finding.hint)

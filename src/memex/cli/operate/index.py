@@ -1,0 +1,526 @@
+"""`memex index`: show and rebuild the search index and the vectors, which are derived from the files."""
+
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, closing
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memex.cli.options import Json
+from memex.cli.output import (
+    Column,
+    CommandOutput,
+    Screen,
+    format_count,
+    format_size,
+    format_time,
+    print_output,
+    report_errors,
+)
+from memex.cli.progress import counting_bar
+from memex.cli.session.session import check_local
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.settings import Settings
+    from memex.store.database import Connection, Database
+    from memex.store.upkeep.reindex import IndexedScope, Kind
+    from memex.subagent.embedders.interface import Embedder
+
+app = typer.Typer(
+    no_args_is_help=True, help="Show and rebuild the search index and the vectors of the database."
+)
+
+SHOWN_SCOPES = 200
+REBUILD = "memex index rebuild --only-stale"
+
+Model = Annotated[
+    str | None,
+    typer.Option(help="The embedder, if not MEMEX_EMBEDDER, such as openai:MODEL@DIMENSIONS or local."),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeSelection:
+    """The scopes that a command works on: all of the database, those of a tenant, or one."""
+
+    tenant: str | None
+    kind: "Kind | None" = None
+    key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name for people."""
+        tenant = f"tenant {self.tenant!r}" if self.tenant else "the database"
+        if self.kind is None:
+            return tenant
+        return f"{self.kind} {self.key!r} in {tenant}" if self.key else f"{self.kind} files in {tenant}"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDatabase:
+    """A database, and the settings with which it was opened."""
+
+    settings: "Settings"
+    database: "Database"
+
+    def embedder(self, model: str | None) -> "Embedder":
+        """Return the embedder of a command.
+
+        Raises:
+            ValidationFailed: no embedder is named, the embedder is unknown or lacks packages, or the database
+                cannot store vectors.
+        """
+        from memex.wiring import embedder_of
+
+        self.require_vectors()
+        embedder = embedder_of(self.settings, model)
+        if embedder is None:
+            raise ValidationFailed(
+                "No embedder is set.",
+                hint="Set MEMEX_EMBEDDER, or name an embedder with --model, such as local.",
+            )
+        return embedder
+
+    def require_vectors(self) -> None:
+        """Raise ValidationFailed if the database cannot store vectors."""
+        if not self.database.has_vectors:
+            raise ValidationFailed(
+                "This database holds no vectors: search is by words alone.",
+                hint="`memex doctor` says what it needs for them.",
+            )
+
+
+@app.command()
+def status(
+    *,
+    scopes: Annotated[bool, typer.Option("--scopes", help="Also show each scope.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show which indexes are out of date, how much each model has embedded, and the state of the jobs."""
+    _run(lambda opened: _status(opened, with_scopes=scopes), as_json=as_json)
+
+
+@app.command()
+def rebuild(
+    *,
+    tenant: Annotated[
+        str | None,
+        typer.Option(
+            help="The tenant; with --user, --project or --shared the tenant is `default` if not given."
+        ),
+    ] = None,
+    user: Annotated[str | None, typer.Option(help="Rebuild the files of this user.")] = None,
+    project: Annotated[str | None, typer.Option(help="Rebuild the files of this project.")] = None,
+    shared: Annotated[bool, typer.Option("--shared", help="Rebuild the shared files of the tenant.")] = False,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Rebuild all files; the default without --user, --project and --shared."),
+    ] = False,
+    language: Annotated[
+        str | None, typer.Option(help="The new language of the files, such as german.")
+    ] = None,
+    only_stale: Annotated[
+        bool,
+        typer.Option("--only-stale", help="Rebuild only indexes that are out of date, after an upgrade."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Rebuild the search index from the files, after an upgrade or for another language.
+
+    During the rebuild, reads use the old index. A write waits until the files that it changes are done.
+    """
+
+    async def work(opened: IndexDatabase) -> CommandOutput:
+        chosen = _select_scopes(
+            tenant, user, project, shared=shared, everything=everything, language=language
+        )
+        return await _rebuild(opened, chosen, language, only_stale=only_stale)
+
+    _run(work, as_json=as_json)
+
+
+@app.command()
+def backfill(*, model: Model = None, as_json: Json = False) -> None:
+    """Embed all texts that have no vector yet.
+
+    With --model, prepare another model while the current one stays in use.
+    """
+    _run(lambda opened: _backfill(opened, model), as_json=as_json)
+
+
+@app.command()
+def drop(
+    *,
+    model: Annotated[str, typer.Option(help="The name that `memex index status` shows.")],
+    as_json: Json = False,
+) -> None:
+    """Delete all vectors of a model."""
+    _run(lambda opened: _drop(opened, model), as_json=as_json)
+
+
+@app.command("build-hnsw")
+def build_hnsw(
+    *,
+    model: Model = None,
+    vectors: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Build indexes for scopes with at least this many vectors; 50,000 by default."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Build approximate vector indexes (HNSW) for very large scopes, as backfill does.
+
+    Reads and writes continue during the build.
+    """
+    _run(lambda opened: _build_hnsw(opened, model, vectors), as_json=as_json)
+
+
+def _run(work: Callable[[IndexDatabase], Awaitable[CommandOutput]], *, as_json: bool) -> None:
+    import asyncio
+    import os
+    import signal
+
+    # Exit at once and silently. Vectors that were made stay, and the next run finds the rest.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+    with report_errors(as_json=as_json):
+        shown = asyncio.run(_with_database(work))
+    print_output(shown, as_json=as_json)
+
+
+async def _with_database(work: Callable[[IndexDatabase], Awaitable[CommandOutput]]) -> CommandOutput:
+    async with _open() as opened:
+        return await work(opened)
+
+
+@asynccontextmanager
+async def _open() -> AsyncIterator[IndexDatabase]:
+    import asyncio
+    import gc
+
+    from memex import logging, postgres
+    from memex.settings import read_settings
+
+    settings = read_settings()
+    check_local(settings)
+    # A log line for each batch would disturb the progress bar.
+    logging.configure("warning" if sys.stderr.isatty() else settings.log_level)
+    started = postgres.start_in_background(settings)
+    from memex.store.database import Database  # loads while the database starts
+
+    gc.enable()
+    with closing(await asyncio.wrap_future(started)) as ready:
+        database = await Database.open(ready.conninfo, max_connections=settings.max_connections)
+        try:
+            yield IndexDatabase(settings, database)
+        finally:
+            await database.close()
+
+
+async def _status(opened: IndexDatabase, *, with_scopes: bool) -> CommandOutput:
+    from memex.store.search import vectors
+    from memex.wiring import embedder_of
+
+    embedder = embedder_of(opened.settings)
+    current = embedder.name if embedder else None
+    async with opened.database.maintenance() as connection:
+        stale = await _stale(connection)
+    document: dict[str, Any] = stale | {
+        "vectors": opened.database.has_vectors,
+        "embedder": current,
+        "search_mode": opened.settings.search_mode,
+    }
+    if not opened.database.has_vectors:
+        return CommandOutput(
+            document | {"models": [], "jobs": {}}, lambda screen: _show_without_vectors(screen, document)
+        )
+    async with opened.database.maintenance() as connection:
+        models = await vectors.status(connection, current)
+        found = await vectors.job_status(connection, "embed_scope")
+        scopes = (
+            await vectors.scope_status(connection, current, limit=SHOWN_SCOPES)
+            if with_scopes and current
+            else []
+        )
+    jobs = {
+        "waiting": found.get("todo", 0),
+        "running": found.get("doing", 0),
+        "failed": found.get("failed", 0),
+    }
+    document |= {
+        "models": [
+            asdict(one)
+            | {
+                "missing": one.missing,
+                "failed_at": one.failed_at.isoformat() if one.failed_at else None,
+                "is_current": one.model == current,
+            }
+            for one in models
+        ],
+        "jobs": jobs,
+    }
+    if with_scopes:
+        document["scopes"] = [
+            asdict(one) | {"embedded_at": one.embedded_at.isoformat() if one.embedded_at else None}
+            for one in scopes
+        ]
+    return CommandOutput(document, lambda screen: _show_status(screen, document))
+
+
+async def _stale(connection: "Connection") -> dict[str, Any]:
+    """Return how many scopes another version indexed, and the first of them."""
+    from memex.store.upkeep import reindex
+
+    found = await reindex.scopes(connection, only_stale=True, limit=SHOWN_SCOPES)
+    return {
+        "stale_scopes": await reindex.count_stale(connection),
+        "stale": [_scope_document(scope) | {"analyzer": scope.analyzer} for scope in found],
+    }
+
+
+async def _rebuild(
+    opened: IndexDatabase, chosen: ScopeSelection, language: str | None, *, only_stale: bool
+) -> CommandOutput:
+    from time import perf_counter
+
+    from memex.store.upkeep import reindex
+
+    if language is not None:
+        reindex.check_language(language)
+    async with opened.database.maintenance() as connection:
+        if chosen.tenant and not await reindex.scopes(connection, **asdict(chosen), limit=1):
+            raise ValidationFailed(
+                f"There is no {chosen.name}.",
+                hint="A user is known from the first call on; `memex projects list` shows projects.",
+            )
+        wanted = await reindex.scopes(connection, **asdict(chosen), only_stale=only_stale, language=language)
+    started = perf_counter()
+    rebuilt = []
+    with counting_bar("Indexing", sum(scope.files for scope in wanted)) as on_files:
+        for scope in wanted:
+            done = await reindex.rebuild(
+                opened.database,
+                scope.scope_id,
+                language=language,
+                only_stale=only_stale,
+                on_files=on_files,
+            )
+            if done is not None:
+                rebuilt.append(_scope_document(scope) | asdict(done))
+    document = {"scopes": rebuilt, "seconds": round(perf_counter() - started, 3)}
+    return CommandOutput(document, lambda screen: _show_rebuilt(screen, document))
+
+
+def _scope_document(scope: "IndexedScope") -> dict[str, Any]:
+    return {name: getattr(scope, name) for name in ("tenant", "kind", "key", "language", "files")}
+
+
+def _select_scopes(
+    tenant: str | None,
+    user: str | None,
+    project: str | None,
+    *,
+    shared: bool,
+    everything: bool,
+    language: str | None,
+) -> ScopeSelection:
+    """Return the scopes that the options name.
+
+    Raises:
+        ValidationFailed: options exclude each other, or --language is given without any scope.
+    """
+    named: list[tuple[Kind, str]] = []
+    if user is not None:
+        named.append(("user", user))
+    if project is not None:
+        named.append(("project", project))
+    if shared:
+        named.append(("shared", ""))
+    if len(named) + everything > 1:
+        raise ValidationFailed("Name one of --user, --project, --shared and --all.")
+    if language is not None and not (named or everything or tenant):
+        raise ValidationFailed(
+            "--language needs to know whose files change their language.",
+            hint="Name --user, --project, --shared, --tenant, or --all.",
+        )
+    return ScopeSelection(tenant or "default", *named[0]) if named else ScopeSelection(tenant)
+
+
+async def _backfill(opened: IndexDatabase, model: str | None) -> CommandOutput:
+    from memex.service.chunk_embedding import backfill
+    from memex.store.search import vectors
+
+    embedder = opened.embedder(model)
+    try:
+        async with opened.database.maintenance() as connection:
+            before = await vectors.status(connection, embedder.name)
+        missing = next((one.missing for one in before if one.model == embedder.name), 0)
+        with counting_bar("Embedding", missing) as on_texts:
+            texts = await backfill(
+                opened.database, embedder, at_once=opened.settings.embedding_workers, on_texts=on_texts
+            )
+        indexes = await vectors.build_indexes(opened.database, embedder.name)
+    finally:
+        await embedder.close()
+    return CommandOutput(
+        {"model": embedder.name, "texts": texts, "indexes": indexes},
+        lambda screen: screen.line(
+            f"{format_count(texts, 'text')} embedded by {embedder.name}."
+            if texts
+            else f"Nothing to embed: {embedder.name} has all."
+        ),
+    )
+
+
+async def _drop(opened: IndexDatabase, model: str) -> CommandOutput:
+    from memex.store.search import vectors
+
+    opened.require_vectors()
+    dropped = await vectors.drop(opened.database, model)
+    if not dropped:
+        async with opened.database.maintenance() as connection:
+            there = [one.model for one in await vectors.status(connection, None)]
+        raise ValidationFailed(
+            f"There are no vectors of {model!r}.",
+            hint=f"There are those of {', '.join(there)}." if there else "There are none of any model.",
+        )
+    return CommandOutput(
+        {"model": model, "vectors": dropped},
+        lambda screen: screen.line(f"{format_count(dropped, 'vector')} of {model} removed."),
+    )
+
+
+async def _build_hnsw(opened: IndexDatabase, model: str | None, from_vectors: int | None) -> CommandOutput:
+    from memex.store.search import vectors
+
+    name = opened.embedder(model).name
+    least = from_vectors or vectors.LARGE_SCOPE
+    built = await vectors.build_indexes(opened.database, name, from_vectors=least)
+    return CommandOutput(
+        {"model": name, "built": built},
+        lambda screen: screen.line(
+            f"{built:,} built."
+            if built
+            else f"Nothing to build: no scope without one has {least:,} vectors of {name}."
+        ),
+    )
+
+
+def _show_rebuilt(screen: Screen, document: dict[str, Any]) -> None:
+    scopes = document["scopes"]
+    if not scopes:
+        screen.line("Nothing to rebuild: all was indexed by this version, in its language.")
+        return
+    files, chunks = (sum(scope[name] for scope in scopes) for name in ("files", "chunks"))
+    where = f"{format_count(files, 'file')} in {format_count(len(scopes), 'scope')}"
+    screen.line(f"{where} indexed anew in {document['seconds']:,.1f} s: {format_count(chunks, 'chunk')}.")
+
+
+def _show_stale(screen: Screen, document: dict[str, Any]) -> None:
+    number = document["stale_scopes"]
+    if not number:
+        screen.line(("index     ", "dim"), "made by this version")
+        return
+    screen.line(
+        ("index     ", "dim"),
+        (f"{format_count(number, 'scope')} made by another version", "yellow"),
+        f": {REBUILD}",
+    )
+    screen.table(
+        [
+            Column("tenant"),
+            Column("scope", "bold"),
+            Column("language"),
+            Column("files", align="right", whole=True),
+            Column("made by", "dim"),
+        ],
+        [
+            (
+                scope["tenant"],
+                f"{scope['kind']} {scope['key']}".strip(),
+                scope["language"],
+                f"{scope['files']:,}",
+                scope["analyzer"],
+            )
+            for scope in document["stale"]
+        ],
+    )
+    screen.line()
+
+
+def _show_without_vectors(screen: Screen, document: dict[str, Any]) -> None:
+    _show_stale(screen, document)
+    screen.line("This database holds no vectors: search is by words alone.")
+    screen.line(("`memex doctor` says what it needs for them.", "dim"))
+
+
+def _show_status(screen: Screen, document: dict[str, Any]) -> None:
+    _show_stale(screen, document)
+    embedder = document["embedder"] or "none (MEMEX_EMBEDDER is not set)"
+    screen.line(("embedder  ", "dim"), embedder)
+    screen.line(("search    ", "dim"), document["search_mode"])
+    jobs = document["jobs"]
+    screen.line(
+        ("jobs      ", "dim"),
+        f"{jobs['waiting']:,} waiting, {jobs['running']:,} running, ",
+        (f"{jobs['failed']:,} given up", "red" if jobs["failed"] else ""),
+    )
+    screen.line()
+    if document["models"]:
+        screen.table(
+            [
+                Column("model", "bold"),
+                Column("chunks", align="right", whole=True),
+                Column("embedded", align="right", whole=True),
+                Column("missing", align="right", whole=True),
+                Column("size", align="right", whole=True),
+                Column("indexes", align="right", whole=True),
+                Column("last error", "red"),
+            ],
+            [_model_row(model) for model in document["models"]],
+        )
+    else:
+        screen.line(("Nothing is embedded.", "dim"))
+    if document.get("scopes"):
+        screen.line()
+        screen.table(
+            [
+                Column("tenant"),
+                Column("scope", "bold"),
+                Column("chunks", align="right", whole=True),
+                Column("embedded", align="right", whole=True),
+                Column("when", "dim"),
+                Column("error", "red"),
+            ],
+            [
+                (
+                    scope["tenant"],
+                    f"{scope['kind']} {scope['key']}".strip(),
+                    f"{scope['chunks']:,}",
+                    f"{scope['embedded']:,}",
+                    format_time(scope["embedded_at"]) if scope["embedded_at"] else "",
+                    scope["error"] or "",
+                )
+                for scope in document["scopes"]
+            ],
+        )
+
+
+def _model_row(model: dict[str, Any]) -> tuple[Any, ...]:
+    error = ""
+    if model["error"]:
+        scopes = format_count(model["failed_scopes"], "scope")
+        error = f"{model['error']}, {format_time(model['failed_at'])}, {scopes}"
+    return (
+        model["model"],
+        f"{model['chunks']:,}",
+        f"{model['embedded']:,}",
+        (f"{model['missing']:,}", "yellow" if model["missing"] and model["is_current"] else ""),
+        format_size(model["size_bytes"]),
+        model["indexes"],
+        error,
+    )

@@ -1,0 +1,89 @@
+"""`memex keys`: the API keys that may call the service."""
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from memex.cli.output import Column, CommandOutput, Screen, format_time
+from memex.cli.session.session import CommandSession, tenant_command
+
+app = typer.Typer(no_args_is_help=True, help="Create, list and revoke API keys.")
+
+
+@app.command()
+@tenant_command
+async def create(
+    session: CommandSession,
+    role: Annotated[
+        Literal["agent", "admin"],
+        typer.Option(help="agent: tools and files of a user. admin: everything in the tenant."),
+    ],
+    user: Annotated[
+        str | None, typer.Option(help="Bind the key to this user. Without it, each call names its user.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="A note about the purpose of the key.")] = None,
+) -> CommandOutput:
+    """Create a key. The key is printed only once, because Memex stores only its digest."""
+    document = await session.create_key(role, user, label)
+    return CommandOutput(document, lambda screen: _show_created(screen, document))
+
+
+@app.command("list")
+@tenant_command
+async def list_keys(session: CommandSession) -> CommandOutput:
+    """List the keys of a tenant, including revoked keys, without their secrets."""
+    listed = await session.list_keys()
+    return CommandOutput(listed, lambda screen: _show_keys(screen, listed["keys"]))
+
+
+@app.command()
+@tenant_command
+async def revoke(
+    session: CommandSession,
+    key: Annotated[
+        int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="The id that `memex keys list` shows.")
+    ],
+) -> CommandOutput:
+    """Revoke a key immediately and permanently."""
+    revoked = await session.revoke_key(key)
+    return CommandOutput(
+        revoked,
+        lambda screen: screen.line(f"Key {key} is revoked since {format_time(revoked['revoked_at'])}."),
+    )
+
+
+def _show_created(screen: Screen, key: dict[str, Any]) -> None:
+    if not screen.is_terminal:
+        screen.line(key["key"])  # so that KEY=$(memex keys create …) works
+        return
+    screen.line((key["key"], "yellow"))
+    bound = f" of user {key['user']}" if key["user"] else ""
+    screen.line(
+        (f"Key {key['id']}, {key['role']}{bound} in tenant {key['tenant']}. It is shown this once.", "dim")
+    )
+
+
+def _show_keys(screen: Screen, keys: list[dict[str, Any]]) -> None:
+    if not keys:
+        screen.line(("No keys.", "dim"))
+        return
+    columns = [
+        Column("id", "bold", align="right", whole=True),
+        Column("role"),
+        Column("user"),
+        Column("label"),
+        Column("created", "dim"),
+        Column("revoked", "red"),
+    ]
+    rows = [
+        (
+            key["id"],
+            key["role"],
+            key["user"] or "any",
+            key["label"] or "",
+            format_time(key["created_at"]),
+            format_time(key["revoked_at"]) if key["revoked_at"] else "",
+        )
+        for key in keys
+    ]
+    screen.table(columns, rows)

@@ -1,0 +1,84 @@
+"""`memex projects`: the projects that users share, and their members."""
+
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.output import Column, CommandOutput, Screen, format_time
+from memex.cli.session.session import CommandSession, tenant_command
+
+app = typer.Typer(no_args_is_help=True, help="Create, list and close projects, and change their members.")
+
+Slug = Annotated[str, typer.Argument(help="The name of the project in paths: projects/SLUG/…")]
+Member = Annotated[str, typer.Argument(metavar="USER", help="The user's id.")]
+
+
+@app.command()
+@tenant_command
+async def create(session: CommandSession, slug: Slug) -> CommandOutput:
+    """Create a project, or reopen a closed one with its files but without its members."""
+    document = await session.open_project(slug)
+    did = "is made" if document["created"] else "was there, and is open"
+    return CommandOutput(document, lambda screen: screen.line(f"Project {slug} {did}."))
+
+
+@app.command()
+@tenant_command
+async def close(session: CommandSession, slug: Slug) -> CommandOutput:
+    """Close a project. Its members are removed; its files stay until it is reopened."""
+    document = await session.close_project(slug)
+    return CommandOutput(
+        document,
+        lambda screen: screen.line(f"Project {slug} is closed; its files stay."),
+    )
+
+
+@app.command("list")
+@tenant_command
+async def list_projects(session: CommandSession) -> CommandOutput:
+    """List the open projects with their members."""
+    document = await session.list_projects()
+    return CommandOutput(document, lambda screen: _show_projects(screen, document["projects"]))
+
+
+@app.command()
+@tenant_command
+async def add(session: CommandSession, slug: Slug, user: Member) -> CommandOutput:
+    """Add a user to a project as a member."""
+    document = await session.set_member(slug, user, member=True)
+    return CommandOutput(
+        document,
+        lambda screen: screen.line(
+            f"{user} is {'now' if document['changed'] else 'already'} a member of {slug}."
+        ),
+    )
+
+
+@app.command()
+@tenant_command
+async def remove(session: CommandSession, slug: Slug, user: Member) -> CommandOutput:
+    """Remove a user from the members of a project."""
+    document = await session.set_member(slug, user, member=False)
+    return CommandOutput(
+        document,
+        lambda screen: screen.line(
+            f"{user} is {'no longer' if document['changed'] else 'not'} a member of {slug}."
+        ),
+    )
+
+
+def _show_projects(screen: Screen, projects: list[dict[str, Any]]) -> None:
+    if not projects:
+        screen.line(("No projects.", "dim"))
+        return
+    columns = [
+        Column("project", "bold"),
+        Column("files", align="right", whole=True),
+        Column("made", "dim"),
+        Column("members"),
+    ]
+    rows = [
+        (project["slug"], project["files"], format_time(project["created_at"]), ", ".join(project["members"]))
+        for project in projects
+    ]
+    screen.table(columns, rows)

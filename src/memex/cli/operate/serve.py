@@ -1,0 +1,211 @@
+"""`memex serve`: the service over HTTP."""
+
+import gc
+import shlex
+import signal
+import socket
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memex.cli.options import Json
+from memex.cli.output import Screen, program_name, report_errors, to_json
+from memex.cli.session.session import check_local
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.settings import Settings
+    from memex.store.database import Database
+
+TENANT = "default"
+ENDING = (signal.SIGTERM, signal.SIGINT)
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # how to reach what listens everywhere
+
+
+def serve(
+    host: Annotated[
+        str | None, typer.Option(help="The host name or IP address to listen on; 127.0.0.1 by default.")
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65_535, help="The port to listen on; 8630 by default, 0 chooses a free port."
+        ),
+    ] = None,
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(help="The data folder of the embedded Postgres, which runs if DATABASE_URL is not set."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Start the HTTP service. It runs until SIGTERM or Ctrl-C.
+
+    The first start creates one key for agents and one for admins, and prints both keys once.
+    """
+    with report_errors(as_json=as_json):
+        _serve({"host": host, "port": port, "data_dir": data_dir}, as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class StartupReport:
+    """What to print when the service accepts requests. The keys are None unless this start created them."""
+
+    url: str
+    data_dir: Path | None
+    agent_key: str | None
+    admin_key: str | None
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The one line of JSON for scripts."""
+        keys = {"agent_key": self.agent_key, "admin_key": self.admin_key}
+        return {
+            "url": self.url,
+            "data_dir": str(self.data_dir) if self.data_dir else None,
+            **{name: key for name, key in keys.items() if key},
+        }
+
+
+def _serve(options: dict[str, Any], *, as_json: bool) -> None:
+    import asyncio
+
+    from memex import logging
+    from memex.settings import read_settings
+
+    for number in ENDING:
+        signal.signal(number, lambda *_: sys.exit(0))
+    settings = read_settings().model_copy(
+        update={name: value for name, value in options.items() if value is not None}
+    )
+    check_local(settings)
+    logging.configure(settings.log_level)
+    with listen(settings.host, settings.port) as listener, suppress(asyncio.CancelledError):
+        asyncio.run(_run(settings, listener, as_json=as_json))
+
+
+async def _run(settings: "Settings", listener: socket.socket, *, as_json: bool) -> None:
+    import asyncio
+
+    from memex import postgres
+
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101  # this is one
+    for number in ENDING:
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    started = postgres.start_in_background(settings)
+    # Loading these modules takes most of the start; the database starts at the same time.
+    from memex.http.serving import serve
+    from memex.store.embedded import server as embedded
+    from memex.store.identity import tenants
+    from memex.wiring import running_service
+
+    gc.freeze()
+    gc.enable()
+    async with running_service(settings, started=started, with_worker=True) as service:
+        keys = await tenants.first_keys(service.database, TENANT)
+        await _warn_of_stale(service.database)
+        data_dir = (settings.data_dir or embedded.default_data_dir()).expanduser().resolve()
+        ready = StartupReport(
+            url=_url(listener),
+            data_dir=None if settings.database_url else data_dir,
+            agent_key=keys.agent if keys else None,
+            admin_key=keys.admin if keys else None,
+        )
+
+        def announce() -> None:
+            if as_json:
+                print(to_json(ready.document), flush=True)  # noqa: T201
+            else:
+                _welcome(Screen(sys.stdout), ready)
+                sys.stdout.flush()
+
+        await serve(service, settings, listener, announce, ENDING)
+
+
+async def _warn_of_stale(database: "Database") -> None:
+    """Log how many scopes another version of Memex indexed, if there are any."""
+    import structlog
+
+    from memex.store.upkeep import reindex
+
+    async with database.maintenance() as connection:
+        stale_scopes = await reindex.count_stale(connection)
+    if stale_scopes:
+        command = f"{program_name()} index rebuild --only-stale"
+        structlog.get_logger("memex").warning(
+            "index_of_another_version", scopes=stale_scopes, command=command
+        )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a bound socket, so that a port in use is reported before anything starts.
+
+    Raises:
+        ValidationFailed: the address cannot be used.
+    """
+    listener = None
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        if listener is not None:
+            listener.close()
+        raise ValidationFailed(
+            f"Cannot listen on {host}:{port}: {error.strerror}.",
+            hint="Choose another port with --port (0 chooses a free port), or stop the program on this port.",
+        ) from error
+    return listener
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{ANY_ADDRESS.get(host, shown)}:{port}"
+
+
+def _welcome(screen: Screen, ready: StartupReport) -> None:
+    heading = "bold"
+    screen.line()
+    screen.line(("Memex", "bold green"), " answers at ", (ready.url, "bold"))
+    screen.line("  data   ", str(ready.data_dir) if ready.data_dir else "the Postgres of DATABASE_URL")
+    screen.line("  docs   ", f"{ready.url}/docs")
+    screen.line()
+    if ready.agent_key and ready.admin_key:
+        screen.line(("Keys", heading), " of this memory, shown this once:")
+        screen.line("  agent  ", (ready.agent_key, "yellow"))
+        screen.line("  admin  ", (ready.admin_key, "yellow"))
+        key = ready.agent_key
+    else:
+        screen.line(("Keys", heading), " were made before and cannot be shown again; this makes one more:")
+        screen.line(f"  MEMEX_KEY=$({_command(ready)} keys create --role agent)")
+        key = "$MEMEX_KEY"
+    screen.line()
+    screen.line(("Remember", heading), " something:")
+    screen.line(_curl(ready.url, key, "memory_remember", '{"text": "I prefer oolong tea over coffee."}'))
+    screen.line()
+    screen.line(("Recall", heading), " it as context:")
+    screen.line(_curl(ready.url, key, "memory_context", '{"query": "Which tea do I prefer?"}'))
+    screen.line()
+    screen.line(("Ctrl-C ends it; the data stays.", "dim"))
+
+
+def _curl(url: str, key: str, tool: str, arguments: str) -> str:
+    return (
+        f"  curl -sS {url}/v1/tools/{tool}/execute \\\n"
+        f'    -H "Authorization: Bearer {key}" -H "Content-Type: application/json" \\\n'
+        f'    -d \'{{"context": {{"userId": "me"}}, "arguments": {arguments}}}\''
+    )
+
+
+def _command(ready: StartupReport) -> str:
+    """Return the shell command that runs this program on the same data."""
+    memex = shlex.quote(program_name())
+    return f"MEMEX_DATA_DIR={shlex.quote(str(ready.data_dir))} {memex}" if ready.data_dir else memex

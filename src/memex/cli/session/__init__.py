@@ -1,0 +1,1 @@
+"""Sessions: what a command can ask, of a service in this process or of one over HTTP."""

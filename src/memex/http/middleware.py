@@ -1,0 +1,119 @@
+"""What every request passes first: a request id, a bound on its body, one log line, and no traceback let out."""
+
+import secrets
+import time
+from urllib.parse import unquote_to_bytes
+
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memex import telemetry
+from memex.http.problems import problem
+from memex.logging import frames
+
+MAX_BODY_BYTES = 8 << 20  # a file of 1 MiB, each character escaped in JSON, and the rest of the request
+MAX_VAULT_BYTES = 16 << 20  # a zip to import
+VAULT_PATHS = ("/v1/import", "/v1/admin/import")
+MAX_REQUEST_ID_CHARS = 200
+
+
+class RequestMiddleware:
+    """The outermost ASGI middleware.
+
+    The log line names the route as it is declared, never the path or query that came: those can hold memory.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._log = structlog.get_logger("memex.http")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started_s = time.perf_counter()
+        request = Request(scope)
+        request_id = _request_id(request.headers.get("x-request-id"))
+        request.state.request_id = request_id
+        status = 0
+        expected_bytes = _content_length(request)
+        max_bytes = MAX_VAULT_BYTES if scope["path"] in VAULT_PATHS else MAX_BODY_BYTES
+        read_bytes = 0
+
+        async def limited_receive() -> Message:
+            nonlocal read_bytes
+            if expected_bytes > max_bytes:
+                raise HTTPException(413)
+            message = await receive()
+            read_bytes += len(message.get("body", b""))
+            if read_bytes > max_bytes:
+                raise HTTPException(413)
+            return message
+
+        async def named_send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = int(message["status"])
+                message["headers"] = [*message.get("headers", []), (b"x-request-id", request_id.encode())]
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                if _is_utf8(scope):
+                    with telemetry.parent(request.headers):
+                        await self._app(scope, limited_receive, named_send)
+                else:
+                    refused = problem(
+                        request,
+                        "VALIDATION_ERROR",
+                        422,
+                        "The URL is not UTF-8.",
+                        "Percent-encode the UTF-8 bytes of its text.",
+                    )
+                    await refused(scope, receive, named_send)
+            except ClientDisconnect:
+                self._log.info("client_gone")
+            except Exception as error:  # noqa: BLE001  # here a request ends
+                self._log.error("request_failed", error=type(error).__name__, where=frames(error))
+                if status == 0:
+                    failed = problem(
+                        request,
+                        "INTERNAL",
+                        500,
+                        "Memex failed.",
+                        "This is a bug: report it with the request id.",
+                    )
+                    await failed(scope, receive, named_send)
+            finally:
+                self._log.info(
+                    "request",
+                    method=scope["method"],
+                    route=getattr(scope.get("route"), "path", None),
+                    status=status,
+                    duration_ms=round((time.perf_counter() - started_s) * 1000, 1),
+                )
+
+
+def _request_id(given: str | None) -> str:
+    is_sane = given is not None and given.isascii() and given.isprintable()
+    if given and is_sane and len(given) <= MAX_REQUEST_ID_CHARS:
+        return given
+    return f"req_{secrets.token_hex(8)}"
+
+
+def _content_length(request: Request) -> int:
+    given = request.headers.get("content-length", "")
+    return int(given) if given.isdigit() else 0
+
+
+def _is_utf8(scope: Scope) -> bool:
+    """Tell whether the URL is; frameworks read another byte as U+FFFD, so that two names become one."""
+    try:
+        unquote_to_bytes(scope.get("raw_path") or b"").decode()
+        unquote_to_bytes(scope["query_string"]).decode()
+    except UnicodeDecodeError:
+        return False
+    return True

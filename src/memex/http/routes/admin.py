@@ -1,0 +1,173 @@
+"""What admins keep: projects, their members, and the list of users."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+from pydantic import BaseModel
+
+from memex.http.callers import KeyedRoute, ServiceDependency, admin_by_headers
+from memex.service.planners import SpendingResult
+from memex.service.service import Caller
+from memex.service.tools.tool import from_cursor, to_cursor
+from memex.store.identity import tenants
+
+router = APIRouter(prefix="/v1/admin", tags=["admin"], route_class=KeyedRoute)
+
+Admin = Annotated[Caller, Depends(admin_by_headers)]
+
+
+class ProjectResult(BaseModel):
+    """An open project."""
+
+    slug: str
+    files: int
+    members: list[str]
+    created_at: str
+
+
+class ProjectsResult(BaseModel):
+    """The tenant's open projects by slug."""
+
+    projects: list[ProjectResult]
+
+
+class OpenedResult(BaseModel):
+    """A project that is open now; `created` is false when it was there before, open or closed."""
+
+    slug: str
+    created: bool
+
+
+class ClosedResult(BaseModel):
+    """A project that is closed now: nobody can name it; its files stay for the day it is opened again."""
+
+    slug: str
+    closed: bool
+
+
+class MemberResult(BaseModel):
+    """A membership as it is now; `changed` is false when it was so before."""
+
+    slug: str
+    user: str
+    member: bool
+    changed: bool
+
+
+class UserResult(BaseModel):
+    """A user who called at least once."""
+
+    user: str
+    files: int
+    created_at: str
+
+
+class UsersResult(BaseModel):
+    """The tenant's users by id; `next_cursor` is null after the last."""
+
+    users: list[UserResult]
+    next_cursor: str | None
+
+
+@router.get("/projects", summary="List projects")
+async def list_projects(service: ServiceDependency, caller: Admin) -> ProjectsResult:
+    """Return the tenant's open projects with their members."""
+    found = await service.administer(caller, "project_list", {}, tenants.list_projects)
+    projects = [
+        ProjectResult(
+            slug=project.slug,
+            files=project.files,
+            members=list(project.members),
+            created_at=project.created_at.isoformat(),
+        )
+        for project in found
+    ]
+    return ProjectsResult(projects=projects)
+
+
+@router.put(
+    "/projects/{slug}",
+    summary="Open a project",
+    responses={201: {"model": OpenedResult, "description": "The project is new."}},
+)
+async def open_project(
+    service: ServiceDependency, caller: Admin, slug: str, response: Response
+) -> OpenedResult:
+    """Make a project, or open a closed one again with its files and without its members."""
+    created = await service.administer(
+        caller,
+        "project_open",
+        {"slug": slug},
+        lambda connection, access: tenants.open_project(connection, access, slug),
+    )
+    response.status_code = 201 if created else 200
+    return OpenedResult(slug=slug, created=created)
+
+
+@router.delete("/projects/{slug}", summary="Close a project")
+async def close_project(service: ServiceDependency, caller: Admin, slug: str) -> ClosedResult:
+    """Close a project: its members go, its files stay."""
+    await service.administer(
+        caller,
+        "project_close",
+        {"slug": slug},
+        lambda connection, access: tenants.close_project(connection, access, slug),
+    )
+    return ClosedResult(slug=slug, closed=True)
+
+
+@router.put("/projects/{slug}/members/{user:path}", summary="Add a member")
+async def add_member(service: ServiceDependency, caller: Admin, slug: str, user: str) -> MemberResult:
+    """Make a user a member of a project."""
+    changed = await service.administer(
+        caller,
+        "project_member_add",
+        {"slug": slug, "user": user},
+        lambda connection, access: tenants.add_member(connection, access, slug, user),
+    )
+    return MemberResult(slug=slug, user=user, member=True, changed=changed)
+
+
+@router.delete("/projects/{slug}/members/{user:path}", summary="Remove a member")
+async def remove_member(service: ServiceDependency, caller: Admin, slug: str, user: str) -> MemberResult:
+    """End a membership."""
+    changed = await service.administer(
+        caller,
+        "project_member_remove",
+        {"slug": slug, "user": user},
+        lambda connection, access: tenants.remove_member(connection, access, slug, user),
+    )
+    return MemberResult(slug=slug, user=user, member=False, changed=changed)
+
+
+@router.get("/users", summary="List users")
+async def list_users(
+    service: ServiceDependency,
+    caller: Admin,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    cursor: str | None = None,
+) -> UsersResult:
+    """Return the tenant's users, a page at a time."""
+    after = from_cursor(cursor, str)[0] if cursor is not None else ""
+    found = await service.administer(
+        caller,
+        "user_list",
+        {"limit": limit},
+        lambda connection, access: tenants.list_users(connection, access, limit=limit + 1, after=after),
+    )
+    page = found[:limit]
+    return UsersResult(
+        users=[
+            UserResult(user=user.user_id, files=user.files, created_at=user.created_at.isoformat())
+            for user in page
+        ],
+        next_cursor=to_cursor(page[-1].user_id) if len(found) > limit else None,
+    )
+
+
+@router.get("/spend", summary="Show what models cost")
+async def spend(
+    service: ServiceDependency, caller: Admin, days: Annotated[int, Query(ge=1, le=366)] = 7
+) -> SpendingResult:
+    """Return what the calls of the last days (UTC), today included, used of chat models, by day and model."""
+    return await service.spending(caller, days=days)

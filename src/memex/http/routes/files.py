@@ -1,0 +1,336 @@
+"""Files, their links and their versions as resources; each route is one tool, logged as such."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from pydantic import BaseModel, ConfigDict
+
+from memex.errors import ValidationFailed
+from memex.http.callers import (
+    HeaderToolCallId,
+    KeyedRoute,
+    ServiceDependency,
+    admin_by_headers,
+    agent_by_headers,
+)
+from memex.service.service import Caller
+from memex.service.tools.files import (
+    LinksResult,
+    ListResult,
+    PatchResult,
+    PlacedResult,
+    ReadResult,
+    WriteResult,
+)
+from memex.service.tools.revisions import DiffResult, HistoryResult
+from memex.store.catalogue import MIN_CHARS
+
+router = APIRouter(prefix="/v1", tags=["files"], route_class=KeyedRoute)
+admin_router = APIRouter(prefix="/v1/admin", tags=["admin"], route_class=KeyedRoute)
+
+Agent = Annotated[Caller, Depends(agent_by_headers)]
+Admin = Annotated[Caller, Depends(admin_by_headers)]
+PathQuery = Annotated[
+    str,
+    Query(description="A virtual path; percent-encoded as one query value.", examples=["user/profile.md"]),
+]
+ReasonQuery = Annotated[str | None, Query(description="Why, kept with the revision.")]
+IfMatch = Annotated[str | None, Header(description='The version that was read, such as "3"; * for any.')]
+IfNoneMatch = Annotated[str | None, Header(description="On a read the version that is known; on a write *.")]
+AsOfQuery = Annotated[
+    str | None,
+    Query(
+        description="Memory as it stood at this time (RFC 3339, its + encoded as %2B), or in this state, as JSON.",
+        examples=["2026-11-22T09:30:00Z"],
+    ),
+]
+MARKDOWN = "text/markdown; charset=utf-8"
+
+
+@router.get("/files", summary="List files")
+async def list_files(
+    service: ServiceDependency,
+    caller: Agent,
+    tool_call_id: HeaderToolCallId,
+    prefix: str = "",
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    cursor: str | None = None,
+    as_of: AsOfQuery = None,
+) -> ListResult:
+    """Return files by path, a page at a time."""
+    arguments = {"prefix": prefix, "limit": limit, "cursor": cursor, "as_of": as_of}
+    return ListResult(**await service.execute(caller, "memory_list", arguments, tool_call_id=tool_call_id))
+
+
+@router.get(
+    "/file",
+    summary="Read a file",
+    response_model=ReadResult,
+    responses={
+        200: {"content": {"text/markdown": {"schema": {"type": "string"}}}},
+        304: {"description": "If-None-Match names the version that stands."},
+    },
+)
+async def read_file(
+    request: Request,
+    service: ServiceDependency,
+    caller: Agent,
+    tool_call_id: HeaderToolCallId,
+    path: PathQuery,
+    heading: str | None = None,
+    version: int | None = None,
+    as_of: AsOfQuery = None,
+    if_none_match: IfNoneMatch = None,
+) -> Any:
+    """Return a file as JSON, or with `Accept: text/markdown` its bare text; ETag is its version."""
+    arguments = {"path": path, "heading": heading, "version": version, "as_of": as_of}
+    read = await service.execute(caller, "memory_read", arguments, tool_call_id=tool_call_id)
+    headers = {"ETag": _etag(read), "Vary": "Accept, Authorization, Memex-User"}
+    if if_none_match is not None and matches_etag(if_none_match, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    if "text/markdown" in request.headers.get("accept", ""):
+        return Response(read["content"], media_type=MARKDOWN, headers=headers)
+    return Response(ReadResult(**read).model_dump_json(), media_type="application/json", headers=headers)
+
+
+@router.put(
+    "/file",
+    summary="Write a whole file",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "text/markdown": {"schema": {"type": "string"}, "example": "# Alice\n\nLikes tea.\n"}
+            },
+        }
+    },
+)
+async def write_file(
+    request: Request,
+    response: Response,
+    service: ServiceDependency,
+    caller: Agent,
+    tool_call_id: HeaderToolCallId,
+    path: PathQuery,
+    reason: ReasonQuery = None,
+    if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
+) -> WriteResult:
+    """Write the body as the file's text: a new file, or with If-Match the successor of that version."""
+    if if_none_match is not None and (if_none_match != "*" or if_match is not None):
+        raise ValidationFailed("A write takes If-Match, or If-None-Match: *.")
+    arguments = {"path": path, "content": await _text(request), "reason": reason, **_precondition(if_match)}
+    written = await service.execute(caller, "memory_write", arguments, tool_call_id=tool_call_id)
+    response.headers["ETag"] = _etag(written)
+    return WriteResult(**written)
+
+
+class PatchBody(BaseModel):
+    """What memory_patch takes beside the path and the version."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={
+            "examples": [{"operation": "append", "text": "Works at Apollo.", "heading": "Work"}]
+        },
+    )
+
+    operation: Literal["append", "insert", "replace"]
+    text: str
+    heading: str | None = None
+    match: str | None = None
+    reason: str | None = None
+
+
+@router.patch("/file", summary="Change a part of a file")
+async def patch_file(
+    response: Response,
+    service: ServiceDependency,
+    caller: Agent,
+    tool_call_id: HeaderToolCallId,
+    path: PathQuery,
+    body: PatchBody,
+    if_match: IfMatch = None,
+) -> PatchResult:
+    """Append, insert or replace; with If-Match only in that version, else in whatever stands there."""
+    arguments = {"path": path, **body.model_dump(), "base_version": _version(if_match)}
+    patched = await service.execute(caller, "memory_patch", arguments, tool_call_id=tool_call_id)
+    response.headers["ETag"] = _etag(patched)
+    return PatchResult(**patched)
+
+
+@router.delete("/file", summary="Delete a file")
+async def delete_file(
+    service: ServiceDependency,
+    caller: Agent,
+    tool_call_id: HeaderToolCallId,
+    path: PathQuery,
+    reason: ReasonQuery = None,
+    if_match: IfMatch = None,
+) -> PlacedResult:
+    """Delete a file; its versions stay and can be restored."""
+    arguments = {"path": path, "reason": reason, "base_version": _version(if_match)}
+    return PlacedResult(
+        **await service.execute(caller, "memory_delete", arguments, tool_call_id=tool_call_id)
+    )
+
+
+class MoveBody(BaseModel):
+    """Where a file goes."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"to": "user/people/alice.md"}]},
+    )
+
+    to: str
+    reason: str | None = None
+
+
+@router.post("/file/move", summary="Move a file")
+async def move_file(
+    service: ServiceDependency,
+    caller: Agent,
+    tool_call_id: HeaderToolCallId,
+    path: PathQuery,
+    body: MoveBody,
+    if_match: IfMatch = None,
+) -> PlacedResult:
+    """Put a file at another path, inside its mount with its history."""
+    arguments = {"path": path, **body.model_dump(), "base_version": _version(if_match)}
+    return PlacedResult(**await service.execute(caller, "memory_move", arguments, tool_call_id=tool_call_id))
+
+
+class RestoreBody(BaseModel):
+    """Which version to put back."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"version": 1, "reason": "the newer text was wrong"}]},
+    )
+
+    version: int
+    reason: str | None = None
+
+
+@router.post("/file/restore", summary="Restore a version")
+async def restore_file(
+    service: ServiceDependency,
+    caller: Agent,
+    tool_call_id: HeaderToolCallId,
+    path: PathQuery,
+    body: RestoreBody,
+    if_match: IfMatch = None,
+) -> PlacedResult:
+    """Put an earlier version back as the next one."""
+    arguments = {"path": path, **body.model_dump(), "base_version": _version(if_match)}
+    return PlacedResult(
+        **await service.execute(caller, "memory_restore", arguments, tool_call_id=tool_call_id)
+    )
+
+
+@router.get("/revisions", summary="List a file's versions")
+async def list_revisions(
+    service: ServiceDependency,
+    caller: Agent,
+    tool_call_id: HeaderToolCallId,
+    path: PathQuery,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    cursor: str | None = None,
+) -> HistoryResult:
+    """Return what stood at a path and what its file was before, the newest first."""
+    arguments = {"path": path, "limit": limit, "cursor": cursor}
+    return HistoryResult(
+        **await service.execute(caller, "memory_history", arguments, tool_call_id=tool_call_id)
+    )
+
+
+@router.get("/diff", summary="Compare two versions")
+async def diff(
+    service: ServiceDependency,
+    caller: Agent,
+    tool_call_id: HeaderToolCallId,
+    path: PathQuery,
+    from_version: int | None = None,
+    to_version: int | None = None,
+) -> DiffResult:
+    """Return the unified diff of two versions of a path; by default of the newest and the one before."""
+    arguments = {"path": path, "from_version": from_version, "to_version": to_version}
+    return DiffResult(**await service.execute(caller, "memory_diff", arguments, tool_call_id=tool_call_id))
+
+
+@router.get("/links", summary="Follow links")
+async def links(
+    service: ServiceDependency,
+    caller: Agent,
+    tool_call_id: HeaderToolCallId,
+    path: PathQuery,
+    direction: Literal["out", "in", "both"] = "both",
+    depth: Annotated[int, Query(ge=1, le=5)] = 1,
+    as_of: AsOfQuery = None,
+) -> LinksResult:
+    """Return the links from and to a file."""
+    arguments = {"path": path, "direction": direction, "depth": depth, "as_of": as_of}
+    return LinksResult(**await service.execute(caller, "memory_links", arguments, tool_call_id=tool_call_id))
+
+
+class Catalogue(BaseModel):
+    """The catalogue as text, a line a file."""
+
+    catalogue: str
+
+
+CatalogueChars = Annotated[int, Query(ge=MIN_CHARS, le=1_000_000)]
+
+
+@router.get("/catalogue", summary="Show what there is")
+async def catalogue(
+    service: ServiceDependency, caller: Agent, max_chars: CatalogueChars = 8_000
+) -> Catalogue:
+    """Return the files with titles, sizes, dates and tags, at most `max_chars` characters."""
+    return Catalogue(catalogue=await service.catalogue(caller, max_chars=max_chars))
+
+
+@admin_router.get("/catalogue", summary="Show what there is, as an admin")
+async def catalogue_as_admin(
+    service: ServiceDependency, caller: Admin, max_chars: CatalogueChars = 8_000
+) -> Catalogue:
+    """Return the files of shared/, of every project, and of the user in Memex-User."""
+    return Catalogue(catalogue=await service.catalogue(caller, max_chars=max_chars))
+
+
+async def _text(request: Request) -> str:
+    try:
+        return (await request.body()).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValidationFailed(
+            f"The body is not UTF-8: byte {error.start}.", hint="Memory is text: send it in UTF-8."
+        ) from None
+
+
+def _etag(result: dict[str, Any]) -> str:
+    return f'"{result["version"]}"'
+
+
+def matches_etag(if_none_match: str, etag: str) -> bool:
+    """Tell whether an If-None-Match header names an ETag."""
+    tags = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
+    return etag in tags or "*" in tags
+
+
+def _precondition(if_match: str | None) -> dict[str, Any]:
+    return {"overwrite": True} if if_match == "*" else {"base_version": _version(if_match)}
+
+
+def _version(if_match: str | None) -> int | None:
+    if if_match is None or if_match == "*":
+        return None
+    version = if_match.strip().strip('"')
+    if not (version.isascii() and version.isdigit() and len(version) < 10):
+        raise ValidationFailed(
+            f"If-Match {if_match[:40]!r} is no version.", hint='Send the ETag of a read, such as "3".'
+        )
+    return int(version)

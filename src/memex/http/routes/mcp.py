@@ -1,0 +1,214 @@
+"""MCP over streamable HTTP, one path a profile, and what OAuth clients ask about these paths."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Self
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Depends, Request, Response
+from starlette.types import Message, Receive, Scope, Send
+
+from memex.errors import Forbidden, Unauthenticated
+from memex.http.callers import KeyedRoute, KeyHolder, RequestContext, ServiceDependency, context_of_headers
+from memex.http.middleware import MAX_BODY_BYTES
+from memex.http.problems import on_memex_error
+from memex.remote import CallContext
+from memex.service.service import Service, check_role
+from memex.settings import Settings
+from memex.store.access import Role
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from memex.mcp.memory import McpUserMemory
+    from memex.mcp.tools import McpProfile
+
+PATHS: "Mapping[str, McpProfile]" = {"/mcp": "agent", "/mcp/files": "files", "/mcp/admin": "admin"}
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # no name of this service
+METADATA = "/.well-known/oauth-protected-resource"
+HOST_HINT = "Name the host in MEMEX_ALLOWED_HOSTS where the service runs; hosts are separated by commas."
+
+
+class McpServers:
+    """The MCP servers of a service. The SDK takes as long to load as half of Memex, so the first request does it.
+
+    Args:
+        service: that answers.
+        settings: which hosts the service is known by, and who issues its tokens.
+    """
+
+    def __init__(self, service: Service, settings: Settings) -> None:
+        named = [host.strip() for host in (settings.allowed_hosts or "").split(",")]
+        own = [] if settings.host in ANY_ADDRESS else [settings.host]
+        self.oauth_issuer = settings.oauth_issuer
+        self._is_open = "*" in named
+        self._hosts = {*LOOPBACK, *filter(None, map(_hostname, [*named, *own]))}
+        self._service = service
+        self._ended = asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
+        self._managers: asyncio.Future[Mapping[McpProfile, StreamableHTTPSessionManager]] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        if self._running is not None:
+            await self._running
+
+    def check_host(self, request: Request) -> None:
+        """Refuse a request by which another site's page might speak through a browser.
+
+        Raises:
+            Forbidden: the Host is not known, or there is an Origin that is not.
+        """
+        if self._is_open:
+            return
+        origin = request.headers.get("origin")
+        if _hostname(request.headers.get("host", "")) not in self._hosts:
+            raise Forbidden("The request is for a host that this service is not known by.", hint=HOST_HINT)
+        if origin is not None and _hostname(origin) not in self._hosts:
+            raise Forbidden("The request comes from a page of another site.", hint=HOST_HINT)
+
+    async def manager(self, profile: "McpProfile") -> "StreamableHTTPSessionManager":
+        """Return what answers the requests of a profile."""
+        if self._managers is None:
+            self._managers = asyncio.get_running_loop().create_future()
+            self._running = asyncio.create_task(self._run(self._managers))
+        return (await asyncio.shield(self._managers))[profile]
+
+    async def _run(self, ready: "asyncio.Future[Mapping[McpProfile, StreamableHTTPSessionManager]]") -> None:
+        """Run the managers until the end: what they open must be closed by the task that opened it."""
+        try:
+            managers = await asyncio.to_thread(_managers, self._service)
+            async with AsyncExitStack() as running:
+                for manager in managers.values():
+                    await running.enter_async_context(manager.run())
+                ready.set_result(managers)
+                await self._ended.wait()
+        except Exception as error:  # whoever asks is told, and the next request tries again
+            if ready.done():
+                raise
+            self._managers = None
+            ready.set_exception(error)
+
+
+def _managers(service: Service) -> "Mapping[McpProfile, StreamableHTTPSessionManager]":
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415  # see Mounted
+
+    from memex.mcp.server import new_server  # noqa: PLC0415  # likewise
+
+    return {
+        profile: StreamableHTTPSessionManager(
+            new_server(profile, _memory_of, service.prompts_dir),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=2 * MAX_BODY_BYTES,  # the door refuses before, with a problem body
+        )
+        for profile in PATHS.values()
+    }
+
+
+def _memory_of(context: Any) -> "McpUserMemory":
+    memory: McpUserMemory = context.request.state.memory
+    return memory
+
+
+class MCPRoute(KeyedRoute):
+    """A route that looks at the host before the key, and tells clients without a key where to learn of keys."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler; it raises Forbidden."""
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            _servers_of(request).check_host(request)
+            try:
+                return await handle(request)
+            except Unauthenticated as error:
+                refused = await on_memex_error(request, error)
+                known_at = _address(request, METADATA + request.url.path)
+                refused.headers["WWW-Authenticate"] = f'Bearer resource_metadata="{known_at}"'
+                return refused
+
+        return guarded
+
+
+router = APIRouter(route_class=MCPRoute, include_in_schema=False)
+metadata_router = APIRouter(include_in_schema=False)
+
+
+class McpResponse(Response):
+    """The answer of an MCP server, which reads the message and sends the response by itself."""
+
+    def __init__(self, manager: "StreamableHTTPSessionManager") -> None:
+        super().__init__()
+        self._manager = manager
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; raises ClientDisconnect, which the SDK would log and count as a fault of ours."""
+        body = await Request(scope, receive).body()
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def received() -> Message:
+            return messages.pop() if messages else await receive()
+
+        await self._manager.handle_request(scope, received, send)
+
+
+async def answer(
+    request: Request,
+    service: ServiceDependency,
+    holder: KeyHolder,
+    context: Annotated[RequestContext, Depends(context_of_headers)],
+) -> Response:
+    """Answer one message of MCP; for whom, the key and the headers say."""
+    profile = PATHS[request.scope["route"].path]
+    role: Role = "admin" if profile == "admin" else "agent"
+    check_role(holder, role)
+    manager = await _servers_of(request).manager(profile)
+    from memex.mcp.memory import McpUserMemory, ServedMemex  # noqa: PLC0415  # see Mounted
+
+    who = CallContext(context.user_id, context.actor, context.project)
+    request.state.memory = McpUserMemory(ServedMemex(service, holder, role), who)
+    return McpResponse(manager)
+
+
+async def metadata(request: Request) -> dict[str, Any]:
+    """Return what RFC 9728 wants known of the paths as resources that OAuth protects."""
+    mounted = _servers_of(request)
+    mounted.check_host(request)
+    known: dict[str, Any] = {
+        "resource": _address(request, request.url.path.removeprefix(METADATA)),
+        "resource_name": "Memex",
+        "bearer_methods_supported": ["header"],
+    }
+    return known | ({"authorization_servers": [mounted.oauth_issuer]} if mounted.oauth_issuer else {})
+
+
+for path in PATHS:
+    router.add_api_route(path, answer, methods=["POST"])
+for path in ("", *PATHS):
+    metadata_router.add_api_route(METADATA + path, metadata, methods=["GET"])
+
+
+def _servers_of(request: Request) -> McpServers:
+    mounted: McpServers = request.app.state.mcp
+    return mounted
+
+
+def _address(request: Request, path: str) -> str:
+    return str(request.base_url).rstrip("/") + path
+
+
+def _hostname(address: str) -> str | None:
+    """Return the host of a Host header, an Origin or a name, in lower case; None for what is none."""
+    try:
+        return urlsplit(address if "://" in address else f"//{address}").hostname
+    except ValueError:
+        return None

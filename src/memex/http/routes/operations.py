@@ -1,0 +1,230 @@
+"""The log: a caller's own calls, and their undoing."""
+
+import asyncio
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Response
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from memex.http.callers import (
+    HeaderToolCallId,
+    KeyedRoute,
+    ServiceDependency,
+    admin_by_headers,
+    agent_by_headers,
+)
+from memex.service.log.operations import OperationResult, OperationsResult
+from memex.service.log.replay.bundle import export_call as export_call_of
+from memex.service.log.replay.bundle_archive import pack_bundle
+from memex.service.log.replay.counterfactual import ChangedResult, ReplayChange
+from memex.service.log.replay.replay import ReplayResult
+from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed, replayable
+from memex.service.service import Caller, Service
+from memex.service.tools.context import MAX_BUDGET, MIN_BUDGET
+from memex.service.tools.revisions import RevertResult
+
+router = APIRouter(prefix="/v1/operations", tags=["operations"], route_class=KeyedRoute)
+admin_router = APIRouter(prefix="/v1/admin/operations", tags=["admin"], route_class=KeyedRoute)
+replayable_router = APIRouter(prefix="/v1/replayable", tags=["operations"], route_class=KeyedRoute)
+admin_replayable_router = APIRouter(prefix="/v1/admin/replayable", tags=["admin"], route_class=KeyedRoute)
+
+Agent = Annotated[Caller, Depends(agent_by_headers)]
+Admin = Annotated[Caller, Depends(admin_by_headers)]
+Limit = Annotated[int, Query(ge=1, le=500)]
+ManyCalls = Annotated[int, Query(ge=1, le=100_000)]
+Tools = Annotated[ReplayableKind, Query(description="Calls of which tools.")]
+Since = Annotated[AwareDatetime | None, Query(description="Made at this time (RFC 3339) or later.")]
+OnlyDegraded = Annotated[bool, Query(description="Only those where a model should have planned and did not.")]
+
+ZIP = "application/zip"
+BUNDLE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A zip of the call",
+        "content": {ZIP: {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+class Attempts(BaseModel):
+    """Every attempt at one call, the newest first."""
+
+    attempts: list[OperationResult]
+
+
+class RevertBody(BaseModel):
+    """Why a call is undone."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"reason": "it was a misunderstanding"}]},
+    )
+
+    reason: str | None = None
+
+
+class ReplayBody(BaseModel):
+    """What is changed when a call is run again; nothing: it is compared as it was.
+
+    Attributes:
+        planner: `builtin`: the rules plan in a model's place.
+        budget: characters that a context may have.
+        search_mode: `bm25`: by words alone; `hybrid`: by meaning too.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"planner": "builtin"}, {"budget": 2000}]},
+    )
+
+    planner: Literal["builtin"] | None = None
+    budget: Annotated[int, Field(ge=MIN_BUDGET, le=MAX_BUDGET)] | None = None
+    search_mode: Literal["bm25", "hybrid"] | None = None
+
+
+class Replayable(BaseModel):
+    """The ids of calls that can be replayed, the newest first."""
+
+    calls: list[str]
+
+
+@replayable_router.get("", summary="List the calls that can be replayed")
+async def list_replayable(
+    service: ServiceDependency,
+    caller: Agent,
+    tool: Tools = "all",
+    since: Since = None,
+    degraded: OnlyDegraded = False,
+    limit: ManyCalls = 1_000,
+) -> Replayable:
+    """Return the ids of the user's calls that gave an answer, the newest first."""
+    found = await replayable(service, caller, which=tool, since=since, only_degraded=degraded, limit=limit)
+    return Replayable(calls=found)
+
+
+@admin_replayable_router.get("", summary="List the calls that can be replayed, as an admin")
+async def list_replayable_as_admin(
+    service: ServiceDependency,
+    caller: Admin,
+    tool: Tools = "all",
+    since: Since = None,
+    degraded: OnlyDegraded = False,
+    limit: ManyCalls = 1_000,
+) -> Replayable:
+    """Return those of the user in Memex-User, or without one those of admins."""
+    found = await replayable(service, caller, which=tool, since=since, only_degraded=degraded, limit=limit)
+    return Replayable(calls=found)
+
+
+@router.get("", summary="List the user's calls")
+async def list_operations(
+    service: ServiceDependency, caller: Agent, limit: Limit = 50, cursor: str | None = None
+) -> OperationsResult:
+    """Return the calls made for this user, the newest first."""
+    return await service.operations(caller, limit=limit, cursor=cursor)
+
+
+@router.get("/{tool_call_id:path}/bundle", summary="Export a call", response_class=Response, responses=BUNDLE)
+async def export_call(
+    service: ServiceDependency, caller: Agent, own_id: HeaderToolCallId, tool_call_id: str
+) -> Response:
+    """Return a zip of a call with all that it takes to replay it elsewhere: what it saw, and the log of it.
+
+    It holds the files that the user read when the call was made, and is for who may read those.
+    """
+    return await _bundle(service, caller, own_id, tool_call_id)
+
+
+@router.get("/{tool_call_id:path}", summary="Show a call")
+async def read_operation(service: ServiceDependency, caller: Agent, tool_call_id: str) -> Attempts:
+    """Return every attempt at a call: what was asked, answered, written, and how long it took."""
+    return Attempts(attempts=list(await service.operation(caller, tool_call_id)))
+
+
+@router.post("/{tool_call_id:path}/revert", summary="Undo a call")
+async def revert(
+    service: ServiceDependency,
+    caller: Agent,
+    own_id: HeaderToolCallId,
+    tool_call_id: str,
+    body: RevertBody | None = None,
+) -> RevertResult:
+    """Undo everything that a call wrote, all or nothing, as new versions."""
+    reason = body.reason if body else None
+    return RevertResult(**await service.revert(caller, tool_call_id, tool_call_id=own_id, reason=reason))
+
+
+@router.post("/{tool_call_id:path}/replay", summary="Run a call again")
+async def replay(
+    service: ServiceDependency, caller: Agent, tool_call_id: str, body: ReplayBody | None = None
+) -> ReplayResult | ChangedResult:
+    """Run a call again in the state that it saw, offline, and compare it byte for byte; nothing is written.
+
+    With something changed, the answer says what that does to what is chosen, to cost and time.
+    """
+    return await _replay(service, caller, tool_call_id, body)
+
+
+@admin_router.get("", summary="List calls as an admin")
+async def list_operations_as_admin(
+    service: ServiceDependency, caller: Admin, limit: Limit = 50, cursor: str | None = None
+) -> OperationsResult:
+    """Return the calls of the user in Memex-User, by agents and admins; without one those of admins alone."""
+    return await service.operations(caller, limit=limit, cursor=cursor)
+
+
+@admin_router.get(
+    "/{tool_call_id:path}/bundle",
+    summary="Export a call as an admin",
+    response_class=Response,
+    responses=BUNDLE,
+)
+async def export_call_as_admin(
+    service: ServiceDependency, caller: Admin, own_id: HeaderToolCallId, tool_call_id: str
+) -> Response:
+    """Return a zip of a call made for the user in Memex-User, or by an admin for none."""
+    return await _bundle(service, caller, own_id, tool_call_id)
+
+
+@admin_router.get("/{tool_call_id:path}", summary="Show a call as an admin")
+async def read_operation_as_admin(service: ServiceDependency, caller: Admin, tool_call_id: str) -> Attempts:
+    """Return every attempt at a call made for the user in Memex-User, or by an admin for none."""
+    return Attempts(attempts=list(await service.operation(caller, tool_call_id)))
+
+
+@admin_router.post("/{tool_call_id:path}/revert", summary="Undo a call as an admin")
+async def revert_as_admin(
+    service: ServiceDependency,
+    caller: Admin,
+    own_id: HeaderToolCallId,
+    tool_call_id: str,
+    body: RevertBody | None = None,
+) -> RevertResult:
+    """Undo everything that a call made for the user in Memex-User wrote."""
+    reason = body.reason if body else None
+    return RevertResult(**await service.revert(caller, tool_call_id, tool_call_id=own_id, reason=reason))
+
+
+@admin_router.post("/{tool_call_id:path}/replay", summary="Run a call again as an admin")
+async def replay_as_admin(
+    service: ServiceDependency, caller: Admin, tool_call_id: str, body: ReplayBody | None = None
+) -> ReplayResult | ChangedResult:
+    """Run a call made for the user in Memex-User again, or one by an admin for none."""
+    return await _replay(service, caller, tool_call_id, body)
+
+
+async def _replay(
+    service: Service, caller: Caller, tool_call_id: str, body: ReplayBody | None
+) -> ReplayResult | ChangedResult:
+    change = ReplayChange(**body.model_dump()) if body else ReplayChange()
+    if not change.named:
+        return await replay_call(service, caller, tool_call_id, may_restore=False)
+    return await replay_changed(service, caller, tool_call_id, change, may_restore=False)
+
+
+async def _bundle(service: Service, caller: Caller, own_id: str | None, tool_call_id: str) -> Response:
+    bundle = await export_call_of(service, caller, tool_call_id, own_id=own_id)
+    content = await asyncio.to_thread(pack_bundle, bundle)
+    headers = {"Content-Disposition": 'attachment; filename="call.zip"'}
+    return Response(content, media_type=ZIP, headers=headers)

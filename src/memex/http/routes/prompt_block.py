@@ -1,0 +1,77 @@
+"""What a host puts into its agent's system prompt."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Response
+
+from memex.http.callers import (
+    HeaderToolCallId,
+    KeyedRoute,
+    ServiceDependency,
+    admin_by_headers,
+    agent_by_headers,
+)
+from memex.http.routes.files import matches_etag
+from memex.service.service import Caller
+from memex.service.tools.prompt_block import (
+    DEFAULT_BUDGET,
+    MAX_BUDGET,
+    MIN_BUDGET,
+    PromptBlockResult,
+    prompt_block,
+)
+
+router = APIRouter(prefix="/v1/prompt-block", tags=["prompt block"], route_class=KeyedRoute)
+admin_router = APIRouter(prefix="/v1/admin/prompt-block", tags=["admin"], route_class=KeyedRoute)
+
+BudgetQuery = Annotated[
+    int,
+    Query(
+        le=MAX_BUDGET,
+        json_schema_extra={"minimum": MIN_BUDGET},
+        description="Characters that it may have.",
+    ),
+]
+ProjectQuery = Annotated[
+    str | None, Query(description="List this project's files instead of those of all projects.")
+]
+IfNoneMatch = Annotated[str | None, Header(description="The ETag that is known: the hash of the block.")]
+RESPONSES: dict[int | str, dict[str, Any]] = {304: {"description": "If-None-Match names the block as it is."}}
+
+
+@router.get("", summary="Show the prompt block", response_model=PromptBlockResult, responses=RESPONSES)
+async def read_prompt_block(
+    service: ServiceDependency,
+    caller: Annotated[Caller, Depends(agent_by_headers)],
+    tool_call_id: HeaderToolCallId,
+    budget: BudgetQuery = DEFAULT_BUDGET,
+    project: ProjectQuery = None,
+    if_none_match: IfNoneMatch = None,
+) -> Any:
+    """Return a text for a system prompt: how to use the memory, what is pinned in shared/, what files there are."""
+    block = await prompt_block(service, caller, budget=budget, project=project, tool_call_id=tool_call_id)
+    return _respond(block, if_none_match)
+
+
+@admin_router.get(
+    "", summary="Show the prompt block as an admin", response_model=PromptBlockResult, responses=RESPONSES
+)
+async def read_prompt_block_as_admin(
+    service: ServiceDependency,
+    caller: Annotated[Caller, Depends(admin_by_headers)],
+    tool_call_id: HeaderToolCallId,
+    budget: BudgetQuery = DEFAULT_BUDGET,
+    project: ProjectQuery = None,
+    if_none_match: IfNoneMatch = None,
+) -> Any:
+    """Return the block over what an admin reads: shared/, every project, and user/ of the user in Memex-User."""
+    block = await prompt_block(service, caller, budget=budget, project=project, tool_call_id=tool_call_id)
+    return _respond(block, if_none_match)
+
+
+def _respond(block: PromptBlockResult, if_none_match: str | None) -> Response:
+    etag = f'"{block.hash}"'
+    headers = {"ETag": etag, "Vary": "Authorization, Memex-User, Memex-Project"}
+    if if_none_match is not None and matches_etag(if_none_match, etag):
+        return Response(status_code=304, headers=headers)
+    return Response(block.model_dump_json(), media_type="application/json", headers=headers)

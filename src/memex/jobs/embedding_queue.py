@@ -1,0 +1,111 @@
+"""The queue of scopes whose texts are to be embedded.
+
+A sweep defers jobs for all scopes that changed since they were embedded.
+"""
+
+import asyncio
+from datetime import UTC, datetime
+
+import procrastinate
+import structlog
+from procrastinate import BaseRetryStrategy, RetryDecision
+
+from memex.errors import MemexError
+from memex.jobs.worker import JobQueue, delete_old_jobs, execute, free_stalled
+from memex.service.chunk_embedding import EmbeddingProgress, embed_scope
+from memex.store.database import Database
+from memex.store.search import vectors
+from memex.subagent.embedders.interface import Embedder
+
+QUEUE = "embedding"
+EMBED, SWEEP = "embed_scope", "sweep"
+SWEEP_TIMES = "*/2 * * * *"  # cron: every two minutes
+
+MAX_TEXTS = 1_024  # of one scope in one go: then others have their turn
+MAX_ATTEMPTS = 10  # over about half an hour; later the sweep begins anew
+FIRST_PAUSE_S = 5
+LONGEST_PAUSE_S = 600
+GIVEN_UP_FOR_S = 3_600.0  # a scope whose job was given up waits so long for the sweep
+DEFERRED_AT_ONCE = 500  # scopes in one transaction
+
+_log = structlog.get_logger("memex.jobs")
+
+
+class ExponentialBackoff(BaseRetryStrategy):
+    """Another attempt after 5, 10, 20 … seconds, at most ten minutes, until ten have failed."""
+
+    def get_retry_decision(
+        self, *, exception: BaseException, job: procrastinate.jobs.Job
+    ) -> RetryDecision | None:
+        """Return when to try again; None gives the job up."""
+        if isinstance(exception, asyncio.CancelledError):  # the worker ends: another takes it over
+            return RetryDecision(retry_at=datetime.now(UTC))
+        if job.attempts + 1 >= MAX_ATTEMPTS:
+            return None
+        return RetryDecision(retry_in={"seconds": min(FIRST_PAUSE_S * 2**job.attempts, LONGEST_PAUSE_S)})
+
+
+def embedding_queue(database: Database, embedder: Embedder, *, at_once: int = 1) -> JobQueue:
+    """Return the queue whose jobs embed scopes.
+
+    Args:
+        database: that has vectors.
+        embedder: that jobs embed with.
+        at_once: scopes at a time.
+    """
+
+    def add_tasks(app: procrastinate.App) -> None:
+        @app.task(name=EMBED, queue=QUEUE, retry=ExponentialBackoff())
+        async def embed(scope_id: int) -> None:
+            done = await _embed(database, embedder, scope_id)
+            if done.is_complete:
+                await execute(app, "jobs/job_forget_failed", lock=f"{EMBED}:{scope_id}")
+            else:
+                async with database.maintenance() as connection:
+                    await vectors.defer(connection, [scope_id])
+
+        @app.periodic(cron=SWEEP_TIMES)
+        @app.task(name=SWEEP, queue=QUEUE, queueing_lock=SWEEP, lock=SWEEP)
+        async def sweep_all(timestamp: int) -> None:  # noqa: ARG001  # which the library passes
+            await free_stalled(app, QUEUE)
+            await delete_old_jobs(app, QUEUE)
+            await sweep(database, embedder.name)
+
+    async def begin(app: procrastinate.App) -> None:
+        await execute(app, "jobs/job_hasten", task=EMBED)
+        await sweep(database, embedder.name, failed_before_s=0)
+
+    return JobQueue(QUEUE, at_once, add_tasks, begin)
+
+
+async def sweep(database: Database, model: str, *, failed_before_s: float = GIVEN_UP_FOR_S) -> int:
+    """Defer a job for each scope that changed since a model embedded it, and return how many those are.
+
+    Args:
+        database: that has vectors.
+        model: by its embedder's name.
+        failed_before_s: scopes that failed less than so long ago wait for their own jobs.
+    """
+    async with database.maintenance() as connection:
+        behind = await vectors.scopes_behind(connection, model, failed_before_s=failed_before_s)
+    for start in range(0, len(behind), DEFERRED_AT_ONCE):
+        async with database.maintenance() as connection:
+            await vectors.defer(connection, behind[start : start + DEFERRED_AT_ONCE])
+    if behind:
+        _log.info("embedding_deferred", model=model, scopes=len(behind))
+    return len(behind)
+
+
+async def _embed(database: Database, embedder: Embedder, scope_id: int) -> EmbeddingProgress:
+    try:
+        return await embed_scope(database, embedder, scope_id, max_texts=MAX_TEXTS)
+    except Exception as error:
+        reason = error.details.get("reason") if isinstance(error, MemexError) else None
+        _log.warning(
+            "vectors/embedding_failed",
+            model=embedder.name,
+            scope_id=scope_id,
+            error=type(error).__name__,
+            reason=reason,
+        )
+        raise

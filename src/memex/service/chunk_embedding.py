@@ -1,0 +1,210 @@
+"""What was written is embedded: chunks compared with vectors, new texts sent to the embedder, vectors stored."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import structlog
+
+from memex.errors import MemexError, ModelUnavailable
+from memex.store import offload
+from memex.store.database import Connection, Database
+from memex.store.log import operations
+from memex.store.search import vectors
+from memex.store.search.vectors import EmbeddingStart, UnembeddedFile
+from memex.subagent.embedders.interface import Embedder
+
+BATCH_CHUNKS = 64
+
+_log = structlog.get_logger("memex.embedding")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingProgress:
+    """How many texts a run sent to the embedder, and whether nothing was left at its end."""
+
+    texts: int
+    is_complete: bool
+
+
+async def embed_scope(
+    database: Database,
+    embedder: Embedder,
+    scope_id: int,
+    *,
+    max_texts: int | None = None,
+    on_texts: Callable[[int], None] = lambda _: None,
+) -> EmbeddingProgress:
+    """Embed those texts of a scope that have no vector of the embedder's, and remove vectors whose texts are gone.
+
+    No connection is held while the embedder works. Runs beside each other do no harm.
+
+    Args:
+        database: that has vectors.
+        embedder: whose name the vectors get.
+        scope_id: of a scope that may be gone meanwhile.
+        max_texts: end after about so many; None for all.
+        on_texts: told of each number of texts that was done.
+
+    Raises:
+        ModelUnavailable: the embedder does not answer; what was done stays, and the failure is noted.
+        StoreUnavailable: the database went away.
+    """
+    async with database.maintenance() as connection:
+        scope = await vectors.begin(connection, scope_id)
+    if scope is None:
+        return EmbeddingProgress(0, is_complete=True)
+    try:
+        done = await _embed_missing(database, embedder, scope, max_texts, on_texts)
+    except Exception as error:
+        with suppress(MemexError):
+            async with database.maintenance() as connection:
+                await vectors.fail(connection, scope_id, embedder.name, _reason(error))
+        raise
+    if done.is_complete:
+        await _trim(database, scope_id)
+        async with database.maintenance() as connection:
+            await vectors.finish(connection, scope_id, embedder.name, scope.rev)
+    return done
+
+
+async def backfill(
+    database: Database,
+    embedder: Embedder,
+    *,
+    at_once: int = 1,
+    on_texts: Callable[[int], None] = lambda _: None,
+) -> int:
+    """Embed every text of every scope that has no vector of the embedder's, and return how many there were.
+
+    Another embedder may serve meanwhile. Raises as `embed_scope`, at the first scope that fails.
+
+    Args:
+        database: that has vectors.
+        embedder: whose name the vectors get.
+        at_once: scopes at a time.
+        on_texts: told of each number of texts that was done.
+    """
+    async with database.maintenance() as connection:
+        waiting = await vectors.scopes(connection)
+    done = 0
+
+    async def work() -> None:
+        nonlocal done
+        while waiting:
+            embedded = await embed_scope(database, embedder, waiting.pop(0), on_texts=on_texts)
+            done += embedded.texts
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(at_once):
+                group.create_task(work())
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return done
+
+
+async def _embed_missing(
+    database: Database,
+    embedder: Embedder,
+    scope: EmbeddingStart,
+    max_texts: int | None,
+    on_texts: Callable[[int], None],
+) -> EmbeddingProgress:
+    after = sent = 0
+    texts: dict[tuple[int, int], dict[bytes, str]] = {}
+    while max_texts is None or sent < max_texts:
+        async with database.maintenance() as connection:
+            files, last = await vectors.missing(
+                connection, scope.scope_id, embedder.name, after=after, limit=BATCH_CHUNKS
+            )
+        if last is None:
+            return EmbeddingProgress(sent, is_complete=True)
+        after = last
+        texts = await _texts(files, texts)  # a long file is in several batches after each other
+        sent_of = {
+            f"{scope.mount}/{file.path}@{file.version}": {
+                sha256: texts[file.file_id, file.version][sha256]
+                for sha256 in sorted(file.sha256s & texts[file.file_id, file.version].keys())
+            }
+            for file in files
+        }
+        wanted = {sha256: text for of_file in sent_of.values() for sha256, text in of_file.items()}
+        if wanted:
+            revisions = [revision for revision, of_file in sent_of.items() if of_file]
+            await _embed(database, embedder, scope, wanted, revisions)
+            sent += len(wanted)
+            on_texts(len(wanted))
+    return EmbeddingProgress(sent, is_complete=False)
+
+
+async def _texts(
+    files: list[UnembeddedFile], known: dict[tuple[int, int], dict[bytes, str]]
+) -> dict[tuple[int, int], dict[bytes, str]]:
+    """Return the texts of each file by their digests; what was known before is not made again."""
+    found: dict[tuple[int, int], dict[bytes, str]] = {}
+    for file in files:
+        texts = known.get((file.file_id, file.version))
+        if texts is None:
+            texts = await offload.run(len(file.content), vectors.texts, file.path, file.content)
+        found[file.file_id, file.version] = texts
+    return found
+
+
+async def _embed(
+    database: Database,
+    embedder: Embedder,
+    scope: EmbeddingStart,
+    texts: dict[bytes, str],
+    revisions: Sequence[str],
+) -> None:
+    """Store the vectors of texts, and in the same transaction which revisions the embedder saw parts of."""
+    _log.info(
+        "texts_sent_to_embedder",
+        model=embedder.name,
+        texts=len(texts),
+        chars=sum(map(len, texts.values())),
+        scope_id=scope.scope_id,
+    )
+    started_at, started_s = datetime.now(UTC), time.perf_counter()
+
+    async def log(connection: Connection, error_code: str | None = None) -> None:
+        await operations.add_embedding(
+            connection,
+            scope.scope_id,
+            scope.user_id,
+            embedder.name,
+            revisions,
+            texts=len(texts),
+            started_at=started_at,
+            duration_ms=(time.perf_counter() - started_s) * 1000,
+            error_code=error_code,
+        )
+
+    try:
+        made = await embedder.embed(list(texts.values()), "document")
+    except BaseException as error:  # also of one that was called off: the texts may have been seen
+        with suppress(MemexError):
+            async with database.maintenance() as connection:
+                await log(connection, error.code if isinstance(error, MemexError) else MemexError.code)
+        raise
+    async with database.maintenance() as connection:
+        await log(connection)
+        await vectors.add(connection, scope.scope_id, embedder.name, list(zip(texts, made, strict=True)))
+
+
+async def _trim(database: Database, scope_id: int) -> None:
+    is_more = True
+    while is_more:
+        async with database.maintenance() as connection:
+            is_more = await vectors.trim(connection, scope_id)
+
+
+def _reason(error: Exception) -> str:
+    """Return what failed in words that hold nothing of a text."""
+    if isinstance(error, ModelUnavailable):
+        return str(error.details.get("reason", error.code))
+    return error.code if isinstance(error, MemexError) else type(error).__name__

@@ -1,0 +1,29 @@
+"""What `/metrics` shows: what was counted since the start, and what is measured now."""
+
+from importlib.metadata import version
+
+from memex.metrics import Gauges
+from memex.service.service import Service
+from memex.store.log import queue
+from memex.subagent.engine import ENGINE
+
+
+async def render_metrics(service: Service, accept: str = "") -> tuple[bytes, str]:
+    """Return the numbers of a service in the form that an Accept header asks for, and the media type of that.
+
+    Raises:
+        StoreUnavailable: the database does not say how long the queue is.
+    """
+    return service.metrics.exposition(await _gauges(service), accept)
+
+
+async def _gauges(service: Service) -> Gauges:
+    async with service.database.maintenance() as connection:
+        calls = await queue.count(connection)
+    load = service.database.load
+    return {
+        "memex_db_connections": {("used",): load.used, ("idle",): load.idle},
+        "memex_db_requests_waiting": {(): load.waiting},
+        "memex_queue_calls": {(status,): number for status, number in calls.items()},
+        "memex_build_info": {(version("memex"), ENGINE): 1},
+    }

@@ -1,0 +1,195 @@
+"""Which call wrote each line of a file: told from the versions behind it, across moves."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
+
+from pydantic import Field
+
+from memex.errors import FileNotFound
+from memex.service.log import references
+from memex.service.service import Caller, Service, new_call
+from memex.service.tools.files import Path
+from memex.service.tools.tool import MAX_VERSION, Arguments, ResultPart, Tool, ToolResult
+from memex.store import offload
+from memex.store.access import Access
+from memex.store.database import Connection
+from memex.store.log import operations as log
+from memex.store.log.operations import CallAnswer
+from memex.store.memory import Memory
+from memex.store.past.blame import Blame
+from memex.store.past.moves import moved_from
+from memex.store.records import Revision
+
+NAME = "memory_blame"
+MAX_REVISIONS = 1_000
+MAX_CHARS = 256_000_000  # of all versions that are compared: some four seconds of work
+PAGE = 20  # versions read in one transaction
+
+
+class BlameArguments(Arguments):
+    """What is asked: who wrote the lines of a file."""
+
+    path: Path
+    version: Annotated[int | None, Field(ge=1, le=MAX_VERSION)] = None
+
+
+class BlamedLine(ResultPart):
+    """A line with its ending, and the revision that put it there, as `path@version`."""
+
+    text: str
+    wrote: str
+
+
+class BlamedRevision(ResultPart):
+    """A revision that wrote lines of the file, at the path that this had then, and the call that made it."""
+
+    path: str
+    version: int
+    lines: int
+    operation: str
+    tool_call_id: str
+    actor: str | None
+    channel: str
+    reason: str | None
+    created_at: str
+
+
+class BlameResult(ToolResult):
+    """The lines of a version in their order, and the revisions that wrote them, the newest first.
+
+    As with `git blame`, a line is of the revision that put it where it stands: what stayed is of the one that wrote
+    it, and what was taken out and put back, by a restore too, of the one that put it back. Where `is_complete` is
+    false the history goes on beyond what is read, 1,000 revisions or 256 million characters: lines of the oldest
+    revision that is named may be older.
+    """
+
+    path: str
+    version: int
+    lines: list[BlamedLine]
+    revisions: list[BlamedRevision]
+    is_complete: bool
+
+
+async def blame(
+    service: Service,
+    caller: Caller,
+    path: str,
+    version: int | None = None,
+    *,
+    tool_call_id: str | None = None,
+) -> BlameResult:
+    """Return who wrote the lines of a file, and log that it was asked: its text is in the answer.
+
+    Args:
+        service: that reads.
+        caller: who asks.
+        path: virtual.
+        version: an earlier one; the newest by default.
+        tool_call_id: the caller's.
+
+    Raises:
+        FileNotFound: nothing stands there now.
+        VersionNotFound: the path never had that version.
+    """
+    given = {"path": path, "version": version}
+    call = new_call(
+        caller, NAME, {name: value for name, value in given.items() if value is not None}, tool_call_id
+    )
+    async with service.logged(caller, call):
+        arguments = _TOOL.parse(given)
+        call = replace(call, arguments=arguments.canonical())
+        async with service.database.transaction(caller.access, snapshot=True) as connection:
+            memory = Memory(connection, caller.access)
+            state = await memory.state(caller.access.scopes)
+            asked = await memory.read(arguments.path, version=arguments.version)
+        if asked.deleted:
+            raise FileNotFound(
+                f"{asked.reference} is a deletion, which has no lines.", path=asked.virtual_path
+            )
+        result = await _blamed(service, caller, asked)
+        body = result.body()
+        logged = {
+            "path": result.path,
+            "version": result.version,
+            "content": references.of_revision(asked, (0, asked.size_chars)),
+            "revisions": [f"{one.path}@{one.version}" for one in result.revisions],
+            "is_complete": result.is_complete,
+        }
+        async with service.database.transaction(caller.access) as connection:
+            answer = CallAnswer(body, arguments.canonical(), logged)
+            await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)
+    return result.model_copy(update={"tool_call_id": call.tool_call_id})
+
+
+async def _blamed(service: Service, caller: Caller, asked: Revision) -> BlameResult:
+    found = Blame(asked.content, asked.reference)
+    read = [replace(asked, content="")]  # the texts are not needed again, and a thousand would not fit
+    last, has_more, chars = asked, True, asked.size_chars
+    while not found.is_settled and has_more and len(read) < MAX_REVISIONS and chars < MAX_CHARS:
+        async with service.database.transaction(caller.access) as connection:
+            limit = min(PAGE, MAX_REVISIONS - len(read))
+            page, has_more = await _before(connection, caller.access, last, limit=limit)
+        await _show(found, page)
+        read += [replace(older, content="") for older in page]
+        chars += sum(older.size_chars for older in page)
+        last = page[-1] if page else last
+    is_complete = found.is_settled or not has_more
+    lines = [BlamedLine(text=line.text, wrote=line.version) for line in found.end()]
+    return BlameResult(
+        path=asked.virtual_path,
+        version=asked.version,
+        lines=lines,
+        revisions=_writers(read, lines),
+        is_complete=is_complete,
+    )
+
+
+async def _show(found: Blame[str], page: Sequence[Revision]) -> None:
+    for older in page:
+        if found.is_settled:
+            return
+        await offload.run(older.size_chars, found.show, older.content, older.reference)
+
+
+async def _before(
+    connection: Connection, access: Access, revision: Revision, *, limit: int
+) -> tuple[list[Revision], bool]:
+    """Return what a file was before a revision, the newest first, and whether there may be more.
+
+    A deletion ends it: what was written after one was written anew.
+    """
+    memory = Memory(connection, access)
+    page: list[Revision] = []
+    while len(page) < limit:
+        older = await memory.before(revision) or await moved_from(connection, access, revision)
+        if older is None or older.deleted:
+            return page, False
+        page.append(older)
+        revision = older
+    return page, True
+
+
+def _writers(read: Sequence[Revision], lines: Sequence[BlamedLine]) -> list[BlamedRevision]:
+    """Return those revisions that wrote a line, in the order given."""
+    counts: dict[str, int] = {}
+    for line in lines:
+        counts[line.wrote] = counts.get(line.wrote, 0) + 1
+    return [
+        BlamedRevision(
+            path=revision.virtual_path,
+            version=revision.version,
+            lines=counts[revision.reference],
+            operation=revision.operation,
+            tool_call_id=revision.tool_call_id,
+            actor=revision.actor,
+            channel=revision.channel,
+            reason=revision.reason,
+            created_at=revision.created_at.isoformat(),
+        )
+        for revision in read
+        if revision.reference in counts
+    ]
+
+
+_TOOL = Tool(NAME, BlameArguments, BlameResult)

@@ -1,0 +1,130 @@
+"""What a caller may know of the log: its own calls."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from memex.service.log.trace import Trace
+from memex.store.records import Operation
+
+LISTED_CHARS = 1_000  # a longer text is cut in a list of operations, which would be megabytes long
+LISTED_ITEMS = 50  # and a longer list
+HEAD_CHARS = 200
+HEAD_ITEMS = 10
+
+
+class InnerResult(BaseModel):
+    """An operation inside a tool call, with the state that it saw.
+
+    Of a request to a model (`model_request`) also the model, what that used, and the SHA-256 of its prompt.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    ordinal: int
+    tool: str
+    status: str
+    request: dict[str, Any]
+    response: Any
+    state: dict[str, int] | None
+    error_code: str | None
+    started_at: str
+    duration_ms: float
+    model: str | None = None
+    usage: dict[str, Any] | None = None
+    prompt_sha256: str | None = None
+
+
+class OperationResult(BaseModel):
+    """One attempt at a tool call, as it was asked and answered.
+
+    A text that a revision holds is `{"$text": "path@version:start-end"}`, a diff `{"$diff": [old, new]}`. In a list
+    of operations `inner` is empty, a text of over 1,000 characters is `{"$chars": length, "head": "…"}`, and a list
+    of over 50 items `{"$items": length, "head": […]}`. `trace` is the story of the attempt, null in a list.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    tool_call_id: str
+    attempt: int
+    tool: str
+    status: str
+    principal: dict[str, Any]
+    request: dict[str, Any]
+    response: Any
+    writes: list[str]
+    state: dict[str, int] | None
+    engine: str
+    error_code: str | None
+    started_at: str
+    duration_ms: float
+    config: dict[str, Any] | None
+    inner: list[InnerResult]
+    trace: Trace | None = None
+
+
+class OperationsResult(BaseModel):
+    """Operations, the newest first; `next_cursor` is null after the first one."""
+
+    operations: list[OperationResult]
+    next_cursor: str | None
+
+
+def render_operation(operation: Operation, trace: Trace | None = None) -> OperationResult:
+    """Return an operation as callers see it, with its story."""
+    response = operation.response or {}
+    return OperationResult(
+        tool_call_id=operation.tool_call_id,
+        attempt=operation.attempt,
+        tool=operation.kind,
+        status=operation.status,
+        principal=operation.principal,
+        request=operation.request,
+        response=response.get("result"),
+        writes=response.get("writes", []),
+        state=operation.state,
+        engine=operation.engine,
+        error_code=operation.error_code,
+        started_at=operation.started_at.isoformat(),
+        duration_ms=round(operation.duration_ms, 3),
+        config=operation.config,
+        inner=[
+            InnerResult(
+                ordinal=inner.ordinal,
+                tool=inner.kind,
+                status=inner.status,
+                request=inner.request,
+                response=inner.response,
+                state=inner.state,
+                error_code=inner.error_code,
+                started_at=inner.started_at.isoformat(),
+                duration_ms=round(inner.duration_ms, 3),
+                model=inner.model,
+                usage=inner.usage,
+                prompt_sha256=inner.prompt_sha256.hex() if inner.prompt_sha256 else None,
+            )
+            for inner in operation.inner
+        ],
+        trace=trace,
+    )
+
+
+def render_listed_operation(operation: Operation) -> OperationResult:
+    """Return an operation as callers see it among others: what is long is cut."""
+    whole = render_operation(operation)
+    cut = {"request": _cut(whole.request), "response": _cut(whole.response)}
+    return whole.model_copy(update=cut)
+
+
+def _cut(value: Any) -> Any:
+    match value:
+        case str() if len(value) > LISTED_CHARS:
+            return {"$chars": len(value), "head": value[:HEAD_CHARS]}
+        case list() if len(value) > LISTED_ITEMS:
+            return {"$items": len(value), "head": _cut(value[:HEAD_ITEMS])}
+        case list():
+            return [_cut(item) for item in value]
+        case dict():
+            return {name: _cut(item) for name, item in value.items()}
+        case _:
+            return value

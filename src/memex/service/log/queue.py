@@ -1,0 +1,231 @@
+"""The queue of memory_remember: what is in it, and a worker's way through one call of it."""
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+import structlog
+from pydantic import BaseModel
+
+from memex.errors import (
+    Forbidden,
+    MemexError,
+    OperationNotFound,
+    RateLimited,
+    Refused,
+    ToolCallInProgress,
+    VersionConflict,
+)
+from memex.logging import frames
+from memex.service.service import Caller, Service
+from memex.service.tools.tool import from_cursor, to_cursor
+from memex.store.access import Access
+from memex.store.database import Connection, Database
+from memex.store.identity.authentication import Context, Principal
+from memex.store.log import queue
+from memex.store.log.queue import LeasedCall, QueueEntry
+from memex.store.paths import check_tool_call_id
+from memex.subagent.model import chat as chat_models
+
+LEASE_S = 60.0  # for so long a worker has a call without saying anything
+HEARTBEAT_S = 20.0
+CANCEL_S = 1.0  # how long a task that is cancelled may take to end before it is cancelled again
+MAX_TRIES = 5
+FIRST_PAUSE_S = 5.0  # then 10, 20, 40
+# What may be otherwise the next time, though it is the call that was refused.
+TRANSIENT_ERRORS = (VersionConflict, ToolCallInProgress, RateLimited)
+
+_log = structlog.get_logger("memex.service")
+
+
+class QueuedCall(BaseModel):
+    """A call that waits in the queue, or was given up there: `status` is queued or quarantined.
+
+    `attempts` counts how often a worker began with it; `lease_until` is null while none has it; `error_code` is
+    what the last attempt of a quarantined one failed with. What was asked stands in the log, under `tool_call_id`.
+    """
+
+    tool_call_id: str
+    user: str
+    status: str
+    attempts: int
+    error_code: str | None
+    accepted_at: str
+    lease_until: str | None
+
+
+class QueueResult(BaseModel):
+    """Calls of the queue, the oldest first; `next_cursor` is null after the newest."""
+
+    calls: list[QueuedCall]
+    next_cursor: str | None
+
+
+class RetryResult(BaseModel):
+    """Calls that are in the queue again."""
+
+    calls: list[QueuedCall]
+
+
+async def list_queued_calls(
+    service: Service, caller: Caller, *, limit: int = 100, cursor: str | None = None
+) -> QueueResult:
+    """Return the calls of the caller's user that are not done; of an admin who names no user, the tenant's."""
+    after = from_cursor(cursor, int)[0] if cursor is not None else 0
+    access = caller.access
+    async with service.database.transaction(access) as connection:
+        found = await queue.list_queue(
+            connection, access, user_id=access.user_id, after=after, limit=limit + 1
+        )
+    page = found[:limit]
+    return QueueResult(
+        calls=[_render_waiting(one) for one in page],
+        next_cursor=to_cursor(page[-1].operation_id) if len(found) > limit else None,
+    )
+
+
+async def retry_call(service: Service, caller: Caller, tool_call_id: str) -> RetryResult:
+    """Put calls of this id that were given up back into the queue: of the user whom an admin names, or of all.
+
+    Raises:
+        OperationNotFound: none was given up.
+        Forbidden: the caller is no admin.
+    """
+    check_tool_call_id(tool_call_id)
+
+    async def put_back(connection: Connection, access: Access) -> list[QueueEntry]:
+        found = await queue.retry(connection, access, tool_call_id, user_id=access.user_id)
+        if not found:
+            raise OperationNotFound(
+                f"No call {tool_call_id!r} was given up.",
+                hint="See those that were with GET /v1/admin/queue or `memex queue list`.",
+                tool_call_id=tool_call_id,
+            )
+        return found
+
+    arguments = {"tool_call_id": tool_call_id, "user": caller.access.user_id}
+    found = await service.administer(caller, "queue_retry", arguments, put_back)
+    return RetryResult(calls=[_render_waiting(one) for one in found])
+
+
+async def carry_out(service: Service, scope_id: int, operation_id: int) -> float | None:
+    """Do a call of the queue as if its caller had waited, and say in how many seconds to come back to it.
+
+    None when there is nothing more to do: it is done, was given up, or is not there any more. No connection is held
+    meanwhile; the lease is renewed, and whoever finds it at its end takes the call over. It is committed once,
+    since the commit takes over the tool call id that the call holds.
+    """
+    database = service.database
+    async with database.maintenance() as connection:
+        taken = await queue.take(connection, scope_id, operation_id, lease_s=LEASE_S)
+        if taken is None:
+            return await queue.lease_left_s(connection, scope_id, operation_id)
+    try:
+        if taken.tries > MAX_TRIES:
+            raise _WorkerLost  # each time the worker ended with it: it must not end this one
+        await _run_under_lease(database, taken, _resume(service, taken))
+    except asyncio.CancelledError:
+        with suppress(MemexError):  # then the lease ends by itself
+            async with database.maintenance() as connection:
+                await queue.release(connection, taken, is_counted=False)
+        raise
+    except _LeaseLost:
+        return LEASE_S
+    except Exception as error:  # noqa: BLE001  # here a job ends
+        return await _give_up_or_retry(database, taken, error)
+    return None
+
+
+class _LeaseLost(Exception):
+    """Another worker has the call."""
+
+
+class _WorkerLost(Exception):
+    """The call was begun as often as it may be, and no worker came back to say how it went."""
+
+
+async def _resume(service: Service, taken: LeasedCall) -> None:
+    """Run a call for whom it was accepted for, as they are now; in a task of its own."""
+    chat_models.gives_up_at_shutdown.set(
+        False
+    )  # when the process ends the call is given back, and not answered by the rules
+    said = taken.principal
+    if not taken.user_is_known:
+        raise Forbidden("The user of this call is not there any more.")
+    caller = await service.caller(
+        Principal(taken.tenant_id, said["role"], said["key_id"]),
+        Context(said["user"], said["actor"], said["project"], said["channel"]),
+        action=taken.kind,
+        tool_call_id=taken.tool_call_id,
+    )
+    await service.resume(caller, taken)
+
+
+async def _run_under_lease(database: Database, taken: LeasedCall, work: Coroutine[Any, Any, None]) -> None:
+    """Do some work while its lease is renewed; raises _LeaseLost when another worker has the call."""
+    working = asyncio.create_task(work)
+    keeping = asyncio.create_task(_renew_lease(database, taken))
+    try:
+        await asyncio.wait({working, keeping}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise _LeaseLost
+        working.result()
+    finally:
+        await _cancel(working, keeping)
+
+
+async def _cancel(*tasks: asyncio.Task[None]) -> None:
+    """Cancel tasks until they are done: `asyncio.wait_for` of Python 3.11 can lose a cancellation."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_S)
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _renew_lease(database: Database, taken: LeasedCall) -> None:
+    """Renew the lease until the call is another worker's, or done."""
+    is_held = True
+    while is_held:
+        await asyncio.sleep(HEARTBEAT_S)
+        try:
+            async with database.maintenance() as connection:
+                is_held = await queue.keep(connection, taken, lease_s=LEASE_S)
+        except MemexError as error:  # the lease lasts for two beats more
+            _log.warning("lease_not_renewed", tool_call_id=taken.tool_call_id, code=error.code)
+
+
+async def _give_up_or_retry(database: Database, taken: LeasedCall, error: Exception) -> float | None:
+    """Give a call up, or say in how many seconds to try it again."""
+    code = error.code if isinstance(error, MemexError) else MemexError.code
+    is_lasting = isinstance(error, Refused) and not isinstance(error, TRANSIENT_ERRORS)
+    is_given_up = is_lasting or taken.tries >= MAX_TRIES
+    _log.warning(
+        "queued_call_failed",
+        tool_call_id=taken.tool_call_id,
+        code=code,
+        tries=taken.tries,
+        given_up=is_given_up,
+        error=type(error).__name__,
+        where=[] if isinstance(error, MemexError) else frames(error),
+    )
+    async with database.maintenance() as connection:
+        if is_given_up:
+            await queue.quarantine(connection, taken, code)
+            return None
+        await queue.release(connection, taken, is_counted=True)
+    return float(FIRST_PAUSE_S * 2 ** (taken.tries - 1))
+
+
+def _render_waiting(waiting: QueueEntry) -> QueuedCall:
+    return QueuedCall(
+        tool_call_id=waiting.tool_call_id,
+        user=waiting.user_id,
+        status=waiting.status,
+        attempts=waiting.tries,
+        error_code=waiting.error_code,
+        accepted_at=waiting.accepted_at.isoformat(),
+        lease_until=waiting.lease_until.isoformat() if waiting.lease_until else None,
+    )

@@ -1,0 +1,71 @@
+"""Many calls of the log, run again one after the other: how many give the same bytes."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from memex.errors import MemexError
+from memex.service.log.replay.replay import ReplayResult
+
+R = TypeVar("R")
+Progress = Callable[[str, int, int], None]
+
+
+class RefusedReplay(BaseModel):
+    """A call that could not be replayed, and why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tool_call_id: str
+    code: str
+    message: str
+
+
+class ReplayedSet(BaseModel):
+    """Calls that were run again as they were: how many are equal, and those that are not."""
+
+    model_config = ConfigDict(frozen=True)
+
+    calls: int
+    equal: int
+    different: list[ReplayResult]
+    refused: list[RefusedReplay]
+
+
+async def replay_all(
+    calls: Sequence[str],
+    replay: Callable[[str], Awaitable[ReplayResult]],
+    *,
+    progress: Progress,
+) -> ReplayedSet:
+    """Run calls again as they were; see `replay_each`."""
+    done, refused = await replay_each(calls, replay, progress=progress)
+    return ReplayedSet(
+        calls=len(calls),
+        equal=sum(one.is_equal for one in done),
+        different=[one for one in done if not one.is_equal],
+        refused=refused,
+    )
+
+
+async def replay_each(
+    calls: Sequence[str], replay: Callable[[str], Awaitable[R]], *, progress: Progress
+) -> tuple[list[R], list[RefusedReplay]]:
+    """Run calls again, one after the other, and return what came of them, and which could not be run.
+
+    Args:
+        calls: their tool call ids.
+        replay: runs one of them.
+        progress: is told how far it is.
+    """
+    done: list[R] = []
+    refused: list[RefusedReplay] = []
+    for place, call in enumerate(calls):
+        progress("Replaying", place, len(calls))
+        try:
+            done.append(await replay(call))
+        except MemexError as error:
+            refused.append(RefusedReplay(tool_call_id=call, code=error.code, message=error.message))
+    progress("Replaying", len(calls), len(calls))
+    return done, refused

@@ -1,0 +1,268 @@
+"""Counterfactual replay: a call of the log, run again with one thing changed, beside what it answered."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from memex.errors import ValidationFailed
+from memex.service.log.replay.replay import logged_options
+from memex.service.log.replay.rerun import LoggedCall, Rerun, RerunOptions, builtin_options
+from memex.service.query_embedding import QueryEmbedder
+from memex.service.tools.context import CONTEXT, MAX_BUDGET, MIN_BUDGET
+from memex.service.tools.tool import describe_problem
+from memex.store.diff import unified
+from memex.store.log.operations import MODEL_REQUEST
+from memex.subagent.planner import BUILTIN, Planner
+
+
+class ReplayChange(BaseModel):
+    """What is changed, at least one thing.
+
+    Attributes:
+        planner: `builtin_options`: the rules plan in a model's place.
+        model: this model plans; it is really asked.
+        prompt: the text of the prompt that the model is asked with, in the place of its own.
+        budget: characters that the context may have.
+        search_mode: `bm25`: by words alone. `hybrid`: by meaning too.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    planner: Literal["builtin"] | None = None
+    model: str | None = None
+    prompt: str | None = None
+    budget: int | None = Field(None, ge=MIN_BUDGET, le=MAX_BUDGET)
+    search_mode: Literal["bm25", "hybrid"] | None = None
+
+    @classmethod
+    def of(cls, **changed: Any) -> "ReplayChange":
+        """Return what is changed, by name; raises ValidationFailed for what cannot be, or contradicts itself."""
+        try:
+            change = cls(**changed)
+        except ValidationError as error:
+            raise ValidationFailed(f"{describe_problem(error.errors()[0])}.") from None
+        change.check()
+        return change
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """What is changed, by name; of a prompt that it is."""
+        named = self.model_dump(exclude_none=True)
+        return named | ({"prompt": f"{len(self.prompt):,} characters"} if self.prompt else {})
+
+    def check(self) -> None:
+        """Refuse a change that contradicts itself; raises ValidationFailed."""
+        if self.planner and (self.model or self.prompt):
+            raise ValidationFailed("The rules ask no model.", hint="Leave out planner, or model and prompt.")
+
+
+class Outcome(BaseModel):
+    """What a call came to.
+
+    Attributes:
+        planner: who planned.
+        degraded: the code, where a model should have planned and did not.
+        chars: of the context.
+        items: what was chosen: spans as `path@version:start-end`; of a remembered text, what it wrote.
+        requests: to models.
+        input_tokens: that models read.
+        output_tokens: that they wrote.
+        usd: US dollars; None where there was a request and no price is known.
+        duration_ms: of the whole; of a model's recorded answers their duration counts.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    planner: str
+    degraded: str | None
+    chars: int
+    items: list[str]
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    duration_ms: float
+
+
+class ChangedResult(BaseModel):
+    """A call and what it would have come to with something changed.
+
+    Attributes:
+        tool_call_id: of the call.
+        tool: such as `memory_context`.
+        change: what was changed.
+        before: what the call came to, run again as it was; its cost and the time of its model are those of the log.
+        after: what it came to with the change.
+        is_replayed: run again as it was, the call gives its logged bytes; else the comparison is with what it gives
+            now.
+        is_same_answer: the answers have the same bytes.
+        kept: chosen in both.
+        removed: chosen before alone.
+        added: chosen after alone.
+        diff: of the contexts, unified; of a remembered text, of what it wrote.
+        stale_answers: recorded answers of a model that were given to another request; what it would have answered
+            to this one only asking it can tell.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    tool_call_id: str
+    tool: str
+    change: dict[str, Any]
+    before: Outcome
+    after: Outcome
+    is_replayed: bool
+    is_same_answer: bool
+    kept: list[str]
+    removed: list[str]
+    added: list[str]
+    diff: str
+    stale_answers: int
+
+
+def apply_change(
+    logged: LoggedCall,
+    change: ReplayChange,
+    *,
+    planner: Planner | None = None,
+    meaning: QueryEmbedder | None = None,
+) -> RerunOptions:
+    """Return what a call is run with when something is changed.
+
+    Args:
+        logged: the call.
+        change: what is changed.
+        planner: the model that is asked, where the change names one or gives it a prompt.
+        meaning: by which to search, where the change wants meaning.
+
+    Raises:
+        ValidationFailed: nothing is changed, or what this call had not.
+    """
+    if not change.named:
+        raise ValidationFailed(
+            "Nothing is changed.", hint="Name a planner, model, prompt, budget or search mode."
+        )
+    change.check()
+    is_context = logged.operation.kind == CONTEXT.name
+    if (change.budget or change.search_mode) and not is_context:
+        raise ValidationFailed(
+            f"A call of {logged.operation.kind} has no budget and no search mode.",
+            hint="Change planner, model or prompt; or take calls of memory_context.",
+        )
+    by = logged_options(logged)
+    if change.planner == BUILTIN:
+        by = builtin_options()
+    elif planner is not None:
+        by = RerunOptions(planner, is_slow=True)
+    elif change.model or change.prompt:
+        raise ValidationFailed("No model can be asked here.", hint="Run `memex replay` where one is set up.")
+    if is_asked := by.is_slow or change.planner is not None:
+        by = replace(by, near_finds=1)
+    if change.budget:
+        by = replace(by, arguments={"budget": change.budget})
+    if change.search_mode == "bm25":
+        by = replace(by, near_finds=0)
+    elif change.search_mode == "hybrid":
+        if meaning is None or meaning.embedder is None:
+            raise ValidationFailed(
+                "This service has no vectors to search by.",
+                hint="`memex doctor` says what hybrid search needs.",
+            )
+        # A recorded model's further queries have no vectors in the log; asked anew, all have.
+        by = replace(
+            by, meaning=replace(meaning, mode="hybrid"), near_finds=0, is_slow=by.is_slow or is_asked
+        )
+    return by
+
+
+def compare_outcomes(
+    logged: LoggedCall, change: ReplayChange, before: Rerun, after: Rerun, *, is_replayed: bool
+) -> ChangedResult:
+    """Return a call beside what it came to with a change."""
+    one, other = _items(before), _items(after)
+    return ChangedResult(
+        tool_call_id=logged.operation.tool_call_id,
+        tool=logged.operation.kind,
+        change=change.named,
+        before=_outcome(before, recorded_ms=_model_ms(logged)),
+        after=_outcome(after, recorded_ms=0.0 if _needs_model(change) else _model_ms(logged)),
+        is_replayed=is_replayed,
+        is_same_answer=_answer(before) == _answer(after),
+        kept=[item for item in one if item in other],
+        removed=[item for item in one if item not in other],
+        added=[item for item in other if item not in one],
+        diff=unified(_text(before), _text(after), "before", "after"),
+        stale_answers=0 if _needs_model(change) else _stale(logged, after),
+    )
+
+
+def read_prompt(path: Path) -> str:
+    """Return the text of a prompt's file; raises ValidationFailed when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValidationFailed(f"Cannot read the prompt {path}: {error}.") from None
+
+
+def _needs_model(change: ReplayChange) -> bool:
+    """Whether no recorded answer is played."""
+    return bool(change.planner or change.model or change.prompt)
+
+
+def _model_ms(logged: LoggedCall) -> float:
+    return sum(one.duration_ms for one in logged.operation.inner if one.kind == MODEL_REQUEST)
+
+
+def _stale(logged: LoggedCall, after: Rerun) -> int:
+    asked = [one.request.get("sha256") for one in logged.operation.inner if one.kind == MODEL_REQUEST]
+    now = [one.request.get("sha256") for one in after.inner if one.kind == MODEL_REQUEST]
+    return sum(one != other for one, other in zip(asked, now, strict=False))
+
+
+def _outcome(run: Rerun, *, recorded_ms: float) -> Outcome:
+    usages: Sequence[Mapping[str, Any]] = [one.usage or {} for one in run.inner if one.kind == MODEL_REQUEST]
+    costs = [usage.get("usd") for usage in usages]
+    known = [cost for cost in costs if cost is not None]
+    return Outcome(
+        planner=run.result["planner"],
+        degraded=run.result["degraded"],
+        chars=len(run.result.get("context", "")),
+        items=_items(run),
+        requests=len(usages),
+        input_tokens=sum(usage.get("input_tokens", 0) for usage in usages),
+        output_tokens=sum(usage.get("output_tokens", 0) for usage in usages),
+        usd=sum(known) if len(known) == len(costs) else None,
+        duration_ms=round(run.duration_ms + recorded_ms, 3),
+    )
+
+
+def _items(run: Rerun) -> list[str]:
+    """Return the spans of a context, or the lines that a remembered text writes."""
+    if "sources" in run.result:
+        return [
+            f"{source['path']}@{source['version']}:{span['start']}-{span['end']}"
+            for source in run.result["sources"]
+            for span in source["spans"]
+        ]
+    return [
+        f"{write['path']}: {line}"
+        for write in run.result["writes"]
+        for line in write["diff"].splitlines()
+        if line[:1] in {"+", "-"} and not line.startswith(("+++", "---"))
+    ]
+
+
+def _text(run: Rerun) -> str:
+    if "context" in run.result:
+        return str(run.result["context"])
+    return "".join(f"{write['path']}\n{write['diff']}\n" for write in run.result["writes"])
+
+
+def _answer(run: Rerun) -> Any:
+    """Return what of an answer is not about who gave it."""
+    if "hash" in run.result:
+        return run.result["hash"], run.result["sources"]
+    return run.result["status"], run.result["writes"]

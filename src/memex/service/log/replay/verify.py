@@ -1,0 +1,80 @@
+"""Whether what the log and the revisions hold is what was stored: by their digests."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+from memex.service.log.replay.compare import Difference
+from memex.service.log.replay.logged_snapshots import states
+from memex.service.log.replay.rerun import LoggedCall
+from memex.store.access import Access
+from memex.store.database import Database, rows
+from memex.store.log.operations import MODEL_REQUEST, digest
+from memex.store.records import Operation
+
+
+def find_log_damage(logged: LoggedCall) -> Iterable[Difference]:
+    """Yield where the log is not as it was written: the request, what came back inside the call, the prompts."""
+    operation = logged.operation
+    asked = digest([operation.kind, operation.request])
+    if operation.request_sha256 is not None and asked != operation.request_sha256:
+        yield _damage("request", "request", operation.request_sha256, asked)
+    for one in operation.inner:
+        asked = digest([one.kind, one.request])
+        if one.request_sha256 is not None and asked != one.request_sha256:
+            yield _damage("recorded", f"{name_of(one)}: request", one.request_sha256, asked)
+        if one.result_sha256 is not None and (found := digest(one.response)) != one.result_sha256:
+            yield _damage("recorded", f"{name_of(one)}: response", one.result_sha256, found)
+    for sha256 in dict.fromkeys(one.prompt_sha256 for one in operation.inner if one.prompt_sha256):
+        text = logged.prompts.get(sha256)
+        if text is None:
+            yield Difference(what="prompt", where=f"prompt {sha256.hex()}", logged=sha256.hex(), now=None)
+        elif (found := hashlib.sha256(text.encode()).digest()) != sha256:
+            yield _damage("prompt", f"prompt {sha256.hex()}", sha256, found)
+
+
+async def find_revision_damage(database: Database, access: Access, operation: Operation) -> list[Difference]:
+    """Return which revisions of the scopes that a call saw are not as they were written: the first ten.
+
+    Args:
+        database: that holds them.
+        access: of the call.
+        operation: the call: what was written after it does not count.
+    """
+    seen = newest(states(operation))
+    scopes = {scope.scope_id: scope for scope in access.scopes if scope.mount in seen}
+    async with database.transaction(access, snapshot=True) as connection:
+        found = await rows(
+            connection,
+            "upkeep/revision_damaged",
+            scope_ids=list(scopes),
+            revs=[seen[scope.mount] for scope in scopes.values()],
+        )
+    return [
+        Difference(
+            what="revision",
+            where=f"{scopes[one['scope_id']].virtual(one['path'])}@{one['version']}: sha256",
+            logged=one["stored"],
+            now=one["found"],
+        )
+        for one in found
+    ]
+
+
+def newest(seen: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Return the newest change of each mount that any of these states counts."""
+    revs: dict[str, int] = {}
+    for state in seen:
+        for mount, rev in state.items():
+            revs[mount] = max(rev, revs.get(mount, 0))
+    return revs
+
+
+def name_of(operation: Operation) -> str:
+    """Return what a report calls an operation inside a call."""
+    if operation.kind == MODEL_REQUEST:
+        return f"operation {operation.ordinal}, model request ({operation.request.get('mode', '?')})"
+    return f"operation {operation.ordinal}, {operation.kind}"
+
+
+def _damage(what: str, where: str, logged: bytes, now: bytes) -> Difference:
+    return Difference(what=what, where=f"{where} (SHA-256)", logged=logged.hex(), now=now.hex())

@@ -1,0 +1,238 @@
+"""memory_context: what memory holds about a question, by way of a planner."""
+
+from contextlib import nullcontext
+from functools import partial
+from itertools import groupby
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from memex.errors import BudgetTooSmall
+from memex.service.query_embedding import QueryEmbeddings
+from memex.service.snapshots import AsOf, PinnedSnapshot
+from memex.service.tools.planned_tool import (
+    PlannedTool,
+    ToolContext,
+    degraded_code,
+    open_snapshot,
+    planning_record,
+)
+from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
+from memex.store.database import Connection
+from memex.store.log import operations as log
+from memex.store.log.operations import CallAnswer
+from memex.subagent.context.recall import RecalledContext, RecalledSpan, recall
+from memex.subagent.context.selection import MAX_OMITTED
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.planner import ContextRequest
+
+MIN_BUDGET = 200
+MAX_BUDGET = 200_000
+DEFAULT_BUDGET = 8_000
+MAX_HOPS = 3
+
+
+class ContextArguments(Arguments):
+    """Recall what memory holds about a question."""
+
+    query: Annotated[StorableText, Field(description="What to recall: a question or a few words.")]
+    budget: Annotated[
+        int,
+        Field(
+            le=MAX_BUDGET,
+            json_schema_extra={"minimum": MIN_BUDGET},
+            description="Characters that the context may have, its wrapper included.",
+        ),
+    ] = DEFAULT_BUDGET
+    project: Annotated[
+        str | None, Field(description="Recall from this project instead of all of the user's.")
+    ] = None
+    max_hops: Annotated[
+        int, Field(ge=0, le=MAX_HOPS, description="How far links are followed from what matches.")
+    ] = 1
+    known_hash: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[0-9a-f]{64}$",
+            description="hash of an earlier answer: the same context is not sent again.",
+        ),
+    ] = None
+    as_of: AsOf | None = None
+
+
+class SourceSpan(ResultPart):
+    """A span in code points, the end not included, with the SHA-256 of its text."""
+
+    start: int
+    end: int
+    sha256: str
+
+
+class Source(ResultPart):
+    """A file that stands in the context, and why; `truncated` when a passage was cut to fit."""
+
+    path: str
+    version: int
+    reason: str
+    linked_from: str | None
+    spans: list[SourceSpan]
+    truncated: bool
+
+
+class OmittedSpan(ResultPart):
+    """A passage that was left out: for the budget, for its relevance, or as a duplicate."""
+
+    path: str
+    version: int
+    start: int
+    end: int
+    reason: str
+
+
+class OmittedResult(ResultPart):
+    """What was considered and left out: how many passages, and the best 20 of them."""
+
+    count: int
+    best: list[OmittedSpan]
+
+
+class BudgetResult(ResultPart):
+    """How many characters the context may have, and has."""
+
+    limit: int
+    used: int
+
+
+class ContextResult(ToolResult):
+    """What memory holds: verbatim spans in a wrapper, "" when there is nothing.
+
+    `hash` names these very bytes; sent again as `known_hash`, it is answered by `not_modified` without the text.
+    """
+
+    context: str
+    not_modified: bool
+    sources: list[Source]
+    omitted: OmittedResult
+    budget: BudgetResult
+    hash: str
+    state: dict[str, int]
+    planner: str
+    degraded: str | None
+
+
+async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, Any]:
+    """Answer memory_context."""
+    if arguments.budget < MIN_BUDGET:
+        raise BudgetTooSmall(
+            f"A context of {arguments.budget} characters holds nothing.",
+            hint=f"The budget is {MIN_BUDGET} to {MAX_BUDGET:,} characters; without one it is {DEFAULT_BUDGET:,}.",
+            minimum=MIN_BUDGET,
+        )
+    request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops)
+    access = work.access.narrowed(arguments.project)
+    vectors = QueryEmbeddings()
+    if arguments.as_of is None:
+        vectors = await work.meaning.of(arguments.query, None, work.call)
+    if work.planner.is_slow:  # no connection is held while it thinks
+        pinned = PinnedSnapshot(work.database, access, whole=work.access, now=work.call.now)
+        tools = MemoryTools(
+            partial(pinned.open, arguments.as_of, vectors.by_query),
+            work.call,
+            spending=work.spending,
+            prepare=partial(_prepare, work, vectors) if arguments.as_of is None else None,
+        )
+        recalled = await recall(work.planner, request, tools)
+        async with work.database.transaction(access) as connection:
+            return await _render_answer(work, arguments, recalled, pinned.state or {}, vectors, connection)
+    async with open_snapshot(work, access, arguments.as_of, vectors, work.call.now) as (moment, connection):
+        tools = MemoryTools(lambda: nullcontext(moment), work.call)
+        recalled = await recall(work.planner, request, tools)
+        return await _render_answer(work, arguments, recalled, moment.state, vectors, connection)
+
+
+async def _prepare(work: ToolContext, vectors: QueryEmbeddings, query: str) -> None:
+    """Have the vector of a query that a model asks."""
+    if query not in vectors.by_query and vectors.degraded is None:
+        vectors.by_query.update((await work.meaning.of(query, None, work.call)).by_query)
+
+
+async def _render_answer(
+    work: ToolContext,
+    arguments: ContextArguments,
+    recalled: RecalledContext,
+    state: dict[str, int],
+    vectors: QueryEmbeddings,
+    connection: Connection,
+) -> dict[str, Any]:
+    """Return the result of a call, and log it."""
+    result = context_result(recalled, arguments, state, vectors.degraded).body()
+    logged = {name: value for name, value in result.items() if name != "context"}
+    beside = planning_record(work, recalled.planner, recalled.failure, "context")
+    answer = CallAnswer(result, arguments.canonical(), logged, beside)
+    await log.add(connection, work.access, work.call, status="answered", answer=answer, state=state)
+    return result
+
+
+def context_result(
+    recalled: RecalledContext,
+    arguments: ContextArguments,
+    state: dict[str, int],
+    unembedded: str | None,
+) -> ContextResult:
+    """Return the answer to a question.
+
+    Args:
+        recalled: what memory gave.
+        arguments: of the call.
+        state: that it was found in.
+        unembedded: the code of an embedder's failure, if it should have said what the query means.
+    """
+    is_known = arguments.known_hash == recalled.sha256
+    best = recalled.omitted[:MAX_OMITTED]
+    return ContextResult(
+        context="" if is_known else recalled.text,
+        not_modified=is_known,
+        sources=[_source(list(group)) for _, group in groupby(recalled.recalled, key=_file)],
+        omitted=OmittedResult(
+            count=len(recalled.omitted),
+            best=[
+                OmittedSpan(
+                    path=omitted.reference.path,
+                    version=omitted.reference.version,
+                    start=omitted.reference.span[0],
+                    end=omitted.reference.span[1],
+                    reason=omitted.reason,
+                )
+                for omitted in best
+            ],
+        ),
+        budget=BudgetResult(limit=arguments.budget, used=len(recalled.text)),
+        hash=recalled.sha256,
+        state=state,
+        planner=recalled.planner,
+        degraded=degraded_code(recalled.failure) or unembedded,
+    )
+
+
+def _file(recalled: RecalledSpan) -> tuple[str, int]:
+    return recalled.choice.reference.path, recalled.choice.reference.version
+
+
+def _source(spans: list[RecalledSpan]) -> Source:
+    first = spans[0].choice
+    return Source(
+        path=first.reference.path,
+        version=first.reference.version,
+        reason=first.reason,
+        linked_from=first.linked_from,
+        spans=[
+            SourceSpan(
+                start=span.choice.reference.span[0], end=span.choice.reference.span[1], sha256=span.sha256
+            )
+            for span in spans
+        ],
+        truncated=any(span.choice.truncated for span in spans),
+    )
+
+
+CONTEXT = PlannedTool("memory_context", ContextArguments, ContextResult, "context", context, True)

@@ -1,0 +1,195 @@
+"""The tools as models are told of them: by profile, and in the format of each provider."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from memex.service.service import TOOLS, AnyTool
+from memex.toolcalls import AGENT_ARGUMENTS
+
+Profile = Literal["agent", "files"]
+Format = Literal["openai", "openai-responses", "anthropic", "mcp", "json-schema"]
+PROFILES: tuple[Profile, ...] = get_args(Profile)
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+IDEMPOTENT = ("memory_remember",)  # what is known already is not written again
+ADDING = ("memory_remember",)  # writes, and leaves what stood there as an earlier version
+TITLES = {
+    "memory_remember": "Remember",
+    "memory_context": "Recall",
+    "memory_find": "Search notes",
+    "memory_read": "Read a note",
+    "memory_list": "List notes",
+    "memory_write": "Write a note",
+    "memory_patch": "Change a note",
+    "memory_move": "Move a note",
+    "memory_delete": "Delete a note",
+    "memory_links": "Links of a note",
+    "memory_history": "Versions of a note",
+    "memory_diff": "Compare versions",
+    "memory_restore": "Restore a version",
+}
+# JSON Schema's words that OpenAI's strict mode knows, https://platform.openai.com/docs/guides/structured-outputs.
+STRICT_WORDS = (
+    *(
+        "type",
+        "description",
+        "enum",
+        "const",
+        "anyOf",
+        "items",
+        "properties",
+        "required",
+        "additionalProperties",
+    ),
+    *("pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool as a model is told of it.
+
+    Attributes:
+        parameters: JSON Schema of an object. In the profile `agent` only what a model fills in.
+        strict: the same within OpenAI's strict mode: every property is required, an optional one may be null.
+    """
+
+    name: str
+    title: str
+    description: str
+    parameters: dict[str, Any]
+    strict: dict[str, Any]
+    output_schema: dict[str, Any]
+    is_read_only: bool
+    is_destructive: bool
+    is_idempotent: bool
+
+    def rendered(self, form: Format) -> dict[str, Any]:
+        """Return the definition as the API of that name takes it."""
+        match form:
+            case "openai":
+                return {
+                    "type": "function",
+                    "function": {
+                        "name": self.name,
+                        "description": self.description,
+                        "strict": True,
+                        "parameters": self.strict,
+                    },
+                }
+            case "openai-responses":
+                return {
+                    "type": "function",
+                    "name": self.name,
+                    "description": self.description,
+                    "strict": True,
+                    "parameters": self.strict,
+                }
+            case "anthropic":
+                return {
+                    "name": self.name,
+                    "description": self.description,
+                    "input_schema": self.parameters,
+                }
+            case "mcp":
+                return {
+                    "name": self.name,
+                    "title": self.title,
+                    "description": self.description,
+                    "inputSchema": self.parameters,
+                    "outputSchema": self.output_schema,
+                    "annotations": {
+                        "readOnlyHint": self.is_read_only,
+                        "destructiveHint": self.is_destructive,
+                        "idempotentHint": self.is_idempotent,
+                        "openWorldHint": False,
+                    },
+                }
+        return {
+            "name": self.name,
+            "description": self.description,
+            "input_schema": self.parameters,
+            "output_schema": self.output_schema,
+            "read_only": self.is_read_only,
+        }
+
+
+def define(profile: Profile, prompts_dir: Path | None = None) -> list[ToolDefinition]:
+    """Return the tools of a profile, in an order that is always the same; prompts of a directory go before ours."""
+    names = AGENT_ARGUMENTS if profile == "agent" else TOOLS
+    return [_define(TOOLS[name], prompts_dir) for name in names]
+
+
+def define_all(prompts_dir: Path | None = None) -> list[dict[str, Any]]:
+    """Return every tool with all of its arguments, in the format `json-schema`: what a host may send."""
+    return [
+        definition.rendered("json-schema")
+        | {"input_schema": TOOLS[definition.name].input_schema(prompts_dir)}
+        for definition in define("files", prompts_dir)
+    ]
+
+
+def _define(tool: AnyTool, prompts_dir: Path | None) -> ToolDefinition:
+    schema = tool.input_schema(prompts_dir)
+    told = AGENT_ARGUMENTS.get(tool.name) or tuple(schema["properties"])
+    required = [name for name in told if name in schema.get("required", ())]
+    properties = {name: schema["properties"][name] for name in told}
+    plain = {name: _plain(part) for name, part in properties.items()}
+    strict = {
+        name: _strict(part) if name in required else _nullable(_strict(part)) for name, part in plain.items()
+    }
+    writes = not tool.is_read_only
+    return ToolDefinition(
+        name=tool.name,
+        title=TITLES[tool.name],
+        description=tool.description(prompts_dir),
+        parameters=_object(plain, required),
+        strict=_object(strict, list(strict)),
+        output_schema=tool.result.model_json_schema(),
+        is_read_only=not writes,
+        is_destructive=writes and tool.name not in ADDING,
+        is_idempotent=not writes or tool.name in IDEMPOTENT,
+    )
+
+
+def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an argument without what models need not read: titles, defaults, the null of absence."""
+    kept = {name: value for name, value in schema.items() if name not in ("title", "default", "anyOf")}
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) == 1:
+        return _plain(kinds[0] | kept)
+    return kept | ({"anyOf": [_plain(kind) for kind in kinds]} if kinds else {})
+
+
+def _strict(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return what OpenAI's strict mode can say of a schema; of a pair of numbers that it is a list of two."""
+    kinds = [
+        kind for kind in schema.get("anyOf", ()) if not isinstance(kind.get("additionalProperties"), dict)
+    ]
+    if len(kinds) == 1:
+        schema = {name: value for name, value in schema.items() if name != "anyOf"} | kinds[0]
+    strict = {name: value for name, value in schema.items() if name in STRICT_WORDS}
+    if "prefixItems" in schema:
+        strict["items"] = _strict(schema["prefixItems"][0])
+    elif "items" in strict:
+        strict["items"] = _strict(strict["items"])
+    return strict
+
+
+def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    if "anyOf" in schema:
+        return schema | {"anyOf": [*schema["anyOf"], {"type": "null"}]}
+    nullable = schema | {"type": [schema["type"], "null"]}
+    if "enum" in schema:
+        nullable["enum"] = [*schema["enum"], None]
+    return nullable

@@ -1,0 +1,490 @@
+"""The tools on files as they stand: find, read, list, links, write, patch, move, delete."""
+
+import hashlib
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from memex.errors import ValidationFailed
+from memex.service.log import references
+from memex.service.snapshots import AsOf
+from memex.service.tools.tool import (
+    MAX_VERSION,
+    Arguments,
+    ReadTool,
+    ResultPart,
+    StorableText,
+    ToolResult,
+    WriteTool,
+    check_storable,
+    from_cursor,
+    to_cursor,
+)
+from memex.settings import SearchMode
+from memex.store import offload
+from memex.store.log.operations import CallAnswer
+from memex.store.markdown import MAX_TAG_CHARS
+from memex.store.memory import Memory, check_span
+from memex.store.records import FileChange, Hit, Link, Span
+from memex.store.search.find import MAX_HITS
+from memex.store.writes.draft import Draft
+from memex.store.writes.edits import MAX_REASON_CHARS
+from memex.store.writes.patch import section_span
+
+MAX_HEADING_CHARS = 1_000
+
+Path = Annotated[str, Field(description="Virtual path, such as user/profile.md or projects/apollo/plan.md.")]
+Reason = Annotated[
+    Annotated[str, Field(max_length=MAX_REASON_CHARS), AfterValidator(check_storable)] | None,
+    Field(description="Why, kept with the revision for people."),
+]
+BaseVersion = Annotated[
+    int | None,
+    Field(
+        ge=0,
+        le=MAX_VERSION,
+        description="The version that was read; the call fails when it is no longer the newest.",
+    ),
+]
+
+
+class FindArguments(Arguments):
+    """Search the memory files by their words and return the best files with the passage that matches.
+
+    Words combine by OR: more of them, and rarer ones, rank higher.
+    """
+
+    query: Annotated[StorableText, Field(description="What to look for: a question or a few words.")]
+    limit: Annotated[int, Field(ge=1, le=MAX_HITS, description="How many files at most.")] = 10
+    project: Annotated[str | None, Field(description="Search this project instead of all of the user's.")] = (
+        None
+    )
+    prefix: Annotated[str | None, Field(description="Only paths that begin so, such as user/notes/.")] = None
+    tags: Annotated[
+        list[Annotated[StorableText, Field(max_length=MAX_TAG_CHARS)]],
+        Field(default_factory=list, max_length=20, description="Only files that bear all of these tags."),
+    ]
+    mode: Annotated[
+        SearchMode | None,
+        Field(description="By words (bm25), by words and meaning (hybrid), or by what there is (auto)."),
+    ] = None
+    as_of: AsOf | None = None
+
+
+class MatchResult(ResultPart):
+    """Why a hit is one.
+
+    `terms` are lexemes with what each added to `score`, `borrowed` what those add that stand in neighbouring files
+    of a numbered series. In hybrid mode the order follows `fused`, the blended scores of both lists.
+    """
+
+    mode: str
+    bm25_rank: int | None
+    vector_rank: int | None
+    terms: dict[str, int]
+    borrowed: dict[str, int]
+    score: int
+    fused: float | None
+
+
+class SpanResult(ResultPart):
+    """A span in code points, the end not included."""
+
+    start: int
+    end: int
+
+
+class HitResult(ResultPart):
+    """A file with its best passage; `more_spans` are further ones that match."""
+
+    path: str
+    version: int
+    title: str
+    heading: list[str]
+    span: SpanResult
+    snippet: str
+    score: int
+    reason: str
+    match: MatchResult
+    more_spans: list[SpanResult]
+
+
+class FindResult(ToolResult):
+    """The hits, best first."""
+
+    hits: list[HitResult]
+
+
+def _hit(hit: Hit) -> HitResult:
+    return HitResult(
+        path=hit.path,
+        version=hit.version,
+        title=hit.title,
+        heading=list(hit.heading),
+        span=_span(hit.span),
+        snippet=hit.snippet,
+        score=hit.score,
+        reason=hit.reason,
+        match=MatchResult(
+            mode=hit.match.mode,
+            bm25_rank=hit.match.bm25_rank,
+            vector_rank=hit.match.vector_rank,
+            terms=hit.match.terms,
+            borrowed=hit.match.borrowed,
+            score=hit.match.score,
+            fused=hit.match.fused,
+        ),
+        more_spans=[_span(span) for span in hit.more_spans],
+    )
+
+
+def _span(span: Span) -> SpanResult:
+    return SpanResult(start=span[0], end=span[1])
+
+
+async def find(memory: Memory, arguments: FindArguments) -> CallAnswer:
+    """Answer memory_find. A snippet is derived, so the log keeps the span that it was made of."""
+    found = await memory.find(
+        arguments.query,
+        limit=arguments.limit,
+        project=arguments.project,
+        prefix=arguments.prefix,
+        tags=arguments.tags,
+    )
+    hits = [_hit(hit) for hit in found.hits]
+    result = FindResult(hits=hits).body()
+    kept = {"path", "version", "span", "score", "match", "more_spans"}
+    logged: dict[str, Any] = {"hits": [hit.model_dump(mode="json", include=kept) for hit in hits]}
+    if found.near is not None:
+        logged["near"] = [near.logged for near in found.near]
+    return CallAnswer(result, arguments.canonical(), logged)
+
+
+class ReadArguments(Arguments):
+    """Read a memory file: all of it, the section under a heading, or a span of characters."""
+
+    path: Path
+    heading: Annotated[
+        str | None, Field(max_length=MAX_HEADING_CHARS, description="Only the section under this heading.")
+    ] = None
+    span: Annotated[
+        list[int] | None, Field(min_length=2, max_length=2, description="Only the characters [start, end).")
+    ] = None
+    version: Annotated[
+        int | None, Field(ge=1, le=MAX_VERSION, description="An earlier version; the newest by default.")
+    ] = None
+    as_of: AsOf | None = None
+
+
+class LinkTarget(ResultPart):
+    """A link that stands in the file; `exists` tells whether a file stands at its target."""
+
+    target: str
+    heading: str | None
+    exists: bool
+
+
+class ReadResult(ToolResult):
+    """A file, or the part that was asked for: `span` says which, `sha256` is of `content`."""
+
+    path: str
+    version: int
+    content: str
+    span: SpanResult
+    sha256: str
+    title: str
+    size_chars: int
+    updated_at: str
+    links: list[LinkTarget]
+
+
+async def read(memory: Memory, arguments: ReadArguments) -> CallAnswer:
+    """Answer memory_read."""
+    if arguments.heading is not None and arguments.span is not None:
+        raise ValidationFailed("memory_read takes a heading or a span, not both.")
+    if arguments.version is not None and arguments.as_of is not None:
+        raise ValidationFailed("memory_read takes a version or as_of, not both.")
+    revision = await memory.read(arguments.path, version=arguments.version)
+    content, span = revision.content, (0, revision.size_chars)
+    if arguments.heading is not None:
+        span = await offload.run(len(content), section_span, content, arguments.heading)
+    elif arguments.span is not None:
+        span = check_span(content, arguments.span)
+    part = content[span[0] : span[1]]
+    linked = await memory.links_of(revision)
+    result = ReadResult(
+        path=revision.virtual_path,
+        version=revision.version,
+        content=part,
+        span=_span(span),
+        sha256=hashlib.sha256(part.encode()).hexdigest(),
+        title=revision.title,
+        size_chars=revision.size_chars,
+        updated_at=revision.created_at.isoformat(),
+        links=[LinkTarget(target=link.target, heading=link.heading, exists=link.exists) for link in linked],
+    ).body()
+    # Title and links are text of the file too, and derived: path and version say them.
+    logged = {name: result[name] for name in ("path", "version", "span", "sha256")}
+    logged["content"] = references.of_revision(revision, span)
+    return CallAnswer(result, arguments.canonical(), logged)
+
+
+class ListArguments(Arguments):
+    """List memory files by path."""
+
+    prefix: Annotated[str, Field(description="Only paths that begin so, such as user/notes/.")] = ""
+    limit: Annotated[int, Field(ge=1, le=1_000, description="How many at most.")] = 100
+    cursor: Annotated[str | None, Field(description="next_cursor of the last answer.")] = None
+    as_of: AsOf | None = None
+
+
+class ListedResult(ResultPart):
+    """A file in a list."""
+
+    path: str
+    version: int
+    size_chars: int
+    title: str
+    tags: list[str]
+    updated_at: str
+
+
+class ListResult(ToolResult):
+    """Files by path; `next_cursor` is null after the last."""
+
+    files: list[ListedResult]
+    next_cursor: str | None
+
+
+async def list_files(memory: Memory, arguments: ListArguments) -> CallAnswer:
+    """Answer memory_list."""
+    after = from_cursor(arguments.cursor, str)[0] if arguments.cursor is not None else None
+    listed = await memory.list_files(arguments.prefix, limit=arguments.limit + 1, after=after)
+    page = listed[: arguments.limit]
+    cursor = to_cursor(page[-1].path) if len(listed) > arguments.limit else None
+    result = ListResult(
+        files=[
+            ListedResult(
+                path=file.path,
+                version=file.version,
+                size_chars=file.size_chars,
+                title=file.title,
+                tags=list(file.tags),
+                updated_at=file.updated_at.isoformat(),
+            )
+            for file in page
+        ],
+        next_cursor=cursor,
+    ).body()
+    logged = {"files": [f"{file.path}@{file.version}" for file in page], "next_cursor": cursor}
+    return CallAnswer(result, arguments.canonical(), logged)
+
+
+class LinksArguments(Arguments):
+    """Follow the [[links]] of a memory file: to other files, from other files, or both."""
+
+    path: Path
+    direction: Annotated[
+        Literal["out", "in", "both"], Field(description="Links from it, to it, or both.")
+    ] = "both"
+    depth: Annotated[int, Field(ge=1, le=5, description="How many hops to go.")] = 1
+    as_of: AsOf | None = None
+
+
+class LinkResult(ResultPart):
+    """A link between two files; where none stands, `target` is what was written."""
+
+    source: str
+    target: str
+    heading: str | None
+    exists: bool
+    hop: int
+
+
+class LinksResult(ToolResult):
+    """Links, the nearest first."""
+
+    links: list[LinkResult]
+
+
+def _target(link: Link) -> dict[str, str]:
+    return {"target": link.target} if link.exists else {}
+
+
+async def links(memory: Memory, arguments: LinksArguments) -> CallAnswer:
+    """Answer memory_links. The log keeps no heading, and no target where no file stands: they are text."""
+    found = await memory.links(arguments.path, direction=arguments.direction, depth=arguments.depth)
+    result = LinksResult(
+        links=[
+            LinkResult(
+                source=link.source, target=link.target, heading=link.heading, exists=link.exists, hop=link.hop
+            )
+            for link in found
+        ]
+    ).body()
+    logged = {"links": [{"source": link.source, "hop": link.hop} | _target(link) for link in found]}
+    return CallAnswer(result, arguments.canonical(), logged)
+
+
+class WriteArguments(Arguments):
+    """Write a whole memory file.
+
+    Without base_version the path must be free; with it that version is replaced; overwrite replaces any.
+    """
+
+    path: Path
+    content: Annotated[str, Field(description="The whole file, Markdown.")]
+    reason: Reason = None
+    base_version: BaseVersion = None
+    overwrite: Annotated[bool, Field(description="Replace whatever stands there.")] = False
+
+
+class WriteResult(ToolResult):
+    """The version that stands now; `changed` is false when the text already stood there."""
+
+    path: str
+    version: int
+    created: bool
+    changed: bool
+    replaced_version: int | None
+    sha256: str
+
+
+async def stage_write(draft: Draft, arguments: WriteArguments) -> None:
+    """Stage memory_write."""
+    if arguments.overwrite and arguments.base_version is not None:
+        raise ValidationFailed("memory_write takes base_version or overwrite, not both.")
+    draft.write(
+        arguments.path,
+        arguments.content,
+        base_version=arguments.base_version,
+        overwrite=arguments.overwrite,
+        reason=arguments.reason,
+    )
+
+
+def answer_write(arguments: WriteArguments, changes: tuple[FileChange, ...]) -> CallAnswer:
+    """Answer memory_write."""
+    [change] = changes
+    result = WriteResult(
+        path=change.path,
+        version=change.version,
+        created=change.old_version is None,
+        changed=change.changed,
+        replaced_version=change.old_version if change.changed else None,
+        sha256=change.sha256,
+    ).body()
+    request = arguments.canonical() | {"content": references.of_change(change)}
+    return CallAnswer(result, request, result)
+
+
+class PatchArguments(Arguments):
+    """Change a part of a memory file: append lines, insert text, or replace an exact text that occurs once.
+
+    append adds at the end of the file or of the section under heading; insert puts text after match, or at the
+    start of the section or file; replace puts text in the place of match. Text is taken literally.
+    """
+
+    path: Path
+    operation: Annotated[Literal["append", "insert", "replace"], Field(description="What to do with text.")]
+    text: Annotated[str, Field(description="The new text.")]
+    heading: Annotated[str | None, Field(description="The section to change, by its heading.")] = None
+    match: Annotated[str | None, Field(description="Exact text that occurs exactly once.")] = None
+    reason: Reason = None
+    base_version: BaseVersion = None
+
+
+class PatchResult(ToolResult):
+    """The version that stands now and what changed, as a unified diff."""
+
+    path: str
+    version: int
+    changed: bool
+    diff: str
+
+
+async def stage_patch(draft: Draft, arguments: PatchArguments) -> None:
+    """Stage memory_patch."""
+    draft.patch(
+        arguments.path,
+        arguments.operation,
+        arguments.text,
+        heading=arguments.heading,
+        match=arguments.match,
+        base_version=arguments.base_version,
+        reason=arguments.reason,
+    )
+
+
+def answer_patch(arguments: PatchArguments, changes: tuple[FileChange, ...]) -> CallAnswer:
+    """Answer memory_patch."""
+    [change] = changes
+    result = PatchResult(
+        path=change.path, version=change.version, changed=change.changed, diff=references.diff(change)
+    ).body()
+    request = arguments.canonical()
+    if change.span is not None:
+        start = change.new_content.find(arguments.text, change.span[0])
+        request["text"] = references.of_change(change, (start, start + len(arguments.text)))
+    if arguments.match is not None and change.old_version:
+        start = change.old_content.find(arguments.match)
+        span = f"{start}-{start + len(arguments.match)}"
+        request["match"] = {"$text": f"{references.old_name(change)}:{span}"}
+    logged = result | {"diff": references.of_diff(change) if change.changed else ""}
+    return CallAnswer(result, request, logged)
+
+
+class MoveArguments(Arguments):
+    """Move a memory file to another path. Its history stays with it inside a mount."""
+
+    path: Path
+    to: Path
+    reason: Reason = None
+    base_version: BaseVersion = None
+
+
+class PlacedResult(ToolResult):
+    """Where the file stands, or stood, and the version that says so."""
+
+    path: str
+    version: int
+
+
+async def stage_move(draft: Draft, arguments: MoveArguments) -> None:
+    """Stage memory_move."""
+    draft.move(arguments.path, arguments.to, base_version=arguments.base_version, reason=arguments.reason)
+
+
+def answer_placed(arguments: Arguments, changes: tuple[FileChange, ...]) -> CallAnswer:
+    """Answer memory_move, memory_delete and memory_restore: the last change is where the file is now.
+
+    The log keeps every revision written: a move between mounts writes two.
+    """
+    change = changes[-1]
+    result = PlacedResult(path=change.path, version=change.version).body()
+    return CallAnswer(result, arguments.canonical(), result)
+
+
+class DeleteArguments(Arguments):
+    """Delete a memory file. Its revisions stay and can be restored."""
+
+    path: Path
+    reason: Reason = None
+    base_version: BaseVersion = None
+
+
+async def stage_delete(draft: Draft, arguments: DeleteArguments) -> None:
+    """Stage memory_delete."""
+    draft.delete(arguments.path, base_version=arguments.base_version, reason=arguments.reason)
+
+
+TOOLS: tuple[ReadTool[Any] | WriteTool[Any], ...] = (
+    ReadTool("memory_find", FindArguments, FindResult, find),
+    ReadTool("memory_read", ReadArguments, ReadResult, read),
+    ReadTool("memory_list", ListArguments, ListResult, list_files),
+    WriteTool("memory_write", WriteArguments, WriteResult, stage_write, answer_write),
+    WriteTool("memory_patch", PatchArguments, PatchResult, stage_patch, answer_patch),
+    WriteTool("memory_move", MoveArguments, PlacedResult, stage_move, answer_placed),
+    WriteTool("memory_delete", DeleteArguments, PlacedResult, stage_delete, answer_placed),
+    ReadTool("memory_links", LinksArguments, LinksResult, links),
+)

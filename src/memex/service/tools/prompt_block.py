@@ -1,0 +1,170 @@
+"""The prompt block of a caller: how to use memory, what is pinned for all, and what there is."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
+
+from pydantic import Field
+
+from memex.errors import BudgetTooSmall
+from memex.service.service import Caller, Service, new_call
+from memex.service.tools.context import BudgetResult, Source, SourceSpan
+from memex.service.tools.tool import Arguments, Tool, ToolResult
+from memex.store import catalogue, markdown
+from memex.store.log import operations as log
+from memex.store.log.operations import CallAnswer
+from memex.store.memory import Memory
+from memex.store.records import Reference
+from memex.subagent import prompts
+from memex.subagent.context.prompt_block import PinnedNote, PromptBlock, render
+from memex.subagent.memory_tools import MAX_PINNED
+
+NAME = "prompt_block"
+PROMPT = "block"
+SHARED = "shared"
+MIN_BUDGET = 500
+MAX_BUDGET = 50_000
+DEFAULT_BUDGET = 4_000
+FRONT_MATTER_CHARS = 4_096  # of a pinned file that are read beside what the budget holds
+
+
+class PromptBlockArguments(Arguments):
+    """What a block is asked for."""
+
+    budget: Annotated[int, Field(le=MAX_BUDGET)] = DEFAULT_BUDGET
+    project: str | None = None
+
+
+class PromptBlockResult(ToolResult):
+    """A text for a system prompt: how to use the memory, the pinned notes of shared/, the list of files.
+
+    `hash` names these very bytes. `sources` are the pinned notes that stand in it, `notes_left_out` the paths of
+    those that do not fit, and `files_left_out` counts the files that the list does not name.
+    """
+
+    text: str
+    hash: str
+    budget: BudgetResult
+    state: dict[str, int]
+    sources: list[Source]
+    notes_left_out: list[str]
+    files_left_out: int
+
+
+async def prompt_block(
+    service: Service,
+    caller: Caller,
+    *,
+    budget: int | None = None,
+    project: str | None = None,
+    tool_call_id: str | None = None,
+) -> PromptBlockResult:
+    """Return the block of a caller, and log that it was asked for.
+
+    Args:
+        service: that reads.
+        caller: whose files the list names, as far as the caller may read them.
+        budget: characters that it may have, 500 to 50,000; 4,000 by default.
+        project: whose files the list names instead of those of all the user's projects.
+        tool_call_id: the caller's.
+
+    Raises:
+        BudgetTooSmall, ValidationFailed, ProjectNotFound: logged as a failed or denied call.
+    """
+    given = {"budget": budget, "project": project}
+    call = new_call(
+        caller, NAME, {name: value for name, value in given.items() if value is not None}, tool_call_id
+    )
+    async with service.logged(caller, call):
+        arguments = _TOOL.parse(given)
+        call = replace(call, arguments=arguments.canonical())
+        if arguments.budget < MIN_BUDGET:
+            raise BudgetTooSmall(
+                f"A prompt block of {arguments.budget} characters holds nothing.",
+                hint=f"The budget is {MIN_BUDGET} to {MAX_BUDGET:,} characters, {DEFAULT_BUDGET:,} by default.",
+                minimum=MIN_BUDGET,
+            )
+        guide = prompts.load_text(PROMPT, service.prompts_dir)
+        call.prompts[guide.sha256] = guide.text
+        access = caller.access.narrowed(arguments.project)
+        async with service.database.transaction(access, snapshot=True) as connection:
+            memory = Memory(connection, access)
+            state = await memory.state(access.scopes)
+            files = await memory.list_files(limit=catalogue.MAX_FILES)
+            shared = Memory(connection, replace(access, scopes=(access.scope_at(SHARED),)))
+            pinned = await _pinned(shared, arguments.budget)
+            block = render(guide.body, pinned, files, budget=arguments.budget)
+        result = _result(block, arguments.budget, state, len(files))
+        body = result.body()
+        logged = {name: value for name, value in body.items() if name != "text"}
+        config = {"prompt": f"{PROMPT}-{guide.version}", "prompt_sha256": guide.sha256.hex()}
+        answer = CallAnswer(body, arguments.canonical(), logged, config)
+        # Not in the snapshot: it could not see a prompt that another call keeps at the same moment.
+        async with service.database.transaction(access) as connection:
+            await log.add(connection, access, call, status="answered", answer=answer, state=state)
+    return result.model_copy(update={"tool_call_id": call.tool_call_id})
+
+
+async def _pinned(shared: Memory, budget: int) -> list[PinnedNote]:
+    """Return the pinned files of a mount in the order of their paths, as far as a block can hold them."""
+    paths = await shared.pinned(limit=MAX_PINNED)
+    standing = await shared.read_files(paths, with_content=False)
+    read = [
+        Reference(
+            revision.virtual_path,
+            revision.version,
+            (0, min(revision.size_chars, budget + FRONT_MATTER_CHARS)),
+        )
+        for revision in standing
+    ]
+    notes = [
+        _note(reference, text, is_whole=reference.span[1] == revision.size_chars)
+        for reference, text, revision in zip(read, await shared.spans(read), standing, strict=True)
+    ]
+    return [note for note in notes if note.text]
+
+
+def _note(reference: Reference, text: str, *, is_whole: bool) -> PinnedNote:
+    """Return a file without its front matter and the empty lines around the rest."""
+    body = text[markdown.body_start(text) :]
+    start = len(text) - len(body.lstrip("\r\n"))
+    kept = text[start:].rstrip()
+    return PinnedNote(
+        Reference(reference.path, reference.version, (start, start + len(kept))), kept, is_whole=is_whole
+    )
+
+
+def _result(block: PromptBlock, budget: int, state: dict[str, int], files: int) -> PromptBlockResult:
+    return PromptBlockResult(
+        text=block.text,
+        hash=block.sha256,
+        budget=BudgetResult(limit=budget, used=len(block.text)),
+        state=state,
+        sources=_sources(block.pinned),
+        notes_left_out=list(block.left_out),
+        files_left_out=files - block.files,
+    )
+
+
+def _sources(pinned: Sequence[PinnedNote]) -> list[Source]:
+    return [
+        Source(
+            path=note.reference.path,
+            version=note.reference.version,
+            reason="pinned",
+            linked_from=None,
+            spans=[
+                SourceSpan(
+                    start=note.reference.span[0],
+                    end=note.reference.span[1],
+                    sha256=hashlib.sha256(note.text.encode()).hexdigest(),
+                )
+            ],
+            truncated=not note.is_whole,
+        )
+        for note in pinned
+    ]
+
+
+_TOOL = Tool(NAME, PromptBlockArguments, PromptBlockResult)

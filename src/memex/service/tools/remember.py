@@ -1,0 +1,218 @@
+"""memory_remember: what a text says goes into memory, by way of a planner, in one commit."""
+
+from functools import partial
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from memex import telemetry
+from memex.errors import ValidationFailed
+from memex.service.log import references
+from memex.service.tools.planned_tool import (
+    PlannedTool,
+    ToolContext,
+    degraded_code,
+    open_fresh_snapshot,
+    planning_record,
+)
+from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
+from memex.store.log import operations as log
+from memex.store.log import queue
+from memex.store.log.operations import CallAnswer
+from memex.store.records import FileChange
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.planner import KnownStatement, RememberPlan, RememberRequest
+from memex.subagent.remember import stage
+from memex.subagent.remember.stage import MAX_TEXT_CHARS, FileOutcome
+
+# Outcomes of a statement that write nothing, with the reasons that the answer gives.
+UNWRITTEN = {"duplicate": "duplicate", "overtaken": "superseded", "absent": "absent", "nested": "nested"}
+# Outcomes that write, as the answer counts them.
+WRITTEN = {"added": "added", "superseded": "replaced", "removed": "removed"}
+
+
+class RememberArguments(Arguments):
+    """Remember what a text says."""
+
+    text: Annotated[
+        StorableText,
+        Field(min_length=1, max_length=MAX_TEXT_CHARS, description="What to remember, in plain sentences."),
+    ]
+    project: Annotated[str | None, Field(description="The project that the text is about.")] = None
+    dry_run: Annotated[bool, Field(description="Show what would be written, and write nothing.")] = False
+    wait: Annotated[
+        bool,
+        Field(
+            description="Answer when it is written. false answers `queued` at once, and a worker of the service "
+            "writes it; the same call again, under its tool call id, says what became of it."
+        ),
+    ] = True
+
+    def canonical(self) -> dict[str, Any]:
+        """Return the arguments but `wait`: who did not wait may come back and wait."""
+        return self.model_dump(mode="json", exclude_defaults=True, exclude={"wait"})
+
+
+class WriteMade(ResultPart):
+    """What was written to one file, or would be: the version, in words why, and the difference."""
+
+    path: str
+    operation: str
+    version: int
+    reason: str
+    diff: str
+
+
+class SkippedResult(ResultPart):
+    """A part of the text that was not written, by its span, and why; `known_in` holds it already.
+
+    `duplicate`, `superseded` by another part; `small_talk`, `question`, `instruction` to the reader, `assistant`'s
+    words, `heading`, `empty`, `secret`. Where a model planned also `unsure`, `other`; `limit`: one edit too many;
+    `invalid`: its edit could not be carried out; `absent`: what the text takes back is not there; `nested`: it is,
+    with more below it.
+    """
+
+    start: int
+    end: int
+    reason: str
+    known_in: str | None
+
+
+class RememberResult(ToolResult):
+    """What became of a text. `status` is committed, nothing, dry_run, or queued: nothing became of it yet."""
+
+    status: str
+    writes: list[WriteMade]
+    skipped: list[SkippedResult]
+    planner: str
+    degraded: str | None
+
+
+async def remember_text(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
+    """Answer memory_remember: one draft, one commit."""
+    if not arguments.wait:
+        return await _enqueue(work, arguments)
+    if not arguments.dry_run and (first := await work.draft.first_result(work.call)) is not None:
+        return await _repeated_answer(work, first)
+    project = arguments.project if arguments.project is not None else work.access.project
+    request = RememberRequest(arguments.text, project, work.call.now)
+    # Each operation looks for itself: no connection is held while the text is read and thought about.
+    tools = MemoryTools(
+        partial(open_fresh_snapshot, work, work.access.narrowed(project)), work.call, spending=work.spending
+    )
+    plan = await work.planner.plan_remember(request, tools)
+    staged = stage.stage(work.draft, plan, work.call.now.date())
+    beside = planning_record(work, plan.planner, plan.failure, "remember")
+
+    def answer(changes: tuple[FileChange, ...]) -> CallAnswer:
+        return render_remember_answer(arguments, plan, stage.file_outcomes(staged, changes), beside)
+
+    if arguments.dry_run:
+        preview = await work.draft.preview()
+        made = answer(preview.changes)
+        state = ((work.call.inner[-1].state if work.call.inner else None) or {}) | preview.state
+        async with work.database.transaction(work.access) as connection:
+            await log.add(connection, work.access, work.call, status="dry_run", answer=made, state=state)
+        return made.result
+    with telemetry.operation(telemetry.COMMIT, {}) as recorded:
+        commit = await work.draft.commit(work.call, answer)
+        written = [change.path for change in commit.changes if change.changed]
+        recorded.operation_ended({"writes": written}, None)
+    return await _repeated_answer(work, commit.result) if commit.is_repeat else commit.result
+
+
+async def _enqueue(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
+    """Answer a caller who does not wait: the call is in the queue, or what became of it since."""
+    if arguments.dry_run:
+        raise ValidationFailed("A dry run is never queued.", hint="Leave dry_run or wait out.")
+    if not work.database.has_jobs:
+        raise ValidationFailed(
+            "This database has no queue.",
+            hint="Leave wait out, or send true; `memex doctor` says what a queue needs.",
+        )
+    work.access.searched(arguments.project)  # refuses a project that is none of the user's
+    result = RememberResult(
+        status="queued", writes=[], skipped=[], planner=work.planner.name, degraded=None
+    ).body()
+    return await queue.accept(
+        work.database, work.access, work.call, CallAnswer(result, arguments.canonical(), result)
+    )
+
+
+async def _repeated_answer(work: ToolContext, first: dict[str, Any]) -> dict[str, Any]:
+    async with work.database.transaction(work.access) as connection:
+        await log.add(connection, work.access, work.call, status="repeated")
+    return first
+
+
+def render_remember_answer(
+    arguments: RememberArguments, plan: RememberPlan, done: list[FileOutcome], beside: dict[str, Any]
+) -> CallAnswer:
+    """Return the answer to a text.
+
+    Args:
+        arguments: of the call.
+        plan: of what to write.
+        done: what became of each file.
+        beside: what is logged beside the arguments.
+    """
+    written = [(file, file.change) for file in done if file.change is not None and file.change.changed]
+    status = "dry_run" if arguments.dry_run else "committed" if written else "nothing"
+    skipped = [
+        SkippedResult(start=skip.start, end=skip.end, reason=skip.reason, known_in=None)
+        for skip in plan.skipped
+    ]
+    skipped += [_known(known) for known in plan.known]
+    skipped += [
+        SkippedResult(
+            start=statement.start,
+            end=statement.end,
+            reason=UNWRITTEN[outcome.action],
+            known_in=references.new_name(file.change)
+            if file.change and outcome.action == "duplicate"
+            else None,
+        )
+        for file in done
+        for statement, outcome in file.statement_outcomes
+        if outcome.action in UNWRITTEN
+    ]
+    result = RememberResult(
+        status=status,
+        writes=[
+            WriteMade(
+                path=change.path,
+                operation=change.operation,
+                version=change.version,
+                reason=_reason(file),
+                diff=references.diff(change),
+            )
+            for file, change in written
+        ],
+        skipped=sorted(skipped, key=lambda skip: skip.start),
+        planner=plan.planner,
+        degraded=degraded_code(plan.failure),
+    ).body()
+    logged = result
+    if not arguments.dry_run:  # of a dry run no revision holds the new text
+        diffs = [{"diff": references.of_diff(change)} for _, change in written]
+        logged = result | {"writes": [w | d for w, d in zip(result["writes"], diffs, strict=True)]}
+    return CallAnswer(result, arguments.canonical(), logged, beside)
+
+
+def _known(known: KnownStatement) -> SkippedResult:
+    return SkippedResult(
+        start=known.statement.start,
+        end=known.statement.end,
+        reason="duplicate",
+        known_in=f"{known.reference.path}@{known.reference.version}",
+    )
+
+
+def _reason(file: FileOutcome) -> str:
+    """Say in words what became of a file: `2 added, 1 replaced`."""
+    actions = [outcome.action for _, outcome in file.statement_outcomes]
+    counts = {name: sum(action == done for action in actions) for done, name in WRITTEN.items()}
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
+REMEMBER = PlannedTool("memory_remember", RememberArguments, RememberResult, "remember", remember_text, False)

@@ -1,0 +1,210 @@
+"""The tools on what was: history, diff, restore; and the undoing of a whole call."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from memex.service.log import references
+from memex.service.tools.files import BaseVersion, Path, PlacedResult, Reason, answer_placed
+from memex.service.tools.tool import (
+    MAX_VERSION,
+    Arguments,
+    ReadTool,
+    ResultPart,
+    ToolResult,
+    WriteTool,
+    from_cursor,
+    to_cursor,
+)
+from memex.store import offload
+from memex.store.diff import unified
+from memex.store.log.operations import CallAnswer
+from memex.store.memory import Memory
+from memex.store.records import FileChange, Revision
+from memex.store.writes.draft import Draft
+
+
+class HistoryArguments(Arguments):
+    """List the versions of a memory file, the newest first: when, by whom, in which call, and why."""
+
+    path: Path
+    limit: Annotated[int, Field(ge=1, le=1_000, description="How many at most.")] = 100
+    cursor: Annotated[str | None, Field(description="next_cursor of the last answer.")] = None
+
+
+class RevisionResult(ResultPart):
+    """A stored version, without its text. `counterpart` is the other end of a move."""
+
+    path: str
+    version: int
+    operation: str
+    deleted: bool
+    size_chars: int
+    sha256: str
+    counterpart: str | None
+    reason: str | None
+    actor: str | None
+    channel: str
+    tool_call_id: str
+    created_at: str
+
+
+class HistoryResult(ToolResult):
+    """Versions, the newest first; `next_cursor` is null after the first one."""
+
+    revisions: list[RevisionResult]
+    next_cursor: str | None
+
+
+async def history(memory: Memory, arguments: HistoryArguments) -> CallAnswer:
+    """Answer memory_history."""
+    before = from_cursor(arguments.cursor, int, int) if arguments.cursor is not None else None
+    found = await memory.history(
+        arguments.path, limit=arguments.limit + 1, before=(before[0], before[1]) if before else None
+    )
+    page = found[: arguments.limit]
+    cursor = to_cursor(page[-1].rev, page[-1].version) if len(found) > arguments.limit else None
+    result = HistoryResult(revisions=[_revision(one) for one in page], next_cursor=cursor)
+    logged = {"revisions": [revision.reference for revision in page], "next_cursor": cursor}
+    return CallAnswer(result.body(), arguments.canonical(), logged)
+
+
+class DiffArguments(Arguments):
+    """Show what changed between two versions of a memory file, as a unified diff."""
+
+    path: Path
+    from_version: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            le=MAX_VERSION,
+            description="The older version, 0 for nothing; by default what the file was before to_version.",
+        ),
+    ] = None
+    to_version: Annotated[
+        int | None, Field(ge=1, le=MAX_VERSION, description="The newer version; by default the newest.")
+    ] = None
+
+
+class DiffResult(ToolResult):
+    """A unified diff; "" when the texts are equal. `from_version` 0 is the empty text before the first version."""
+
+    path: str
+    from_version: int
+    to_version: int
+    diff: str
+
+
+async def diff(memory: Memory, arguments: DiffArguments) -> CallAnswer:
+    """Answer memory_diff."""
+    if arguments.to_version is None:
+        newest = (await memory.history(arguments.path, limit=1))[0]
+        new = await memory.read(newest.virtual_path, version=newest.version)
+    else:
+        new = await memory.read(arguments.path, version=arguments.to_version)
+    old = await _older(memory, arguments, new)
+    old_name, old_text = (old.reference, old.content) if old else (None, "")
+    compared = (old_text, new.content, old_name or "/dev/null", new.reference)
+    result = DiffResult(
+        path=new.virtual_path,
+        from_version=old.version if old else 0,
+        to_version=new.version,
+        diff=await offload.run(len(old_text) + len(new.content), unified, *compared),
+    ).body()
+    logged = result | {"diff": {"$diff": [old_name, new.reference]}}
+    return CallAnswer(result, arguments.canonical(), logged)
+
+
+class RestoreArguments(Arguments):
+    """Put an earlier version of a memory file back, as its next version. A deleted file stands again."""
+
+    path: Path
+    version: Annotated[int, Field(ge=1, le=MAX_VERSION, description="The version to put back.")]
+    reason: Reason = None
+    base_version: BaseVersion = None
+
+
+async def stage_restore(draft: Draft, arguments: RestoreArguments) -> None:
+    """Stage memory_restore."""
+    await draft.restore(
+        arguments.path, arguments.version, base_version=arguments.base_version, reason=arguments.reason
+    )
+
+
+class RevertArguments(Arguments):
+    """Undo everything that one call wrote, as new revisions."""
+
+    tool_call_id: Annotated[str, Field(description="The call to undo.")]
+    writes: Annotated[list[str], Field(description="What it wrote, from the log.")]
+    reason: Reason = None
+
+
+class RevertedResult(ResultPart):
+    """One file as the undoing left it."""
+
+    path: str
+    version: int
+    deleted: bool
+    diff: str
+
+
+class RevertResult(ToolResult):
+    """What undoing a call wrote."""
+
+    reverted: str
+    writes: list[RevertedResult]
+
+
+async def stage_revert(draft: Draft, arguments: RevertArguments) -> None:
+    """Stage the undoing of a call."""
+    await draft.undo(arguments.writes, reason=arguments.reason or f"revert {arguments.tool_call_id}")
+
+
+def answer_revert(arguments: RevertArguments, changes: tuple[FileChange, ...]) -> CallAnswer:
+    """Answer the undoing of a call."""
+    writes = [
+        RevertedResult(
+            path=change.path, version=change.version, deleted=change.deleted, diff=references.diff(change)
+        ).model_dump(mode="json")
+        for change in changes
+    ]
+    logged = [
+        write | {"diff": references.of_diff(change) if change.changed else ""}
+        for write, change in zip(writes, changes, strict=True)
+    ]
+    result = {"reverted": arguments.tool_call_id, "writes": writes}
+    return CallAnswer(result, arguments.canonical(), result | {"writes": logged})
+
+
+async def _older(memory: Memory, arguments: DiffArguments, new: Revision) -> Revision | None:
+    if arguments.from_version == 0:
+        return None
+    if arguments.from_version is not None:
+        return await memory.read(arguments.path, version=arguments.from_version)
+    return await memory.before(new)
+
+
+def _revision(revision: Revision) -> RevisionResult:
+    return RevisionResult(
+        path=revision.virtual_path,
+        version=revision.version,
+        operation=revision.operation,
+        deleted=revision.deleted,
+        size_chars=revision.size_chars,
+        sha256=revision.sha256,
+        counterpart=revision.counterpart,
+        reason=revision.reason,
+        actor=revision.actor,
+        channel=revision.channel,
+        tool_call_id=revision.tool_call_id,
+        created_at=revision.created_at.isoformat(),
+    )
+
+
+REVERT = WriteTool("memory_revert", RevertArguments, RevertResult, stage_revert, answer_revert)
+
+TOOLS: tuple[ReadTool[Any] | WriteTool[Any], ...] = (
+    ReadTool("memory_history", HistoryArguments, HistoryResult, history),
+    ReadTool("memory_diff", DiffArguments, DiffResult, diff),
+    WriteTool("memory_restore", RestoreArguments, PlacedResult, stage_restore, answer_placed),
+)

@@ -1,0 +1,231 @@
+"""What a tool is: validated arguments in, an answer out, read within a snapshot or written through a draft."""
+
+import base64
+import binascii
+import json
+import math
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from memex.errors import ValidationFailed
+from memex.store.log.operations import CallAnswer
+from memex.store.memory import Memory
+from memex.store.records import FileChange
+from memex.store.writes.draft import Draft
+
+MAX_PROBLEMS = 5
+MAX_PLACE_CHARS = 100  # of the name of an argument, which is the caller's
+EMPTY_TEXT = "The text is empty. Say in plain sentences what to remember"
+EXPECTED_TYPES = {  # by pydantic's name of the kind
+    "string": "a string",
+    "int": "a whole number",
+    "int_from_float": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "an object",
+    "model": "an object",
+    "model_attributes": "an object",
+}
+BOUNDS = {
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+MAX_CURSOR_CHARS = 4_000
+MAX_CURSOR_NUMBER = 2**62
+MAX_VERSION = 2**31 - 1
+MAX_NESTING = 16
+
+
+class Arguments(BaseModel):
+    """The arguments of a tool. The docstring of each subclass is the tool's description: a model reads it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    def canonical(self) -> dict[str, Any]:
+        """Return the arguments as they are logged and compared: those at their default left out."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+class ResultPart(BaseModel):
+    """A part of a result."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class ToolResult(ResultPart):
+    """What a tool returns; the service puts in the `tool_call_id` that the call was logged under."""
+
+    tool_call_id: str = ""
+
+    def body(self) -> dict[str, Any]:
+        """Return the result as JSON, without the call's id."""
+        return self.model_dump(mode="json", exclude={"tool_call_id"})
+
+
+def _is_storable(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def check_storable(text: str) -> str:
+    """Return a text that Postgres can hold, unchanged; a pydantic validator."""
+    if not _is_storable(text):
+        raise ValueError("holds a NUL character or a lone surrogate")
+    return text
+
+
+StorableText = Annotated[str, AfterValidator(check_storable)]
+
+A = TypeVar("A", bound=Arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[A]):
+    """What all tools have: a name, arguments, a result."""
+
+    name: str
+    arguments: type[A]
+    result: type[ToolResult]
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it changes nothing."""
+        return isinstance(self, ReadTool)
+
+    def description(self, prompts_dir: Path | None = None) -> str:  # noqa: ARG002  # for tools with a prompt
+        """Return what it does, for a model; the prompts of a directory go before ours."""
+        return " ".join((self.arguments.__doc__ or "").split())
+
+    def input_schema(self, prompts_dir: Path | None = None) -> dict[str, Any]:  # noqa: ARG002  # likewise
+        """Return the JSON Schema of its arguments; the prompts of a directory go before ours."""
+        return self.arguments.model_json_schema()
+
+    def parse(self, arguments: dict[str, Any]) -> A:
+        """Return the arguments, checked; null means absent.
+
+        Raises:
+            ValidationFailed: with the first problems, each naming its argument.
+        """
+        given = {name: value for name, value in arguments.items() if value is not None}
+        try:
+            return self.arguments.model_validate(given)
+        except ValidationError as error:
+            raise ValidationFailed(
+                f"{self.name}: {_problems(error)}.", hint=_arguments_hint(self.arguments), tool=self.name
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTool(Tool[A]):
+    """A tool that only reads."""
+
+    answer: Callable[[Memory, A], Awaitable[CallAnswer]]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTool(Tool[A]):
+    """A tool that stages edits on a draft and answers from what became of them."""
+
+    stage: Callable[[Draft, A], Awaitable[None]]
+    answer: Callable[[A, tuple[FileChange, ...]], CallAnswer]
+
+
+def check_json(arguments: dict[str, Any]) -> None:
+    """Refuse arguments that could not be logged, not even as a failed call's.
+
+    Raises:
+        ValidationFailed: they hold NaN or an infinity, or are nested deeper than 16 levels.
+    """
+    values: list[Any] = [arguments]
+    for _ in range(MAX_NESTING + 1):
+        if any(isinstance(value, float) and not math.isfinite(value) for value in values):
+            raise ValidationFailed("The arguments hold a number that is not finite: JSON has none.")
+        values = [inner for value in values for inner in _inside(value)]
+        if not values:
+            return
+    raise ValidationFailed(f"The arguments are nested deeper than {MAX_NESTING} levels.")
+
+
+def to_cursor(*position: str | int) -> str:
+    """Return an opaque cursor that `from_cursor` reads again."""
+    return base64.urlsafe_b64encode(json.dumps(position).encode()).decode().rstrip("=")
+
+
+def from_cursor(cursor: str, *kinds: type) -> list[Any]:
+    """Return the position that a cursor holds, of values of these kinds.
+
+    Raises:
+        ValidationFailed: it is none of ours.
+    """
+    try:
+        if len(cursor) > MAX_CURSOR_CHARS:
+            raise ValueError("too long")
+        position: Any = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (binascii.Error, ValueError, RecursionError):
+        position = None
+    is_ours = isinstance(position, list) and len(position) == len(kinds)
+    if not is_ours or not all(_is_place(part, kind) for part, kind in zip(position, kinds, strict=True)):
+        raise ValidationFailed(
+            "The cursor is malformed.", hint="Send next_cursor of the last answer as it came, or no cursor."
+        )
+    return list(position)
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _is_place(part: Any, kind: type) -> bool:
+    if isinstance(part, str):
+        return kind is str and _is_storable(part)
+    return type(part) is int and kind is int and abs(part) <= MAX_CURSOR_NUMBER
+
+
+def describe_problem(problem: Mapping[str, Any]) -> str:
+    """Return what is wrong with an argument in plain words, from one of pydantic's errors."""
+    where = ".".join(str(part) for part in problem["loc"])[:MAX_PLACE_CHARS]
+    kind, limits = problem["type"], problem.get("ctx", {})
+    match kind.removesuffix("_parsing").removesuffix("_type"):
+        case "missing":
+            return f"{where} is missing"
+        case "extra_forbidden":
+            return f"there is no argument {where}"
+        case "too_short" | "string_too_short" if not problem["input"]:
+            return EMPTY_TEXT if where == "text" else f"{where} is empty"
+        case "too_short" | "string_too_short":
+            return f"{where} must have at least {_length(limits['min_length'], problem['input'])}"
+        case "too_long" | "string_too_long":
+            return f"{where} must have at most {_length(limits['max_length'], problem['input'])}"
+        case "string_pattern_mismatch":
+            return f"{where} is malformed"
+        case "literal_error":
+            return f"{where} must be {limits['expected']}"
+        case known if known in EXPECTED_TYPES:
+            return f"{where} must be {EXPECTED_TYPES[known]}"
+        case known if known in BOUNDS:
+            name, words = BOUNDS[known]
+            return f"{where} must be {words} {limits[name]:,}"
+    what = problem["msg"].removeprefix("Value error, ")
+    return f"{where}: {what}" if where else what
+
+
+def _length(number: int, given: Any) -> str:
+    noun = "character" if isinstance(given, str) else "item"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _problems(error: ValidationError) -> str:
+    return "; ".join(describe_problem(problem) for problem in error.errors(include_url=False)[:MAX_PROBLEMS])
+
+
+def _arguments_hint(arguments: type[Arguments]) -> str:
+    return f"The arguments are: {', '.join(arguments.model_fields)}."

@@ -1,0 +1,1 @@
+"""The embedded Postgres server: one private server for each data directory."""

@@ -1,0 +1,1 @@
+"""Identity: API keys, tenants, projects and members, and which scopes a request may use."""

@@ -1,0 +1,130 @@
+"""From a key and a request's context to an `Access`: the only way to one."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+
+from memex.errors import Forbidden, Unauthenticated, ValidationFailed
+from memex.store.access import Access, Channel, Role, Scope
+from memex.store.database import Database, row, rows
+from memex.store.paths import check_id, check_slug
+
+KEY_PREFIX = "mx_"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who holds a key. `key_id` is None for whoever runs commands on the machine itself."""
+
+    tenant_id: int
+    role: Role
+    key_id: int | None = None
+    bound_user: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """For whom a request acts, as the trusted side of the request says; never a tool's argument."""
+
+    user_id: str | None = None
+    actor: str | None = None
+    project: str | None = None
+    channel: Channel | None = None
+
+
+def new_secret() -> str:
+    """Return a new key: 256 random bits after a prefix by which a leaked one is recognised."""
+    return KEY_PREFIX + secrets.token_urlsafe(32)
+
+
+def key_digest(secret: str) -> bytes:
+    """Return what is stored of a key. A random 256-bit secret needs no salt and no slow hash."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+async def authenticate(database: Database, secret: str) -> Principal:
+    """Return who holds a key.
+
+    Raises:
+        Unauthenticated: it is unknown or revoked.
+    """
+    async with database.connection() as connection:
+        found = await row(connection, "identity/key_authenticate", key_sha256=key_digest(secret))
+    if found is None:
+        raise Unauthenticated("The key is unknown or was revoked.")
+    return Principal(found["tenant_id"], found["role"], found["key_id"], found["user_id"])
+
+
+async def resolve(
+    database: Database, principal: Principal, context: Context, *, language: str = "english"
+) -> Access:
+    """Return what a call of `principal` may touch; a user's first call makes its scope, of files in `language`.
+
+    Raises:
+        Forbidden: the key is bound to another user.
+        ValidationFailed: an unbound agent's call names no user, or a name is malformed.
+        ProjectNotFound: the context's project does not exist, or the user is not a member of it.
+    """
+    user_id = _user(principal, context)
+    actor = None if context.actor is None else check_id(context.actor, "actor")
+    project = None if context.project is None else check_slug(context.project)
+    wanted = {"tenant_id": principal.tenant_id, "role": principal.role, "user_id": user_id}
+    log_kind = "user" if principal.role == "agent" else "admin"
+    async with database.connection() as connection:
+        found = await rows(connection, "identity/scope_resolve", **wanted)
+        needed = {("shared", ""), (log_kind, user_id if log_kind == "user" else "")}
+        if user_id is not None:
+            needed.add(("user", user_id))
+        if missing := needed - {(record["kind"], record["key"]) for record in found}:
+            for kind, key in sorted(missing, key=str):
+                await row(
+                    connection,
+                    "identity/scope_ensure",
+                    tenant_id=principal.tenant_id,
+                    kind=kind,
+                    key=key,
+                    language=language,
+                )
+            found = await rows(connection, "identity/scope_resolve", **wanted)
+    mounts = {"user": "user", "shared": "shared"}
+    scopes = [
+        Scope(
+            record["scope_id"],
+            mounts.get(record["kind"], f"projects/{record['key']}"),
+            record["writable"],
+            record["language"],
+        )
+        for record in found
+        if record["kind"] != "admin"
+    ]
+    access = Access(
+        tenant_id=principal.tenant_id,
+        role=principal.role,
+        user_id=user_id,
+        actor=actor,
+        channel=context.channel or principal.role,
+        scopes=tuple(
+            sorted(scopes, key=lambda scope: (scope.is_project, scope.mount != "user", scope.mount))
+        ),
+        log_scope_id=next(record["scope_id"] for record in found if record["kind"] == log_kind),
+        project=project,
+    )
+    if project is not None:
+        access.scope_at(f"projects/{project}")
+    return access
+
+
+def _user(principal: Principal, context: Context) -> str | None:
+    named = None if context.user_id is None else check_id(context.user_id, "user id")
+    if principal.bound_user is not None:
+        if named is not None and named != principal.bound_user:
+            raise Forbidden(
+                "The key is bound to another user.", hint="Leave the user out, or use another key."
+            )
+        return principal.bound_user
+    if named is None and principal.role == "agent":
+        raise ValidationFailed(
+            "This key acts for many users, so each call must name one.",
+            hint="Send context.userId (or the header Memex-User), or use a key that is bound to a user.",
+        )
+    return named

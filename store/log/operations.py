@@ -1,0 +1,481 @@
+"""The log: every call under its caller's tool call id, with references for the texts that revisions hold."""
+
+import hashlib
+import json
+import re
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from memex.errors import OperationNotFound, ToolCallConflict, ToolCallInProgress, VersionNotFound
+from memex.store.access import Access
+from memex.store.database import Connection, Rows, Statement, row, rows
+from memex.store.diff import unified
+from memex.store.log.exposure import find_revisions
+from memex.store.paths import parse
+from memex.store.records import Operation, Status
+from memex.store.search.index import ENGINE
+from memex.store.sql import sql
+
+WRITTEN_TEXT_CHARS = 1_000  # a longer text that no revision holds is logged as its digest
+QUERY_CHARS = 200  # of an operation inside a call; the call itself has the whole
+MAX_LOGGED_ARGUMENTS = 50
+MAX_ATTEMPTS = 100
+MAX_INNER = 1_000
+RETRY_AFTER_S = 2  # what a caller waits who asks again for a call that is not done yet
+NEWEST = 2**62  # above every operation id
+LARGE = 1e16  # from here on jsonb gives a whole number back without its point
+EMBED = "embed"  # the kind of an operation that sends texts to an embedder
+MODEL_REQUEST = "model_request"  # the kind of an inner operation that is a request to a chat model
+
+
+@dataclass(frozen=True, slots=True)
+class InnerOperation:
+    """An operation inside a call, as it is logged: texts that revisions hold are references.
+
+    Attributes:
+        kind: the tool, such as `memory_find`.
+        request: its arguments.
+        response: what came back; None when it failed.
+        state: the number of changes that it saw of each mount.
+        error_code: of an operation that failed.
+        model: that was asked, of a request to one.
+        usage: what that used: requests, tokens, US dollars where a price is known.
+        prompt_sha256: of the prompt that held its instructions.
+    """
+
+    kind: str
+    request: dict[str, Any]
+    response: dict[str, Any] | None
+    state: dict[str, int] | None
+    error_code: str | None
+    started_at: datetime
+    duration_ms: float
+    model: str | None = None
+    usage: dict[str, Any] | None = None
+    prompt_sha256: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """How an attempt at a call ended, as the log has it; `degraded` is the code that its answer bears."""
+
+    status: Status
+    error_code: str | None = None
+    degraded: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call as it was asked.
+
+    Attributes:
+        tool_call_id: the caller's, or made for it.
+        tool: such as `memory_write`.
+        arguments: validated, those at their default left out.
+        principal: who asked: role, key, user, actor, project.
+        now: the clock, read once for the whole call.
+        inner: the operations inside it, in their order, put here as they end.
+        prompts: the texts of the prompts that they name, by SHA-256; the log keeps each once.
+        config: what it ran with, put here as it is used, so that a failed call has it too.
+        endings: how it ended, put here when that is logged; the last one counts.
+        engine: what must be alike for the same state and request to give the same bytes.
+        accepted_id: the operation by which it was put into the queue, of a call that comes from there.
+    """
+
+    tool_call_id: str
+    tool: str
+    arguments: dict[str, Any]
+    principal: dict[str, Any]
+    now: datetime
+    started_s: float = field(default_factory=time.perf_counter)
+    inner: list[InnerOperation] = field(default_factory=list)
+    prompts: dict[bytes, str] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+    outcomes: list[CallOutcome] = field(default_factory=list)
+    engine: str = ENGINE
+    accepted_id: int | None = None
+
+    @property
+    def request_sha256(self) -> bytes:
+        """What tells a retry from another request: the digest of tool and arguments in canonical form."""
+        return digest([self.tool, self.arguments])
+
+
+@dataclass(frozen=True, slots=True)
+class CallAnswer:
+    """What a call returns, and how the log keeps it.
+
+    In `request` and `response` a text that a revision holds is `{"$text": "path@version:start-end"}` and a diff
+    `{"$diff": [old reference or null, new reference]}`; `expand` puts the texts back. `config` is what the call
+    ran with beside its arguments, such as the planner.
+    """
+
+    result: dict[str, Any]
+    request: dict[str, Any]
+    response: dict[str, Any]
+    config: dict[str, Any] | None = None
+
+
+def digest(value: Any) -> bytes:
+    """Return the SHA-256 of a JSON value in canonical form: sorted keys, no spaces, UTF-8."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+async def add(
+    connection: Connection,
+    access: Access,
+    call: Call,
+    *,
+    status: Status,
+    answer: CallAnswer | None = None,
+    writes: Sequence[str] = (),
+    state: dict[str, int] | None = None,
+    error_code: str | None = None,
+) -> None:
+    """Log one call, in the transaction of `connection`.
+
+    Args:
+        connection: of the write itself, so that neither is there without the other; or of its own.
+        access: whose log it is.
+        call: what was asked.
+        status: how it ended.
+        answer: what was returned; None for a call that failed.
+        writes: the revisions that it wrote, as `path@version`.
+        state: the number of changes that it saw of each mount.
+        error_code: of a call that failed.
+
+    Raises:
+        UniqueViolation: of `operation_once`, when another call was committed under this id.
+    """
+    config = ((answer.config if answer else None) or {}) | call.config
+    parameters = {
+        "scope_id": access.log_scope_id,
+        "tenant_id": access.tenant_id,
+        "tool_call_id": call.tool_call_id,
+        "user_id": access.user_id or "",
+        "kind": to_storable(call.tool),
+        "status": status,
+        "principal": _json(call.principal),
+        "request": _json(_request_to_log(call, status, answer)),
+        "request_sha256": call.request_sha256,
+        "response": None if answer is None else _json({"result": answer.response, "writes": list(writes)}),
+        "result_sha256": None if answer is None else digest(answer.result),
+        "state": None if state is None else _json(state),
+        "engine": call.engine,
+        "config": _json(config) if config else None,
+        "now": call.now,
+        "error_code": error_code,
+        "duration_ms": (time.perf_counter() - call.started_s) * 1000,
+        "saw": _revisions_seen(call, answer, writes),
+    }
+    for sha256, text in call.prompts.items():
+        await connection.execute(
+            sql("log/prompt_keep"), {"tenant_id": access.tenant_id, "sha256": sha256, "text": text}
+        )
+    await connection.execute(sql("log/operation_add"), parameters | _inner_columns(call.inner[:MAX_INNER]))
+    call.outcomes.append(CallOutcome(status, error_code, answer.result.get("degraded") if answer else None))
+
+
+async def add_embedding(
+    connection: Connection,
+    scope_id: int,
+    user_id: str | None,
+    model: str,
+    revisions: Sequence[str],
+    *,
+    texts: int,
+    started_at: datetime,
+    duration_ms: float,
+    error_code: str | None = None,
+) -> None:
+    """Log in a scope's own log which of its revisions an embedder saw parts of. For maintenance.
+
+    Args:
+        connection: of the transaction that stores the vectors; or of its own.
+        scope_id: whose revisions they are.
+        user_id: whose scope it is, if it is a user's.
+        model: the name of the embedder.
+        revisions: as `path@version`.
+        texts: how many texts were sent.
+        started_at: when they were.
+        duration_ms: how long the embedder took.
+        error_code: of a request that failed: what was sent may have been seen all the same.
+    """
+    request = {"revisions": list(revisions), "texts": texts}
+    await connection.execute(
+        sql("log/operation_embed"),
+        {
+            "scope_id": scope_id,
+            "tool_call_id": f"embed_{secrets.token_hex(12)}",
+            "user_id": user_id or "",
+            "kind": EMBED,
+            "status": "failed" if error_code else "answered",
+            "principal": _json({"role": "system"}),
+            "request": _json(request),
+            "request_sha256": digest([EMBED, request]),
+            "response": None if error_code else _json({"result": {"vectors": texts}, "writes": []}),
+            "engine": ENGINE,
+            "model": model,
+            "config": _json({"embedder": model}),
+            "started_at": started_at,
+            "duration_ms": duration_ms,
+            "error_code": error_code,
+            "saw": sorted(set(revisions)),
+        },
+    )
+
+
+def _revisions_seen(call: Call, answer: CallAnswer | None, writes: Sequence[str]) -> list[str]:
+    """Return the revisions that a call saw: in the operations inside it, and in its answer. Not what it wrote."""
+    values = [value for one in call.inner for value in (one.request, one.response)]
+    if answer is not None:
+        values += [answer.request, answer.response]
+    return [revision for revision in find_revisions(values) if revision not in writes]
+
+
+def _inner_columns(inner: Sequence[InnerOperation]) -> dict[str, Any]:
+    return {
+        "kinds": [one.kind for one in inner],
+        "statuses": ["failed" if one.error_code else "answered" for one in inner],
+        "requests": [_json(one.request) for one in inner],
+        "request_sha256s": [digest([one.kind, to_storable(one.request)]) for one in inner],
+        "responses": [None if one.response is None else _json(one.response) for one in inner],
+        "states": [None if one.state is None else _json(one.state) for one in inner],
+        "error_codes": [one.error_code for one in inner],
+        "starts": [one.started_at for one in inner],
+        "durations_ms": [one.duration_ms for one in inner],
+        "models": [one.model for one in inner],
+        "usages": [None if one.usage is None else _json(one.usage) for one in inner],
+        "prompt_sha256s": [one.prompt_sha256 for one in inner],
+        "result_sha256s": [
+            None if one.response is None else digest(to_storable(one.response)) for one in inner
+        ],
+    }
+
+
+def committed_statement(access: Access, tool_call_id: str) -> Statement:
+    """Return the statement that finds the call which holds this tool call id, or has spent it."""
+    return "log/operation_committed", {
+        "scope_ids": access.logs,
+        "user_id": access.user_id or "",
+        "tool_call_id": tool_call_id,
+    }
+
+
+async def writes_of(connection: Connection, access: Access, tool_call_id: str) -> list[str]:
+    """Return the revisions that a call wrote, as `path@version`.
+
+    Raises:
+        OperationNotFound: no such call of this caller committed anything.
+    """
+    found = await row(
+        connection,
+        "log/operation_writes",
+        scope_ids=access.logs,
+        user_id=access.user_id or "",
+        tool_call_id=tool_call_id,
+    )
+    if found is None:
+        raise OperationNotFound(
+            f"No call {tool_call_id!r} of this user wrote anything.", tool_call_id=tool_call_id
+        )
+    writes: list[str] = found["writes"]
+    return writes
+
+
+async def first_result(
+    connection: Connection, access: Access, call: Call, found: Rows
+) -> dict[str, Any] | None:
+    """Return the result of the call that `committed_statement` found, None when it found none.
+
+    None too when `call` is to take its place: that one was given up in the queue, or `call` comes from there.
+
+    Raises:
+        ToolCallConflict: it was another request.
+        ToolCallInProgress: it still runs, or waits in the queue.
+    """
+    first = find_holder(call, found)
+    if first is None or first["status"] == "quarantined" or first["operation_id"] == call.accepted_id:
+        return None
+    if first["status"] != "committed":
+        does = "is in the queue" if first["status"] == "queued" else "still runs"
+        raise ToolCallInProgress(f"The call {call.tool_call_id!r} {does}.", retry_after_s=RETRY_AFTER_S)
+    result: dict[str, Any] = await expand(connection, access, first["response"]["result"])
+    return result
+
+
+def find_holder(call: Call, found: Rows) -> dict[str, Any] | None:
+    """Return the row that `committed_statement` found; raises ToolCallConflict when it is another request."""
+    if found and bytes(found[0]["request_sha256"]) != call.request_sha256:
+        raise ToolCallConflict(f"The tool call id {call.tool_call_id!r} was used for another request.")
+    return found[0] if found else None
+
+
+async def settle(connection: Connection, found: Rows, status: Status) -> None:
+    """Say what became of the call of the queue that `committed_statement` found, if it found one."""
+    for held in found:
+        place = {"scope_id": held["scope_id"], "operation_id": held["operation_id"]}
+        await connection.execute(sql("log/queue_settle"), place | {"status": status})
+
+
+async def expand(connection: Connection, access: Access, value: Any) -> Any:
+    """Return a logged value with its texts and diffs put back from the revisions.
+
+    Raises:
+        VersionNotFound: a revision that it names is gone.
+    """
+    if isinstance(value, list):
+        return [await expand(connection, access, item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$text" in value:
+        return await _text(connection, access, value["$text"])
+    if "$diff" in value:
+        old, new = value["$diff"]
+        old_text = await _text(connection, access, old) if old else ""
+        return unified(old_text, await _text(connection, access, new), old or "/dev/null", new)
+    return {name: await expand(connection, access, item) for name, item in value.items()}
+
+
+async def _text(connection: Connection, access: Access, reference: str) -> str:
+    match = re.fullmatch(r"(.*)@(\d+)(?::(\d+)-(\d+))?", reference)
+    if match is None:
+        raise ValueError(f"{reference!r} is no reference")
+    path, version = parse(match[1]), int(match[2])
+    scope = access.scope_of(path)
+    stored = await row(
+        connection, "memory/revision_read", scope_id=scope.scope_id, path=path.relative, version=version
+    )
+    if stored is None:
+        raise VersionNotFound(f"{reference} is gone.", path=str(path))
+    content: str = stored["content"]
+    return content if match[3] is None else content[int(match[3]) : int(match[4])]
+
+
+def _request_to_log(call: Call, status: Status, answer: CallAnswer | None) -> dict[str, Any]:
+    """Return how the arguments are kept. A repeated call's are those of its first attempt, by their digest."""
+    if status == "repeated":
+        return {}
+    return answer.request if answer else _summarise(call.arguments)
+
+
+def _summarise(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call that stored nothing: what is long becomes its length and digest."""
+    return {
+        name[:100]: shorten(value, max_chars=WRITTEN_TEXT_CHARS)
+        for name, value in list(arguments.items())[:MAX_LOGGED_ARGUMENTS]
+    }
+
+
+async def list_calls(
+    connection: Connection, access: Access, *, limit: int, before: int | None = None
+) -> list[Operation]:
+    """Return the caller's operations, newest first; only those with an id below `before`."""
+    found = await rows(
+        connection,
+        "log/operation_list",
+        scope_ids=access.visible_logs,
+        user_id=access.user_id or "",
+        before=NEWEST if before is None else before,
+        limit=limit,
+    )
+    return [Operation(**record) for record in found]
+
+
+async def read_call(connection: Connection, access: Access, tool_call_id: str) -> list[Operation]:
+    """Return the newest attempts at one of the caller's calls, at most 100, newest first, with what is inside."""
+    found = await rows(
+        connection,
+        "log/operation_read",
+        scope_ids=access.visible_logs,
+        user_id=access.user_id or "",
+        tool_call_id=tool_call_id,
+        limit=MAX_ATTEMPTS,
+    )
+    inner = await _inner(connection, access.visible_logs, [record["operation_id"] for record in found])
+    return [
+        Operation(**record | {"saw": tuple(record["saw"])}, inner=tuple(inner[record["operation_id"]]))
+        for record in found
+    ]
+
+
+async def list_calls_that_saw(
+    connection: Connection,
+    access: Access,
+    revision: str,
+    *,
+    by_anyone: bool = False,
+    limit: int,
+    before: int | None = None,
+) -> list[Operation]:
+    """Return the calls that saw a revision, the newest first, with what is inside.
+
+    Args:
+        connection: in a transaction begun for `access`.
+        access: whose calls are meant.
+        revision: `path@version`, by the names of whoever called: `user/…` is another file for each user.
+        by_anyone: everybody of the tenant is meant, as far as `access` lets its calls be read: all for an admin.
+        limit: how many.
+        before: only those with an operation id below it.
+    """
+    logs = access.visible_logs
+    if by_anyone:
+        found = await rows(connection, "log/scope_logs", tenant_id=access.tenant_id)
+        logs = [record["scope_id"] for record in found]
+    records = await rows(
+        connection,
+        "log/operation_saw",
+        scope_ids=logs,
+        user_id=None if by_anyone else access.user_id or "",
+        revision=revision,
+        before=NEWEST if before is None else before,
+        limit=limit,
+    )
+    scope_ids = sorted({record.pop("scope_id") for record in records})
+    inner = await _inner(connection, scope_ids, [record["operation_id"] for record in records])
+    return [Operation(**record, inner=tuple(inner[record["operation_id"]])) for record in records]
+
+
+async def _inner(
+    connection: Connection, scope_ids: Sequence[int], parent_ids: Sequence[int]
+) -> dict[int, list[Operation]]:
+    """Return the operations inside calls, at most 1,000 of each, in their order, by the call's operation id."""
+    inner: dict[int, list[Operation]] = {parent: [] for parent in parent_ids}
+    for record in await rows(connection, "log/operation_inner", scope_ids=scope_ids, parent_ids=parent_ids):
+        inner[record.pop("parent_id")].append(Operation(**record))
+    return inner
+
+
+def shorten(value: Any, *, max_chars: int = QUERY_CHARS) -> Any:
+    """Return a value as it is logged: of one that is longer its digest and length."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if len(text) > max_chars:
+        return {"$sha256": digest(value).hex(), "chars": len(text)}
+    return value
+
+
+def _json(value: Any) -> Jsonb:
+    return Jsonb(to_storable(value))
+
+
+def to_storable(value: Any) -> Any:
+    """Return a value as jsonb gives it back: what it cannot hold is replaced, and a number is written in one way.
+
+    A call that was refused for a NUL or a lone surrogate is logged too.
+    """
+    if isinstance(value, str):
+        return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+    if isinstance(value, list | tuple):
+        return [to_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {to_storable(name): to_storable(item) for name, item in value.items()}
+    if isinstance(value, float) and value.is_integer() and (value == 0 or abs(value) >= LARGE):
+        return int(value) if value else 0.0
+    return value

@@ -1,0 +1,151 @@
+"""What was changed since a moment in a caller's scopes: the files that differ, and their texts as they stood."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+from memex.errors import LimitExceeded
+from memex.store.access import Scope
+from memex.store.database import Connection, rows
+
+MAX_CHARS = 16 << 20  # of the changed files together: to read so much anew takes some ten seconds
+PART_CHARS = 1 << 20  # read and worked through at a time
+
+
+@dataclass(frozen=True, slots=True)
+class PastFile:
+    """A file as it stood at the moment, without its text."""
+
+    scope: Scope
+    file_id: int
+    path: str  # relative to the scope
+    version: int
+    title: str
+    tags: tuple[str, ...]
+    tag_keys: tuple[str, ...]
+    size_chars: int
+    path_key: str
+    name_key: str
+    pinned: bool
+    dated: date | None
+
+    @property
+    def virtual_path(self) -> str:
+        """The path as a caller writes it."""
+        return self.scope.virtual(self.path)
+
+
+@dataclass(frozen=True)
+class ScopeChanges:
+    """What was changed in one scope since the moment.
+
+    Attributes:
+        file_ids: of the files that were written, moved, deleted or made.
+        paths_now: where those of them stand that stand now.
+        stood: those of them that stood at the moment.
+    """
+
+    file_ids: frozenset[int]
+    paths_now: frozenset[str]
+    past_files: tuple[PastFile, ...]
+
+    @cached_property
+    def by_path(self) -> Mapping[str, PastFile]:
+        """Those that stood, by the paths of then."""
+        return {file.path: file for file in self.past_files}
+
+    @cached_property
+    def by_id(self) -> Mapping[int, PastFile]:
+        """Those that stood, by their ids."""
+        return {file.file_id: file for file in self.past_files}
+
+
+class ChangeReader:
+    """The changes of several scopes since a moment, each read once, within one transaction.
+
+    Args:
+        connection: in a snapshot transaction.
+        revs: the number of each scope's last change at the moment; where one is absent, nothing stood.
+    """
+
+    def __init__(self, connection: Connection, revs: Mapping[Scope, int]) -> None:
+        self._connection = connection
+        self._revs = revs
+        self._known: dict[Scope, ScopeChanges] = {}
+
+    async def since(self, scopes: Iterable[Scope]) -> Mapping[Scope, ScopeChanges]:
+        """Return what was changed in some of the scopes, in their order."""
+        scopes = list(scopes)
+        unknown = {scope.scope_id: scope for scope in scopes if scope not in self._known}
+        if unknown:
+            found = await rows(
+                self._connection,
+                "past/file_changed",
+                scope_ids=list(unknown),
+                revs=[self._revs.get(scope, 0) for scope in unknown.values()],
+            )
+            for scope_id, scope in unknown.items():
+                mine = [record for record in found if record["scope_id"] == scope_id]
+                self._known[scope] = ScopeChanges(
+                    file_ids=frozenset(record["file_id"] for record in mine),
+                    paths_now=frozenset(record["path_now"] for record in mine if record["path_now"]),
+                    past_files=tuple(
+                        _past_file(record, scope) for record in mine if record["path"] is not None
+                    ),
+                )
+        return {scope: self._known[scope] for scope in scopes}
+
+    async def texts(self, files: Sequence[PastFile]) -> AsyncIterator[list[tuple[PastFile, str]]]:
+        """Yield files of one scope with their texts, in their order, about a mebibyte at a time."""
+        for part in _parts(files):
+            found = await rows(
+                self._connection,
+                "past/revision_text",
+                scope_id=part[0].scope.scope_id,
+                paths=[file.path for file in part],
+                versions=[file.version for file in part],
+            )
+            yield [(file, record["content"]) for file, record in zip(part, found, strict=True)]
+
+
+def check_size(changes: Iterable[ScopeChanges]) -> None:
+    """Refuse to read everything anew that was changed where it is too much; raises LimitExceeded."""
+    chars = sum(file.size_chars for one in changes for file in one.past_files)
+    if chars > MAX_CHARS:
+        raise LimitExceeded(
+            f"{chars:,} characters of files were changed since that moment, over {MAX_CHARS:,}.",
+            hint="Ask about a later moment; to list and to read files works at any.",
+            limit=MAX_CHARS,
+        )
+
+
+def _parts(files: Sequence[PastFile]) -> Iterable[list[PastFile]]:
+    part: list[PastFile] = []
+    chars = 0
+    for file in files:
+        if part and chars + file.size_chars > PART_CHARS:
+            yield part
+            part, chars = [], 0
+        part.append(file)
+        chars += file.size_chars
+    if part:
+        yield part
+
+
+def _past_file(record: dict[str, Any], scope: Scope) -> PastFile:
+    return PastFile(
+        scope=scope,
+        file_id=record["file_id"],
+        path=record["path"],
+        version=record["version"],
+        title=record["title"],
+        tags=tuple(record["tags"]),
+        tag_keys=tuple(record["tag_keys"]),
+        size_chars=record["size_chars"],
+        path_key=record["path_key"],
+        name_key=record["name_key"],
+        pinned=record["pinned"],
+        dated=record["dated"],
+    )

@@ -1,0 +1,394 @@
+"""What a query finds: exact BM25, fused with vectors where there is one; hits grouped by file."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from itertools import groupby
+from typing import Any
+
+from memex.errors import ValidationFailed
+from memex.store.access import Access, Scope
+from memex.store.database import Connection, batch
+from memex.store.paths import Prefix, parse
+from memex.store.records import FilePassages, Hit, Match, NearSpan, Passage, QueryVector
+from memex.store.search import lexical, vectors
+from memex.store.search.analyzer import analyzer_of
+from memex.store.search.bm25 import SCALE, Query, score
+from memex.store.search.dates import DateRange
+from memex.store.search.index import tag_key
+from memex.store.search.lexical import PastMoment, ScopeView, ScoredChunk, term_scores
+from memex.store.search.pruning import Filters
+from memex.store.search.rank import VECTOR_SHARE, blend, to_nearness
+from memex.store.search.recorded_vectors import find_recorded_chunks
+from memex.store.search.snippet import snippet
+from memex.store.search.vectors import NearChunk
+
+MAX_QUERY_CHARS = 10_000
+MAX_HITS = 100
+MAX_PASSAGES = 24  # of a file that is looked at because another leads to it
+MORE_SPANS = 3  # of one file, beside its best
+OVERSAMPLING = (
+    3  # chunks fetched for each file wanted; more are fetched once when they fall into too few files
+)
+MIN_CANDIDATES = 60  # chunks fetched at least: neighbours in a series may lift what is not among the first
+MAX_CANDIDATES = 2_000  # chunks that this second look takes at least; what ranks below them is not found
+FUSED_FILES = 100  # files of each list that are fused
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The hits of a search, best first, with the query as it was weighed: other passages score by it too.
+
+    `near` are the chunks by meaning that were fused with those by words, which cannot be worked out again; None
+    where words alone were searched.
+    """
+
+    hits: tuple[Hit, ...]
+    query: Query
+    near: tuple[NearSpan, ...] | None = None
+
+
+async def search(
+    connection: Connection,
+    access: Access,
+    text: str,
+    *,
+    limit: int,
+    project: str | None = None,
+    prefix: Prefix | None = None,
+    tags: Sequence[str] = (),
+    passages: int = 0,
+    past: PastMoment | None = None,
+    vector: QueryVector | None = None,
+    near: Sequence[NearSpan] | None = None,
+    dated: DateRange | None = None,
+    languages: Sequence[str] = (),
+) -> SearchResult:
+    """Return the files whose best chunk scores highest for `text`, at most `limit`.
+
+    Args:
+        connection: in a snapshot transaction, so that statistics and postings are of one moment.
+        access: whose scopes are searched; row-level security holds the same line.
+        text: up to 10,000 characters; words combine by OR.
+        limit: 1 to 100 files.
+        project: searched beside user/ and shared/ instead of all of the user's projects.
+        prefix: only files below it; the statistics stay those of the scopes.
+        tags: only files that bear all of them, without case.
+        passages: of each file that come with their texts, at most; a hit that has them needs no snippet.
+        past: a moment at which the scopes are searched instead of now.
+        vector: of the text; the files nearest to it are found too. Of the past those that have not changed since.
+        near: instead of a vector, what such a search of the same state found: `SearchResult.near`.
+        dated: days that the text speaks of. Files of other days are left out if some file of these is found.
+        languages: in which the text is read, before those of the scopes.
+
+    Raises:
+        ValidationFailed: an empty or too long query, or a prefix in a project that is not searched.
+        ProjectNotFound: the project, or the prefix's, is none of the user's.
+    """
+    if not text.strip():
+        raise ValidationFailed("The query is empty.", hint="Say in a few words what to look for.")
+    if len(text) > MAX_QUERY_CHARS:
+        raise ValidationFailed(f"The query has {len(text):,} characters, over {MAX_QUERY_CHARS:,}.")
+    scopes = access.searched(project)
+    if prefix and prefix.project and not any(is_within(scope, prefix) for scope in scopes):
+        access.scope_at(f"projects/{prefix.project}")
+        raise ValidationFailed(
+            f"projects/{prefix.project}/ is not among the scopes of this search.",
+            hint="Name it as project: a search without one covers the user's first 20 projects.",
+        )
+    query, views = await lexical.open_views(connection, scopes, text, past, languages)
+    views = [view for view in views if is_within(view.scope, prefix)]
+    filters = Filters(prefix.relative if prefix else "", tuple(sorted(map(tag_key, tags))))
+    # A file without a day may be of any; but where no file of these days is found, they are no guide.
+    if dated and await _best_files(connection, views, 1, replace(filters, dated=dated, undated=False)):
+        filters = replace(filters, dated=dated)
+    is_fused = vector is not None or near is not None
+    by_words = await _best_files(connection, views, FUSED_FILES if is_fused else limit, filters)
+    files = [_RankedFile(group, bm25_rank=rank) for rank, group in enumerate(by_words, start=1)]
+    if near is not None:
+        files = _fuse(files, await find_recorded_chunks(connection, views, near))
+    elif vector is not None:
+        nearest = await vectors.nearest(
+            connection,
+            [view.scope for view in views],
+            vector.model,
+            vector.values,
+            limit=FUSED_FILES * OVERSAMPLING,
+            prefix=prefix,
+            tags=tags,
+        )
+        hidden = {(view.scope.scope_id, chunk_id) for view in views for chunk_id in view.hidden}
+        nearest = [one for one in nearest if _key(one) not in hidden]
+        nearest = _chunks_of_best_files(await _filter_by_day(connection, nearest, filters))
+        near = [NearSpan(one.path, one.span, one.distance) for one in nearest]
+        files = _fuse(files, nearest)
+    by_id = {view.scope.scope_id: view for view in views}
+    hits = await _hits(connection, by_id, text, files[:limit], passages, filters.dated)
+    return SearchResult(tuple(hits), query, None if near is None else tuple(near))
+
+
+async def passages(
+    connection: Connection, access: Access, query: Query, paths: Sequence[str]
+) -> list[FilePassages]:
+    """Return the first `MAX_PASSAGES` passages of each file that stands, scored by a query, in their order.
+
+    Their texts are left out: most of them will not be wanted.
+    """
+    by_scope: dict[Scope, list[str]] = {}
+    for path in dict.fromkeys(paths):
+        parsed = parse(path)
+        by_scope.setdefault(access.scope_of(parsed), []).append(parsed.relative)
+    common = {"lexemes": list(query.lexemes), "limit": MAX_PASSAGES}
+    read = await batch(
+        connection,
+        *(
+            ("search/chunk_of_file", common | {"scope_id": scope.scope_id, "paths": mine})
+            for scope, mine in by_scope.items()
+        ),
+    )
+    found = []
+    for scope, records in zip(by_scope, read, strict=True):
+        for _, group in groupby(records, key=lambda record: record["path"]):
+            chunks = list(group)
+            found.append(
+                FilePassages(
+                    path=scope.virtual(chunks[0]["path"]),
+                    version=chunks[0]["version"],
+                    size_chars=chunks[0]["size_chars"],
+                    body_start=chunks[0]["start_char"],
+                    passages=tuple(_passage(query, record) for record in chunks),
+                )
+            )
+    return found
+
+
+def _passage(query: Query, record: Mapping[str, Any]) -> Passage:
+    tfs = {lexeme: tf for lexeme, tf in zip(query.lexemes, record["tfs"], strict=True) if tf}
+    return Passage(
+        span=(record["start_char"], record["end_char"]),
+        heading=tuple(record["heading_path"]),
+        score=score(query, tfs, record["length"]),
+        text=record.get("text"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _RankedFile:
+    """A file that was found: its chunks, best first, and its place in each list."""
+
+    chunks: tuple[ScoredChunk, ...]
+    bm25_rank: int | None = None
+    vector_rank: int | None = None
+    fused: float | None = None
+    bonus: Mapping[tuple[int, int], int] = field(default_factory=dict)  # by scope and chunk, for being near
+
+    @property
+    def path(self) -> str:
+        return self.chunks[0].path
+
+
+async def _best_files(
+    connection: Connection, views: Sequence[ScopeView], limit: int, filters: Filters
+) -> list[tuple[ScoredChunk, ...]]:
+    """Return the candidates of the best files, grouped, each group and its members best first."""
+    holding = [view for view in views if view.query.lexemes]
+    groups: list[tuple[ScoredChunk, ...]] = []
+    first = max(limit * OVERSAMPLING, MIN_CANDIDATES)
+    for fetched in (first, max(first * 16, MAX_CANDIDATES)) if holding else ():
+        found = await lexical.best_chunks(connection, holding, limit=fetched, filters=filters)
+        groups = _group_by_file(found.candidates)
+        groups = [group for group in groups if group[0].score >= found.cut]
+        if len(groups) >= limit or found.cut == 0:
+            break
+    rescored = await lexical.add_neighbours(connection, holding, [group[0] for group in groups], filters)
+    alone = {candidate.path for candidate in rescored}
+    others = [candidate for group in groups for candidate in group if candidate.path not in alone]
+    return _group_by_file(sorted((*others, *rescored), key=lambda candidate: candidate.order))[:limit]
+
+
+def _group_by_file(candidates: Iterable[ScoredChunk]) -> list[tuple[ScoredChunk, ...]]:
+    by_path: dict[str, list[ScoredChunk]] = {}
+    for candidate in candidates:
+        by_path.setdefault(candidate.path, []).append(candidate)
+    return [tuple(group) for group in by_path.values()]
+
+
+def _chunks_of_best_files(near: Sequence[NearChunk]) -> list[NearChunk]:
+    """Return the nearest chunks of the files that are fused."""
+    kept = set(list(dict.fromkeys(one.path for one in near))[:FUSED_FILES])
+    return [one for one in near if one.path in kept]
+
+
+def _fuse(by_words: Sequence[_RankedFile], near: Sequence[NearChunk]) -> list[_RankedFile]:
+    """Return the files of both lists by their blended scores, each with its chunks of both."""
+    words = {file.path: file for file in by_words[:FUSED_FILES]}
+    meaning = {group[0].path: group for group in _group_by_file(map(_unscored_chunk, near))}
+    of_chunks = to_nearness({_key(one): one.distance for one in near})
+    of_files = {path: of_chunks[_key(group[0])] for path, group in meaning.items()}
+    scores = {path: file.chunks[0].score for path, file in words.items()}
+    top = max(scores.values(), default=SCALE)
+    bonus = {key: int(value * VECTOR_SHARE * top) for key, value in of_chunks.items()}
+    ranks = {path: rank for rank, path in enumerate(meaning, start=1)}
+    files = []
+    for path, fused in blend(scores, of_files):
+        word = words.get(path)
+        chunks = {_key(chunk): chunk for chunk in (*meaning.get(path, ()), *(word.chunks if word else ()))}
+        ordered = sorted(chunks.values(), key=lambda one: (-one.score - bonus.get(_key(one), 0), one.span))
+        files.append(
+            _RankedFile(tuple(ordered), word.bm25_rank if word else None, ranks.get(path), fused, bonus)
+        )
+    return files
+
+
+async def _filter_by_day(connection: Connection, near: list[NearChunk], filters: Filters) -> list[NearChunk]:
+    """Return those of the nearest chunks whose files are of days that are looked at."""
+    if filters.dated is None:
+        return near
+    by_scope: dict[int, set[int]] = {}
+    for chunk in near:
+        by_scope.setdefault(chunk.scope.scope_id, set()).add(chunk.file_id)
+    read = await batch(
+        connection,
+        *(("search/file_dated", {"scope_id": one, "file_ids": sorted(ids)}) for one, ids in by_scope.items()),
+    )
+    days = {
+        (scope_id, record["file_id"]): record["dated"]
+        for scope_id, records in zip(by_scope, read, strict=True)
+        for record in records
+    }
+    return [chunk for chunk in near if filters.allows_day(days.get((chunk.scope.scope_id, chunk.file_id)))]
+
+
+def _key(chunk: ScoredChunk | NearChunk) -> tuple[int, int]:
+    return chunk.scope.scope_id, chunk.chunk_id
+
+
+def _unscored_chunk(near: NearChunk) -> ScoredChunk:
+    return ScoredChunk(0, near.path, near.span, near.scope, near.chunk_id, near.file_id, 0, added=near.added)
+
+
+async def _hits(
+    connection: Connection,
+    views: Mapping[int, ScopeView],
+    text: str,
+    files: Sequence[_RankedFile],
+    passages: int,
+    dated: DateRange | None,
+) -> list[Hit]:
+    by_scope: dict[int, list[int]] = {}
+    details: dict[tuple[int, int], Mapping[str, Any]] = {}
+    for file in files:
+        for chunk in file.chunks[: max(passages, 1)]:
+            scope_id = chunk.scope.scope_id
+            if chunk.added is not None and chunk.added.detail is not None:
+                tfs = [chunk.added.tfs.get(lexeme, 0) for lexeme in views[scope_id].query.lexemes]
+                details[scope_id, chunk.chunk_id] = {**chunk.added.detail, "tfs": tfs}
+            else:
+                by_scope.setdefault(scope_id, []).append(chunk.chunk_id)
+    read = await batch(
+        connection,
+        *(
+            (
+                "search/chunk_read",
+                {"scope_id": scope_id, "chunk_ids": ids, "lexemes": list(views[scope_id].query.lexemes)},
+            )
+            for scope_id, ids in by_scope.items()
+        ),
+    )
+    for scope_id, records in zip(by_scope, read, strict=True):
+        details |= {(scope_id, record["chunk_id"]): record for record in records}
+    # Once a language and not once a hit: a query may be long.
+    languages = {file.chunks[0].scope.language for file in files}
+    words = {language: _words(text, language) for language in languages}
+    return [
+        _hit(file, view, details, words[view.scope.language], passages, dated)
+        for file in files
+        for view in [views[file.chunks[0].scope.scope_id]]
+    ]
+
+
+def _words(text: str, language: str) -> dict[str, str]:
+    """Return the words of a query by their lexemes, each as it stands there first."""
+    tokens = analyzer_of(language).tokens(text)
+    return {token.lexeme: text[token.start : token.end] for token in reversed(tokens)}
+
+
+def _hit(
+    file: _RankedFile,
+    view: ScopeView,
+    details: Mapping[tuple[int, int], Mapping[str, Any]],
+    words: Mapping[str, str],
+    passages: int,
+    dated: DateRange | None,
+) -> Hit:
+    best, *others = file.chunks
+    query, analyzer = view.query, analyzer_of(view.scope.language)
+    detail = details[best.scope.scope_id, best.chunk_id]
+    terms = term_scores(query, dict(zip(query.lexemes, detail["tfs"], strict=True)), detail["length"])
+    ordered = dict(sorted(terms.items(), key=lambda term: (-term[1], term[0])))
+    return Hit(
+        path=best.path,
+        version=detail["version"],
+        title=detail["title"],
+        heading=tuple(detail["heading_path"]),
+        span=best.span,
+        snippet="" if passages else snippet(detail["text"], query.lexemes, analyzer),
+        score=best.score,
+        reason=_reason(file, ordered, words, query) + _describe_days(detail["dated"], dated),
+        match=Match(
+            mode="bm25" if file.fused is None else "hybrid",
+            bm25_rank=file.bm25_rank,
+            vector_rank=file.vector_rank,
+            terms=ordered,
+            borrowed=dict(best.borrowed),
+            score=best.score,
+            fused=file.fused,
+        ),
+        more_spans=tuple(other.span for other in others[:MORE_SPANS]),
+        file=_file(file, query, details, passages) if passages else None,
+    )
+
+
+def _file(
+    file: _RankedFile, query: Query, details: Mapping[tuple[int, int], Mapping[str, Any]], passages: int
+) -> FilePassages:
+    chunks = file.chunks[:passages]
+    read = [details[chunk.scope.scope_id, chunk.chunk_id] for chunk in chunks]
+    return FilePassages(
+        path=chunks[0].path,
+        version=read[0]["version"],
+        size_chars=read[0]["size_chars"],
+        body_start=read[0]["body_start"],
+        passages=tuple(
+            replace(
+                _passage(query, record),
+                score=chunk.score + file.bonus.get(_key(chunk), 0),
+            )
+            for chunk, record in zip(chunks, read, strict=True)
+        ),
+    )
+
+
+def _reason(file: _RankedFile, terms: Mapping[str, int], words: Mapping[str, str], query: Query) -> str:
+    if not terms:
+        return f"near in meaning: {file.vector_rank} of the vectors"
+    named = ", ".join(words.get(lexeme, lexeme) for lexeme in list(terms)[:5])
+    found = f"holds {len(terms)} of {len(query.lexemes)} known words of the query: {named}"
+    borrowed = ", ".join(words.get(lexeme, lexeme) for lexeme in list(file.chunks[0].borrowed)[:5])
+    return f"{found}; files beside it: {borrowed}" if borrowed else found
+
+
+def _describe_days(day: date | None, dated: DateRange | None) -> str:
+    """Say in words that a search was narrowed to days."""
+    if dated is None:
+        return ""
+    return f"; dated within {dated}" if day else f"; undated, beside files dated within {dated}"
+
+
+def is_within(scope: Scope, prefix: Prefix | None) -> bool:
+    """Tell whether a prefix can match files of a scope."""
+    if prefix is None or prefix.mount is None:
+        return True
+    if prefix.mount == "project":
+        return scope.is_project if prefix.project is None else scope.mount == f"projects/{prefix.project}"
+    return scope.mount == prefix.mount

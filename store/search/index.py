@@ -1,0 +1,176 @@
+"""What is derived from a file's text for search, lists and links, and how it differs from what is stored."""
+
+import hashlib
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from memex.store import links, markdown
+from memex.store.markdown import Description
+from memex.store.search import chunks
+from memex.store.search.analyzer import Analyzer
+from memex.store.search.bm25 import RANKER_VERSION
+from memex.store.search.chunks import CHUNKER_VERSION, Chunk
+
+
+def engine(analyzer: Analyzer) -> str:
+    """Return what the chunks and lexemes of a scope depend on, which is recorded with it."""
+    return f"{analyzer.engine} chunker-{CHUNKER_VERSION}"
+
+
+# What must be alike for the same state and query to give the same ranking.
+ENGINE = f"{engine(Analyzer())} ranker-{RANKER_VERSION}"
+MAX_KEY_CHARS = 512  # a longer target can be no path
+MAX_RAW_CHARS = 1_000
+MAX_ANCHOR_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk that the store holds, without its lexemes."""
+
+    chunk_id: int
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+    sha256: bytes
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewChunk:
+    """A chunk to be stored: distinct lexemes with their frequencies side by side."""
+
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+    sha256: bytes
+    lexemes: tuple[str, ...]
+    tfs: tuple[int, ...]
+
+    @property
+    def length(self) -> int:
+        """How many lexemes it has, repeats counted."""
+        return sum(self.tfs)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRow:
+    """One side of one link, as the table `link` has it."""
+
+    ordinal: int
+    side: int
+    target_key: str
+    raw: str
+    anchor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileIndex:
+    """Everything derived from one file, as a change of what is stored of it."""
+
+    title: str
+    tags: tuple[str, ...]
+    tag_keys: tuple[str, ...]
+    path_key: str
+    name_key: str
+    pinned: bool
+    dated: date | None
+    removed: tuple[StoredChunk, ...]
+    shifted: tuple[tuple[int, int, int], ...]  # chunk_id, start, end
+    added: tuple[NewChunk, ...]
+    links: tuple[LinkRow, ...]
+
+
+def index(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Analyzer) -> FileIndex:
+    """Return what is derived from a file; only chunks whose indexed text is new are analysed.
+
+    Args:
+        path: relative to the scope.
+        content: the whole file.
+        stored: the chunks that the store holds of it.
+        analyzer: of the scope's language.
+    """
+    document = markdown.parse(content)
+    description = markdown.describe(path, document)
+    # Two heading paths may give one indexed text, which names a heading that is the title only once.
+    unchanged: dict[tuple[bytes, tuple[str, ...]], list[StoredChunk]] = {}
+    for known in reversed(stored):
+        unchanged.setdefault((known.sha256, known.heading_path), []).append(known)
+    shifted: list[tuple[int, int, int]] = []
+    added: list[NewChunk] = []
+    for chunk in chunks.split(path, content, description, document):
+        digest = hashlib.sha256(chunk.indexed_text.encode()).digest()
+        if same := unchanged.get((digest, chunk.heading_path)):
+            known = same.pop()
+            if (known.start, known.end) != (chunk.start, chunk.end):
+                shifted.append((known.chunk_id, chunk.start, chunk.end))
+        else:
+            added.append(_analyse_chunk(chunk, digest, analyzer))
+    return replace(
+        _describe(path, description),
+        removed=tuple(known for same in unchanged.values() for known in same),
+        shifted=tuple(shifted),
+        added=tuple(added),
+        links=tuple(_link_rows(links.parse(content, path))),
+    )
+
+
+def describe_file(path: str, content: str) -> FileIndex:
+    """Return what lists and link resolution know of a file, without chunks and links: only heads have those."""
+    return _describe(path, markdown.describe(path, content))
+
+
+def tag_key(tag: str) -> str:
+    """Return the form in which tags are compared: NFC without case, folded here so that every server agrees."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", tag).casefold())
+
+
+def deleted_file_index(path: str, stored: Sequence[StoredChunk]) -> FileIndex:
+    """Return the index of a deleted file: nothing, where `stored` was."""
+    path_key, name_key = links.path_keys(path)
+    return FileIndex("", (), (), path_key, name_key, False, None, tuple(stored), (), (), ())
+
+
+def _describe(path: str, description: Description) -> FileIndex:
+    path_key, name_key = links.path_keys(path)
+    return FileIndex(
+        title=description.title,
+        tags=description.tags,
+        tag_keys=tuple(map(tag_key, description.tags)),
+        path_key=path_key,
+        name_key=name_key,
+        pinned=description.pinned,
+        dated=date.fromisoformat(description.day) if description.day else None,
+        removed=(),
+        shifted=(),
+        added=(),
+        links=(),
+    )
+
+
+def _analyse_chunk(chunk: Chunk, digest: bytes, analyzer: Analyzer) -> NewChunk:
+    frequencies = Counter(analyzer.lexemes(chunk.indexed_text))
+    return NewChunk(
+        start=chunk.start,
+        end=chunk.end,
+        heading_path=chunk.heading_path,
+        sha256=digest,
+        lexemes=tuple(frequencies),
+        tfs=tuple(frequencies.values()),
+    )
+
+
+def _link_rows(parsed: Iterable[links.ParsedLink]) -> Iterable[LinkRow]:
+    for ordinal, link in enumerate(parsed):
+        for side, target in enumerate(link.targets):
+            if len(target) <= MAX_KEY_CHARS:
+                yield LinkRow(
+                    ordinal,
+                    side,
+                    target,
+                    link.raw[:MAX_RAW_CHARS],
+                    link.anchor and link.anchor[:MAX_ANCHOR_CHARS],
+                )

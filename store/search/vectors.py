@@ -1,0 +1,424 @@
+"""Embeddings in Postgres: kept by the text that they were made of, and compared inside one scope.
+
+The vectors of several models, of whatever dimensions, stand side by side; a model is named by its embedder. What is
+to be embedded is found by comparing chunks with vectors, so whatever was lost on the way is found again.
+"""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg.sql import SQL, Composed, Identifier, Literal
+
+from memex.store import markdown
+from memex.store.access import Scope
+from memex.store.database import Connection, Database, Rows, batch, row, rows
+from memex.store.paths import Prefix
+from memex.store.records import Span
+from memex.store.search import chunks
+from memex.store.search.index import tag_key
+from memex.store.search.lexical import AddedChunk
+from memex.store.sql import sql
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+# Above so many vectors in one scope an approximate index is worth its memory: measuring all of them takes 43 ms
+# then, and twice as long for twice as many (384 dimensions, one core).
+LARGE_SCOPE = 50_000
+# That an approximate search looks at, at least. Over 100,000 vectors in 1,000 clusters it found what measuring all
+# found, in a seventh of the time; the index took 50 s to build and 112 MB.
+CANDIDATES = 200
+MAX_CANDIDATES = 1_000  # pgvector's own limit
+TRIMMED_AT_ONCE = 5_000
+BUILD_MEMORY = "256MB"
+
+
+@dataclass(frozen=True, slots=True)
+class NearChunk:
+    """A chunk by how near its text lies to what was asked: the cosine distance, from 0 to 2."""
+
+    distance: float
+    path: str  # virtual
+    span: Span
+    scope: Scope
+    chunk_id: int
+    file_id: int
+    added: AddedChunk | None = None  # of a past revision, which is not stored
+
+    @property
+    def order(self) -> tuple[float, str, int]:
+        """Nearest first; ties by path, then by place."""
+        return self.distance, self.path, self.span[0]
+
+
+@dataclass(frozen=True, slots=True)
+class UnembeddedFile:
+    """A file that stands in a scope, and the digests of those of its chunks' texts that have no vector."""
+
+    file_id: int
+    version: int
+    path: str
+    content: str
+    sha256s: frozenset[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingStart:
+    """A scope that is embedded: how many changes it had seen, its mount, and its user, if it is one's."""
+
+    scope_id: int
+    rev: int
+    mount: str
+    user_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """How far a model has embedded all that there is.
+
+    `chunks` and `embedded` count places, of which several may share a text and its vector; `indexes` are those of
+    large scopes; `error` is the last one of the `failed_scopes`.
+    """
+
+    model: str
+    dimensions: int | None
+    chunks: int
+    embedded: int
+    size_bytes: int
+    indexes: int
+    failed_scopes: int
+    error: str | None
+    failed_at: datetime | None
+
+    @property
+    def missing(self) -> int:
+        """Chunks whose text has no vector."""
+        return self.chunks - self.embedded
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeStatus:
+    """How far a model has embedded one scope."""
+
+    tenant: str
+    kind: str
+    key: str
+    chunks: int
+    embedded: int
+    error: str | None
+    embedded_at: datetime | None
+
+
+async def nearest(
+    connection: Connection,
+    scopes: Sequence[Scope],
+    model: str,
+    vector: "Sequence[float] | ndarray[Any, Any]",
+    *,
+    limit: int,
+    prefix: Prefix | None = None,
+    tags: Sequence[str] = (),
+) -> list[NearChunk]:
+    """Return the chunks whose texts lie nearest to a vector, nearest first, at most `limit`.
+
+    Every vector of a scope is measured, but where it has an approximate index and no filter is given: filters make
+    such an index slower than measuring all, and poorer. Needs a database that has vectors.
+
+    Args:
+        connection: in a transaction that may read the scopes.
+        scopes: in which `prefix` can match; row-level security holds the same line.
+        model: the name of the embedder that made the vector; vectors of other models or dimensions do not count.
+        vector: (d,), of any length above 0.
+        limit: of chunks; a text that stands in several places is as many chunks.
+        prefix: only files below it.
+        tags: only files that bear all of them, without case.
+    """
+    parameters: dict[str, Any] = {
+        "model": model,
+        "vector": _literal(vector),
+        "dimensions": len(vector),
+        "prefix": prefix.relative if prefix else "",
+        "tags": sorted(map(tag_key, tags)),
+        "limit": limit,
+    }
+    is_filtered = bool(parameters["prefix"] or parameters["tags"])
+    approximate = set() if is_filtered else await _indexed_scopes(connection, scopes, model, len(vector))
+    exact = [scope for scope in scopes if scope.scope_id not in approximate]
+    found = await batch(
+        connection,
+        *(("vectors/embedding_near", parameters | {"scope_id": scope.scope_id}) for scope in exact),
+    )
+    read = list(zip(exact, found, strict=True))
+    if approximate:
+        await rows(
+            connection,
+            "vectors/embedding_hnsw_settle",
+            candidates=min(max(CANDIDATES, 2 * limit), MAX_CANDIDATES),
+        )
+        read += [
+            (scope, await _near_hnsw(connection, scope.scope_id, parameters))
+            for scope in scopes
+            if scope.scope_id in approximate
+        ]
+    # To a vector of zeros, which an embedder should not make, there is no distance: it comes last, as NaN.
+    near = [
+        _near_chunk(scope, record)
+        for scope, records in read
+        for record in records
+        if not math.isnan(record["distance"])
+    ]
+    return sorted(near, key=lambda one: one.order)[:limit]
+
+
+async def defer(connection: Connection, scope_ids: Sequence[int]) -> None:
+    """Have the new texts of these scopes embedded by a job, once the connection's transaction is committed.
+
+    For every commit that adds or removes chunks. Needs a database that has vectors.
+    """
+    await connection.execute(sql("vectors/embedding_later"), {"scope_ids": list(scope_ids)})
+
+
+async def missing(
+    connection: Connection, scope_id: int, model: str, *, after: int, limit: int
+) -> tuple[list[UnembeddedFile], int | None]:
+    """Return files with texts that have no vector of a model, and how far the scope's chunks were looked at.
+
+    Args:
+        connection: in maintenance.
+        scope_id: whose chunks are compared with its vectors.
+        model: by its embedder's name.
+        after: the chunk that the last call came to; 0 at first.
+        limit: of chunks.
+
+    Returns:
+        The files, and the last chunk that was looked at; None for it when nothing was missing.
+    """
+    found = await rows(
+        connection, "vectors/embedding_missing", scope_id=scope_id, model=model, after=after, limit=limit
+    )
+    files = [
+        UnembeddedFile(
+            file_id=record["file_id"],
+            version=record["version"],
+            path=record["path"],
+            content=record["content"],
+            sha256s=frozenset(map(bytes, record["sha256s"])),
+        )
+        for record in found
+        if record["content"] is not None
+    ]
+    return files, max((record["last_chunk_id"] for record in found), default=None)
+
+
+def texts(path: str, content: str) -> dict[bytes, str]:
+    """Return the texts that are embedded of a file, by their digest: those that the chunks of it are indexed by.
+
+    Args:
+        path: relative to the scope.
+        content: the whole file.
+    """
+    document = markdown.parse(content)
+    description = markdown.describe(path, document)
+    found = [chunk.indexed_text for chunk in chunks.split(path, content, description, document)]
+    return {hashlib.sha256(text.encode()).digest(): text for text in found}
+
+
+async def add(
+    connection: Connection, scope_id: int, model: str, vectors: "Sequence[tuple[bytes, ndarray[Any, Any]]]"
+) -> None:
+    """Store vectors by the digests of their texts, but of texts that no longer stand in the scope."""
+    await connection.execute(
+        sql("vectors/embedding_add"),
+        {
+            "scope_id": scope_id,
+            "model": model,
+            "sha256s": [sha256 for sha256, _ in vectors],
+            "vectors": [_literal(vector) for _, vector in vectors],
+        },
+    )
+
+
+async def trim(connection: Connection, scope_id: int) -> bool:
+    """Remove vectors of texts that no longer stand in the scope; tell whether there may be more of them."""
+    cursor = await connection.execute(
+        sql("vectors/embedding_trim"), {"scope_id": scope_id, "limit": TRIMMED_AT_ONCE}
+    )
+    return cursor.rowcount == TRIMMED_AT_ONCE
+
+
+async def begin(connection: Connection, scope_id: int) -> EmbeddingStart | None:
+    """Return what a scope is as it begins to be embedded; None when there is no such scope."""
+    found = await row(connection, "vectors/embedding_begin", scope_id=scope_id)
+    if found is None:
+        return None
+    is_user = found["kind"] == "user"
+    mount = f"projects/{found['key']}" if found["kind"] == "project" else found["kind"]
+    return EmbeddingStart(scope_id, found["rev"], mount, found["key"] if is_user else None)
+
+
+async def finish(connection: Connection, scope_id: int, model: str, rev: int) -> None:
+    """Note that all that stood in a scope at `rev` has its vectors."""
+    await connection.execute(
+        sql("vectors/embedding_done"), {"scope_id": scope_id, "model": model, "rev": rev}
+    )
+
+
+async def fail(connection: Connection, scope_id: int, model: str, error: str) -> None:
+    """Note what embedding a scope failed with: words of ours, never of a text."""
+    await connection.execute(
+        sql("vectors/embedding_failed"), {"scope_id": scope_id, "model": model, "error": error}
+    )
+
+
+async def scopes_behind(connection: Connection, model: str, *, failed_before_s: float) -> list[int]:
+    """Return the scopes that changed since a model last embedded them.
+
+    Args:
+        connection: in maintenance.
+        model: by its embedder's name.
+        failed_before_s: a scope where that failed counts again after so long.
+    """
+    found = await rows(connection, "vectors/embedding_behind", model=model, failed_before_s=failed_before_s)
+    return [record["scope_id"] for record in found]
+
+
+async def scopes(connection: Connection) -> list[int]:
+    """Return the scopes that have texts, or vectors that may have to go."""
+    return [record["scope_id"] for record in await rows(connection, "vectors/embedding_scopes")]
+
+
+async def status(connection: Connection, model: str | None) -> list[ModelStatus]:
+    """Return how far each model is that has vectors, and `model` even without any. For maintenance."""
+    return [
+        ModelStatus(**record) for record in await rows(connection, "vectors/embedding_status", model=model)
+    ]
+
+
+async def scope_status(connection: Connection, model: str, *, limit: int) -> list[ScopeStatus]:
+    """Return how far a model is in each scope, those that lack most first. For maintenance."""
+    found = await rows(connection, "vectors/embedding_status_scopes", model=model, limit=limit)
+    return [ScopeStatus(**record) for record in found]
+
+
+async def job_status(connection: Connection, task: str) -> dict[str, int]:
+    """Return how many jobs of a kind wait, run and were given up: todo, doing, failed. For maintenance."""
+    found = await rows(connection, "jobs/job_status", task=task)
+    return {record["status"]: record["jobs"] for record in found}
+
+
+async def drop(database: Database, model: str) -> int:
+    """Remove every vector of a model, with its indexes, and return how many there were."""
+    await drop_indexes(database, model)
+    dropped = 0
+    while True:
+        async with database.maintenance() as connection:
+            cursor = await connection.execute(
+                sql("vectors/embedding_drop"), {"model": model, "limit": TRIMMED_AT_ONCE}
+            )
+            await connection.execute(sql("vectors/embedding_forget"), {"model": model})
+        dropped += cursor.rowcount
+        if cursor.rowcount < TRIMMED_AT_ONCE:
+            return dropped
+
+
+async def build_indexes(database: Database, model: str, *, from_vectors: int = LARGE_SCOPE) -> int:
+    """Make the approximate index of each scope that has at least so many vectors, and return how many were made.
+
+    Others read and write meanwhile.
+    """
+    async with database.maintenance() as connection:
+        large = await rows(connection, "vectors/embedding_large", model=model, vectors=from_vectors)
+        there = {
+            record["scope_id"] for record in await rows(connection, "vectors/embedding_hnsw_all", model=model)
+        }
+    wanted = [record for record in large if record["scope_id"] not in there]
+    for record in wanted:
+        scope_id, dimensions = record["scope_id"], record["dimensions"]
+        async with database.connection() as connection:
+            await connection.execute(f"set maintenance_work_mem = '{BUILD_MEMORY}'".encode())
+            try:
+                # One that was left unfinished is there, and of no use.
+                await connection.execute(
+                    _index_statement("vectors/embedding_hnsw_drop", scope_id, model, dimensions)
+                )
+                await connection.execute(
+                    _index_statement("vectors/embedding_hnsw_build", scope_id, model, dimensions)
+                )
+            finally:
+                with suppress(psycopg.Error):
+                    await connection.execute("reset maintenance_work_mem")
+        async with database.maintenance() as connection:
+            await connection.execute(
+                sql("vectors/embedding_hnsw_set"),
+                {"scope_id": scope_id, "model": model, "dimensions": dimensions},
+            )
+    return len(wanted)
+
+
+async def drop_indexes(database: Database, model: str) -> None:
+    """Take the approximate indexes of a model away."""
+    async with database.maintenance() as connection:
+        there = await rows(connection, "vectors/embedding_hnsw_all", model=model)
+    for record in there:
+        async with database.maintenance() as connection:
+            await connection.execute(
+                sql("vectors/embedding_hnsw_unset"), {"scope_id": record["scope_id"], "model": model}
+            )
+        async with database.connection() as connection:
+            await connection.execute(
+                _index_statement(
+                    "vectors/embedding_hnsw_drop", record["scope_id"], model, record["dimensions"]
+                )
+            )
+
+
+async def _indexed_scopes(
+    connection: Connection, scopes: Sequence[Scope], model: str, dimensions: int
+) -> set[int]:
+    """Return those of the scopes that have an approximate index."""
+    scope_ids = [scope.scope_id for scope in scopes]
+    found = await rows(connection, "vectors/embedding_hnsw_list", scope_ids=scope_ids, model=model)
+    return {record["scope_id"] for record in found if record["dimensions"] == dimensions}
+
+
+async def _near_hnsw(connection: Connection, scope_id: int, parameters: dict[str, Any]) -> Rows:
+    statement = _index_statement(
+        "vectors/embedding_near_hnsw", scope_id, parameters["model"], parameters["dimensions"]
+    )
+    cursor = await connection.execute(statement, parameters)
+    return await cursor.fetchall()
+
+
+def _index_statement(name: str, scope_id: int, model: str, dimensions: int) -> Composed:
+    """Return a statement on the index of one scope and model: what stands in its condition cannot be passed."""
+    digest = hashlib.sha256(model.encode()).hexdigest()[:12]
+    return SQL(sql(name).decode()).format(
+        index=Identifier(f"embedding_hnsw_{scope_id}_{digest}"),
+        scope_id=Literal(scope_id),
+        model=Literal(model),
+        dimensions=Literal(dimensions),
+    )
+
+
+def _near_chunk(scope: Scope, record: dict[str, Any]) -> NearChunk:
+    return NearChunk(
+        distance=record["distance"],
+        path=scope.virtual(record["path"]),
+        span=(record["start_char"], record["end_char"]),
+        scope=scope,
+        chunk_id=record["chunk_id"],
+        file_id=record["file_id"],
+    )
+
+
+def _literal(vector: "Sequence[float] | ndarray[Any, Any]") -> str:
+    """Return a vector as Postgres reads a halfvec."""
+    from pgvector import HalfVector  # noqa: PLC0415  # of the extra `vectors`; whoever has a vector has it
+
+    return HalfVector(list(vector)).to_text()

@@ -1,0 +1,1 @@
+"""Upkeep: rebuilding indexes, restoring scopes, throw-away tenants, and the database report of `memex doctor`."""

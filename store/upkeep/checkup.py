@@ -1,0 +1,59 @@
+"""What can be said of a Postgres whatever state its schema is in, for `memex doctor`."""
+
+from dataclasses import dataclass
+
+import psycopg
+from psycopg.rows import dict_row
+
+from memex.errors import StoreUnavailable
+from memex.store.migrate import migrations
+from memex.store.sql import sql
+from memex.store.upkeep import reindex
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseReport:
+    """`upkeep/schema_version` is 0 before the first migration, `newest_version` what this Memex needs.
+
+    `pgvector` is the version that is installed in this database, else the one that could be. `stale_scopes` counts
+    those that another version indexed; None in another schema than this Memex's.
+    """
+
+    server_version: str
+    max_connections: int
+    pgvector: str | None
+    pgvector_is_installed: bool
+    has_jobs: bool
+    has_vectors: bool
+    schema_version: int
+    newest_version: int
+    stale_scopes: int | None
+
+
+async def examine(conninfo: str) -> DatabaseReport:
+    """Return what a server says of itself; changes nothing.
+
+    Raises:
+        StoreUnavailable: it does not answer.
+    """
+    try:
+        async with await psycopg.AsyncConnection.connect(
+            conninfo, autocommit=True, row_factory=dict_row
+        ) as connection:
+            found = await (await connection.execute(sql("upkeep/server_describe"))).fetchone()
+            assert found is not None  # noqa: S101  # a select without a table
+            version, stale_scopes = 0, None
+            known = migrations()[-1].version
+            if found.pop("has_schema"):
+                async with connection.transaction():
+                    await connection.execute("set local memex.maintenance = 'on'")
+                    newest = await (await connection.execute(sql("upkeep/schema_version"))).fetchone()
+                    version = newest["version"] if newest else 0
+                    if version == known:
+                        stale_scopes = await reindex.count_stale(connection)
+    except psycopg.Error as error:
+        raise StoreUnavailable(
+            f"The database does not answer: {next(iter(str(error).strip().splitlines()), '')}",
+            hint="Is it running, and are the host, port, login and password right?",
+        ) from error
+    return DatabaseReport(**found, schema_version=version, newest_version=known, stale_scopes=stale_scopes)

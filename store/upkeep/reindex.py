@@ -1,0 +1,225 @@
+"""The index of a scope, made anew from the text of its files: after an upgrade, or in another language.
+
+Everything that is derived goes and comes in one transaction, under the lock that writers take. Readers see the
+index of before until it is committed, and wait for nothing; what stops it on the way leaves that index as it was.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from memex.errors import ValidationFailed
+from memex.store import offload
+from memex.store.database import Connection, Database, Rows, row, rows
+from memex.store.search import vectors
+from memex.store.search.analyzer import LANGUAGES, Analyzer, analyzer_of
+from memex.store.search.index import FileIndex, engine, index
+from memex.store.sql import sql
+from memex.store.writes import pending
+from memex.store.writes.commit import SEPARATOR, chunk_columns, link_columns
+from memex.store.writes.pending import Counters
+
+BATCH_BYTES = 512 * 1024  # of texts that are analysed together; a longer file comes alone
+BATCH_FILES = 500
+
+Kind = Literal["user", "shared", "project"]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedScope:
+    """A scope, its language, and what made its index: None before its first write.
+
+    `key` is the user's id, the project's slug, or empty.
+    """
+
+    scope_id: int
+    tenant: str
+    kind: Kind
+    key: str
+    language: str
+    analyzer: str | None
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildReport:
+    """What stands in the index of a scope that was made anew."""
+
+    language: str
+    files: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class _DerivedFile:
+    """What is derived of one file."""
+
+    file_id: int
+    size_chars: int
+    index: FileIndex
+
+
+def check_language(language: str) -> str:
+    """Return the name of a language that files can be in.
+
+    Raises:
+        ValidationFailed: there is no such language; the hint lists them.
+    """
+    if language not in LANGUAGES:
+        raise ValidationFailed(
+            f"There is no language {language!r}.", hint=f"There are: {', '.join(LANGUAGES)}."
+        )
+    return language
+
+
+def is_stale(language: str, analyzer: str | None, wanted: str | None = None) -> bool:
+    """Return whether an index is another than would be made now, in the `wanted` language where that is given."""
+    wanted = wanted or language
+    return language != wanted or analyzer not in (None, engine(analyzer_of(wanted)))
+
+
+async def count_stale(connection: Connection) -> int:
+    """Return how many scopes have an index that another version made. For maintenance."""
+    found = await rows(connection, "upkeep/reindex_engines")
+    return sum(made["scopes"] for made in found if is_stale(made["language"], made["analyzer"]))
+
+
+async def scopes(
+    connection: Connection,
+    *,
+    tenant: str | None = None,
+    kind: Kind | None = None,
+    key: str | None = None,
+    only_stale: bool = False,
+    language: str | None = None,
+    limit: int | None = None,
+) -> list[IndexedScope]:
+    """Return scopes with what made the index of each, by tenant, kind and key. For maintenance.
+
+    Args:
+        connection: in maintenance.
+        tenant: by name; None for all.
+        kind: which sort of scope; None for all.
+        key: the user's id or the project's slug; None for all.
+        only_stale: those alone of which a rebuild would make another index.
+        language: that a rebuild would make the index in; by default the scope's own.
+        limit: of scopes.
+    """
+    pairs: dict[str, list[str | None] | None] = {"languages": None, "analyzers": None}
+    if only_stale:
+        found = await rows(connection, "upkeep/reindex_engines")
+        stale = [made for made in found if is_stale(made["language"], made["analyzer"], language)]
+        pairs = {f"{name}s": [made[name] for made in stale] for name in ("language", "analyzer")}
+    chosen = await rows(
+        connection, "upkeep/reindex_scopes", tenant=tenant, kind=kind, key=key, limit=limit, **pairs
+    )
+    return [IndexedScope(**record) for record in chosen]
+
+
+async def rebuild(
+    database: Database,
+    scope_id: int,
+    *,
+    language: str | None = None,
+    only_stale: bool = False,
+    on_files: Callable[[int], None] = lambda _: None,
+) -> RebuildReport | None:
+    """Make the index of a scope anew from its files; None where there was nothing to do.
+
+    Revisions and their texts stay as they are. Writers of the scope wait until the end; chunks get new ids, so that
+    a write that was planned before is planned again. Texts that have no vector any more are embedded by a job.
+
+    Args:
+        database: that the scope is in.
+        scope_id: of a scope that may be gone meanwhile.
+        language: that its files are in from now on; by default the one that they are in.
+        only_stale: leave it alone if it is as it would become, such as after another process did this.
+        on_files: told of each number of files that was done.
+    """
+    async with database.maintenance() as connection:
+        counter = (await pending.lock(connection, [scope_id])).get(scope_id)
+        scope = await row(connection, "upkeep/reindex_scope", scope_id=scope_id)
+        if counter is None or scope is None:
+            return None
+        if only_stale and not is_stale(scope["language"], scope["analyzer"], language):
+            return None
+        language = language or scope["language"]
+        await _clear(connection, counter)
+        async for batch in _derive_batches(connection, scope_id, analyzer_of(language)):
+            await _add(connection, counter, batch)
+            on_files(len(batch))
+        await pending.merge(connection, counter)
+        await pending.put(connection, [counter])
+        made = {"language": language, "analyzer": engine(analyzer_of(language))}
+        await connection.execute(sql("upkeep/reindex_done"), {"scope_id": scope_id} | made)
+        if database.has_vectors and await rows(connection, "upkeep/reindex_embeddings", scope_id=scope_id):
+            await vectors.defer(connection, [scope_id])
+        return RebuildReport(language, counter.files, counter.n)
+
+
+async def _clear(connection: Connection, counter: Counters) -> None:
+    """Take the old index away. Ids of chunks go on behind its last."""
+    await connection.execute(sql("upkeep/reindex_clear"), {"scope_id": counter.scope_id})
+    counter.n = counter.total_length = counter.files = 0
+    counter.merged_chunk_id = counter.next_chunk_id - 1
+
+
+async def _derive_batches(
+    connection: Connection, scope_id: int, analyzer: Analyzer
+) -> AsyncIterator[Sequence[_DerivedFile]]:
+    """Yield what is derived of a scope's files, in batches: the texts of a large scope are never held together."""
+    for file_ids, size_bytes in _batches(await rows(connection, "upkeep/reindex_files", scope_id=scope_id)):
+        files = await rows(connection, "upkeep/reindex_texts", scope_id=scope_id, file_ids=file_ids)
+        yield await offload.run(size_bytes, _derive_files, files, analyzer)
+
+
+def _batches(files: Rows) -> Iterator[tuple[list[int], int]]:
+    """Yield the ids of files that are read together, and how large they are together."""
+    file_ids: list[int] = []
+    size_bytes = 0
+    for file in files:
+        if file_ids and (len(file_ids) == BATCH_FILES or size_bytes + file["size_bytes"] > BATCH_BYTES):
+            yield file_ids, size_bytes
+            file_ids, size_bytes = [], 0
+        file_ids.append(file["file_id"])
+        size_bytes += file["size_bytes"]
+    if file_ids:
+        yield file_ids, size_bytes
+
+
+def _derive_files(files: Rows, analyzer: Analyzer) -> list[_DerivedFile]:
+    return [
+        _DerivedFile(
+            file["file_id"], len(file["content"]), index(file["path"], file["content"], [], analyzer)
+        )
+        for file in files
+    ]
+
+
+async def _add(connection: Connection, counter: Counters, files: Sequence[_DerivedFile]) -> None:
+    scope = {"scope_id": counter.scope_id}
+    owned = scope | {"tenant_id": counter.tenant_id}
+    await connection.execute(sql("upkeep/reindex_heads"), scope | _head_columns(files))
+    if links := [(counter.scope_id, file.file_id, link) for file in files for link in file.index.links]:
+        await connection.execute(sql("writes/link_add"), owned | link_columns(links))
+    if added := [(file.file_id, chunk) for file in files for chunk in file.index.added]:
+        await connection.execute(sql("writes/chunk_add"), owned | chunk_columns(added, counter.next_chunk_id))
+    counter.next_chunk_id += len(added)
+    counter.n += len(added)
+    counter.total_length += sum(chunk.length for _, chunk in added)
+    counter.files += len(files)
+
+
+def _head_columns(files: Sequence[_DerivedFile]) -> dict[str, object]:
+    derived = [file.index for file in files]
+    return {
+        "file_ids": [file.file_id for file in files],
+        "titles": [one.title for one in derived],
+        "tags": [SEPARATOR.join(one.tags) for one in derived],
+        "tag_keys": [SEPARATOR.join(one.tag_keys) for one in derived],
+        "size_chars": [file.size_chars for file in files],
+        "path_keys": [one.path_key for one in derived],
+        "name_keys": [one.name_key for one in derived],
+        "pinned": [one.pinned for one in derived],
+        "dated": [one.dated for one in derived],
+    }

@@ -1,0 +1,1 @@
+"""Writes: edits are staged on a draft, checked, and committed in one transaction."""

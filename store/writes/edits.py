@@ -1,0 +1,437 @@
+"""What a draft stages, and how it plays over the files that stand in the store. Pure.
+
+A `WorkingTree` begins with the heads of the paths that the edits name; each edit is checked against it and changes
+it. What it then holds becomes at most one revision a file.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from memex.errors import FileExists, FileNotFound, FileTooLarge, ValidationFailed, VersionConflict
+from memex.store import diff
+from memex.store.access import Scope
+from memex.store.records import FileChange, Span
+from memex.store.writes import patch
+
+MAX_FILE_BYTES = 1 << 20
+MAX_REASON_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedPath:
+    """A path within a scope."""
+
+    scope: Scope
+    path: str
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """What heads are kept by."""
+        return self.scope.scope_id, self.path
+
+    def __str__(self) -> str:
+        return self.scope.virtual(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The open revision of a file, as the store holds it."""
+
+    file_id: int
+    path: str
+    version: int
+    content: str
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Put the whole text of a file."""
+
+    place: ScopedPath
+    content: str
+    base_version: int | None = None
+    overwrite: bool = False
+    operation: Literal["write", "restore"] = "write"
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Change a part of a file; without `base_version` of whatever it is when the lock is held."""
+
+    place: ScopedPath
+    operation: Literal["append", "insert", "replace"]
+    text: str
+    heading: str | None = None
+    match: str | None = None
+    base_version: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Revise:
+    """Put what a pure function makes of the file: of whatever it is when the lock is held, None where none stands.
+
+    So two calls at once that revise one file both see what the other wrote. A file that the function leaves as
+    it is, or does not make, is not touched.
+    """
+
+    place: ScopedPath
+    revise: Callable[[str | None], str | None]
+    chars: int = 0  # that it puts in at most, by which long work is known beforehand
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Put a file at another path, in the same scope with its history."""
+
+    place: ScopedPath
+    to: ScopedPath
+    base_version: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Take a file away; its revisions stay."""
+
+    place: ScopedPath
+    base_version: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UndoneRevision:
+    """A revision to take back: the text, the path and whether the file stood there at all.
+
+    Attributes:
+        place: where the revision put the file.
+        head: the file's open revision now, a tombstone when it was deleted.
+        after: the revision that is taken back.
+        before: the one before it, None when it made the file.
+        later_calls: the tool calls that wrote the file since.
+    """
+
+    place: ScopedPath
+    head: Head
+    after: Head
+    before: Head | None
+    later_calls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """Take back revisions of one call, all at once: files that changed places find their way home."""
+
+    revisions: tuple[UndoneRevision, ...]
+    reason: str | None = None
+
+
+Edit = Write | Patch | Revise | Move | Delete | Undo
+
+
+@dataclass(slots=True, eq=False)
+class EditedFile:
+    """A file while edits play: `head` is what the store has of it, `content` is None once it is deleted."""
+
+    scope: Scope
+    path: str
+    content: str | None
+    head: Head | None
+    operation: str = ""
+    reason: str | None = None
+    counterpart: "EditedFile | None" = None
+    span: Span | None = None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the store would see a difference."""
+        if self.head is None:
+            return self.content is not None
+        stored = None if self.head.deleted else self.head.content
+        return self.content != stored or self.path != self.head.path
+
+    @property
+    def adds(self) -> int:
+        """How many files more stand in the scope with it: 1, 0 or -1."""
+        return (self.content is not None) - (self.head is not None and not self.head.deleted)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRevision:
+    """A file that a draft touched, with the version that its revision gets, or keeps when nothing changed."""
+
+    file: EditedFile
+    change: FileChange
+
+
+@dataclass(slots=True)
+class WorkingTree:
+    """The files that edits touch, by where they stand, and the highest version ever stored at each path."""
+
+    heads: Mapping[tuple[int, str], Head | None]
+    highest: Mapping[tuple[int, str], int]
+    standing: dict[tuple[int, str], EditedFile | None] = field(default_factory=dict)
+    touched: list[EditedFile] = field(default_factory=list)
+
+    def play(self, edits: Iterable[Edit]) -> "WorkingTree":
+        """Apply the edits in their order, and return the tree.
+
+        Raises:
+            FileNotFound, FileExists, VersionConflict, FileTooLarge, ValidationFailed, PatchNotFound,
+            PatchAmbiguous: the first edit that does not fit; nothing was written.
+        """
+        for edit in edits:
+            match edit:
+                case Write():
+                    self._write(edit)
+                case Patch():
+                    self._patch(edit)
+                case Revise():
+                    self._revise(edit)
+                case Move():
+                    self._move(edit)
+                case Delete():
+                    self._delete(edit)
+                case Undo():
+                    self._undo(edit)
+        return self
+
+    def read(self, place: ScopedPath) -> str | None:
+        """Return the text that stands at a place now, None when no file does."""
+        file = self._find(place)
+        return file.content if file else None
+
+    def _find(self, place: ScopedPath) -> EditedFile | None:
+        if place.key in self.standing:
+            return self.standing[place.key]
+        head = self.heads.get(place.key)
+        if head is None:
+            return None
+        file = EditedFile(place.scope, place.path, head.content, head)
+        self.standing[place.key] = file
+        return file
+
+    def _existing(self, place: ScopedPath, base_version: int | None) -> EditedFile:
+        file = self._find(place)
+        if file is None:
+            if base_version and self.highest.get(place.key, 0):
+                raise _version_conflict(place, base_version, self.highest[place.key], deleted=True)
+            raise FileNotFound(f"{place}: there is no such file.", path=str(place))
+        current = file.head.version if file.head else 0
+        if base_version is not None and base_version != current:
+            raise _version_conflict(place, base_version, current)
+        return file
+
+    def _write(self, edit: Write) -> None:
+        check_content(edit.content, edit.place)
+        if edit.base_version:
+            file = self._existing(edit.place, edit.base_version)
+        elif (standing := self._find(edit.place)) is not None:
+            file = standing
+            if not edit.overwrite:
+                current = file.head.version if file.head else 0
+                raise FileExists(
+                    f"{edit.place}: a file stands there.", path=str(edit.place), current_version=current
+                )
+        else:
+            file = self._create(edit.place)
+        file.content = edit.content
+        self._touch(file, edit.operation, edit.reason, span=(0, len(edit.content)))
+
+    def _patch(self, edit: Patch) -> None:
+        file = self._existing(edit.place, edit.base_version)
+        patched = patch.apply(
+            file.content or "", edit.operation, edit.text, heading=edit.heading, match=edit.match
+        )
+        check_content(patched.content, edit.place)
+        file.content = patched.content
+        self._touch(file, "patch", edit.reason, span=(patched.start, patched.end))
+
+    def _revise(self, edit: Revise) -> None:
+        file = self._find(edit.place)
+        content = edit.revise(file.content if file else None)
+        if content is None:
+            return
+        check_content(content, edit.place)
+        file = file or self._create(edit.place)
+        file.content = content
+        self._touch(file, "patch", edit.reason)
+
+    def _move(self, edit: Move) -> None:
+        file = self._existing(edit.place, edit.base_version)
+        if edit.to.key == edit.place.key:
+            raise ValidationFailed(f"{edit.place}: the file already stands there.")
+        if (there := self._find(edit.to)) is not None:
+            current = there.head.version if there.head else 0
+            raise FileExists(f"{edit.to}: a file stands there.", path=str(edit.to), current_version=current)
+        if edit.to.scope.scope_id == edit.place.scope.scope_id:
+            self._rename(file, edit.to)
+            self._touch(file, "move", edit.reason)
+            return
+        copy = self._create(edit.to)
+        copy.content = file.content
+        copy.counterpart, file.counterpart = file, copy
+        self._remove(file)
+        self._touch(file, "move", edit.reason)
+        self._touch(copy, "move", edit.reason)
+
+    def _delete(self, edit: Delete) -> None:
+        file = self._existing(edit.place, edit.base_version)
+        self._remove(file)
+        self._touch(file, "delete", edit.reason)
+
+    def _undo(self, edit: Undo) -> None:
+        files = [self._lift(one) for one in edit.revisions]
+        for one, file in zip(edit.revisions, files, strict=True):
+            try:
+                path, file.content = _inverse(one)
+                if file.content is not None:
+                    place = ScopedPath(file.scope, path)
+                    check_content(file.content, place)
+                    _require(self._find(place) is None, one)
+                    file.path, self.standing[place.key] = path, file
+            except VersionConflict as conflict:
+                raise VersionConflict(
+                    conflict.message,
+                    hint="Revert the later calls first, or change the file by hand.",
+                    path=str(one.place),
+                    current_version=one.head.version,
+                    later_calls=list(one.later_calls),
+                ) from None
+            self._touch(file, "revert", edit.reason)
+
+    def _lift(self, one: UndoneRevision) -> EditedFile:
+        """Take a file away from where it stands, so that its place is free for another."""
+        scope, head = one.place.scope, one.head
+        if head.deleted:
+            return EditedFile(scope, head.path, None, head)
+        file = self._find(ScopedPath(scope, head.path))
+        if file is None or file.head != head:
+            raise _version_conflict(one.place, head.version, file.head.version if file and file.head else 0)
+        self.standing[scope.scope_id, file.path] = None
+        return file
+
+    def _create(self, place: ScopedPath) -> EditedFile:
+        file = EditedFile(place.scope, place.path, "", None)
+        self.standing[place.key] = file
+        return file
+
+    def _rename(self, file: EditedFile, to: ScopedPath) -> None:
+        self.standing[file.scope.scope_id, file.path] = None
+        file.path = to.path
+        self.standing[to.key] = file
+
+    def _remove(self, file: EditedFile) -> None:
+        self.standing[file.scope.scope_id, file.path] = None
+        file.content = None
+
+    def _touch(self, file: EditedFile, operation: str, reason: str | None, span: Span | None = None) -> None:
+        file.operation = "create" if file.head is None and operation in ("write", "patch") else operation
+        file.reason = reason if reason is not None else file.reason
+        file.span = span
+        if file not in self.touched:
+            self.touched.append(file)
+
+    def planned(self) -> list[PlannedRevision]:
+        """Return what became of each file that an edit touched, in the order of their first edits."""
+        highest = dict(self.highest)
+        versions: dict[EditedFile, int] = {}
+        # Of two files at one path, one is deleted: the one that stands there has the higher version.
+        for file in sorted(self.touched, key=lambda file: file.content is not None):
+            stored = file.head.version if file.head else 0
+            if file.is_changed:
+                key = file.scope.scope_id, file.path
+                highest[key] = versions[file] = 1 + max(stored, highest.get(key, 0))
+            else:
+                versions[file] = stored
+        return [PlannedRevision(file, _change(file, versions)) for file in self.touched]
+
+
+def check_content(content: str, place: ScopedPath) -> None:
+    """Refuse text that cannot be stored.
+
+    Raises:
+        ValidationFailed: a NUL character or a lone surrogate.
+        FileTooLarge: over 1 MiB in UTF-8.
+    """
+    if (at := content.find("\0")) >= 0:
+        raise ValidationFailed(
+            f"{place}: the text has a NUL character at {at}.", hint="Remove it; memory is text."
+        )
+    try:
+        size = len(content.encode())
+    except UnicodeEncodeError as error:
+        raise ValidationFailed(
+            f"{place}: the text has a lone surrogate at {error.start}.", hint="Send well-formed Unicode."
+        ) from None
+    if size > MAX_FILE_BYTES:
+        raise FileTooLarge(
+            f"{place}: {size:,} bytes are over the limit of {MAX_FILE_BYTES:,}.", limit_bytes=MAX_FILE_BYTES
+        )
+
+
+def _change(file: EditedFile, versions: Mapping[EditedFile, int]) -> FileChange:
+    head, other = file.head, file.counterpart
+    content = file.content or ""
+    counterpart = None
+    if other is not None and versions[other]:
+        # A user's path is told to nobody else: what came to a project from user/ does not say whence.
+        if other.scope.mount != "user" or file.scope.mount == "user":
+            counterpart = f"{other.scope.virtual(other.path)}@{versions[other]}"
+    elif head is not None and head.path != file.path:
+        counterpart = f"{file.scope.virtual(head.path)}@{head.version}"
+    return FileChange(
+        path=file.scope.virtual(file.path),
+        operation=file.operation,
+        version=versions[file],
+        old_path=file.scope.virtual(head.path) if head else None,
+        old_version=head.version if head else None,
+        old_content=head.content if head else "",
+        new_content=content,
+        deleted=file.content is None,
+        changed=file.is_changed,
+        sha256=hashlib.sha256(content.encode()).hexdigest(),
+        counterpart=counterpart,
+        span=file.span,
+    )
+
+
+def _inverse(one: UndoneRevision) -> tuple[str, str | None]:
+    """Return where the file stood before the revision and with what text; None when it did not stand."""
+    head, after, before = one.head, one.after, one.before
+    is_newest = head.version == after.version and head.path == after.path
+    if before is None or before.deleted:
+        _require(is_newest, one)
+        return head.path, None
+    if after.deleted:
+        _require(is_newest, one)
+        return before.path, before.content
+    _require(not head.deleted, one)
+    content = diff.undo(before.content, after.content, head.content, str(one.place))
+    if before.path == after.path:
+        return head.path, content
+    _require(head.path == after.path, one)
+    return before.path, content
+
+
+def _require(condition: bool, one: UndoneRevision) -> None:
+    if not condition:
+        raise VersionConflict(f"{one.place}: the file was changed again since.")
+
+
+def _version_conflict(
+    place: ScopedPath, base_version: int, current: int, *, deleted: bool = False
+) -> VersionConflict:
+    state = "was deleted in" if deleted else "is at"
+    return VersionConflict(
+        f"{place} {state} version {current}, not at {base_version}.",
+        path=str(place),
+        base_version=base_version,
+        current_version=current,
+        deleted=deleted or None,
+    )

@@ -1,0 +1,1 @@
+"""Context: finding, choosing and assembling the passages of memory that answer a query."""

@@ -1,0 +1,286 @@
+"""What speaks for which passage of memory: the words of a query, links from what matches, and neighbours.
+
+Everything is in the units of search's scores, as integers. A passage is worth what it scored itself, and more when
+a link leads to it or when it stands in a file that matches well.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isqrt
+
+from memex.store.records import FilePassages, NearLink, Passage, Reference, Span
+from memex.store.search import series
+from memex.store.search.bm25 import Query
+from memex.store.search.find import MAX_HITS
+from memex.subagent.context.selection import CandidatePassage
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.planner import RecallReason
+
+SEEDS = 16  # files that a query finds at least
+SEED_CHARS = 600  # of a budget: for so many characters each one file, up to as many as a search gives
+FILL_FACTOR = 2  # what was found holds so many times the budget, or more is looked for
+SEED_PASSAGES = 4  # of each, those that score highest
+SOURCES = 8  # files of one hop whose links are followed; of the first also all passages are looked at
+TARGETS = 16  # files that links of one hop lead to
+BACK_SOURCES = 4  # files whose backlinks are followed
+SHORT_CHARS = 600  # a file that is no longer is read with those beside it in its series
+WHOLE_CHARS = 2_600  # a file that is no longer is one passage
+
+# In hundredths of a value that is handed on:
+NEAR_SHARE = 50  # by a passage to the files that its links lead to
+FAR_SHARE = 20  # by a file to those that its other links lead to
+BACK_SHARE = 30  # by a file to those that link to it
+SERIES_SHARE = {1: 50, 2: 25}  # by a short file to those beside it in a numbered series, by distance
+NEIGHBOUR_SHARE = 30  # by a file's best passage to the ones before and after it
+FILE_SHARE = 10  # by a file's best passage to all others
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedFile:
+    """A file that another leads to: what that is worth, from where, to which heading, and how."""
+
+    path: str
+    bonus: int
+    linked_from: str
+    heading: str | None = None
+    reason: RecallReason = "link"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPassage:
+    """A passage and what recalling it is worth; its text has not been read yet."""
+
+    reference: Reference
+    heading: tuple[str, ...]
+    value: int
+    reason: RecallReason
+    linked_from: str | None = None
+
+    @property
+    def chars(self) -> int:
+        """How long it is."""
+        return self.reference.span[1] - self.reference.span[0]
+
+    def candidate(self, text: str) -> CandidatePassage:
+        """Return it with its text, without white space at the end; a heading in it is not said again."""
+        text = text.rstrip()
+        start = self.reference.span[0]
+        reference = replace(self.reference, span=(start, start + len(text)))
+        above = self.heading[:-1] if text.startswith("#") else self.heading
+        return CandidatePassage(reference, text, self.value, self.reason, self.linked_from, above)
+
+
+@dataclass(slots=True)
+class Evidence:
+    """The files that may be recalled for a query, with the query as search weighed it."""
+
+    query: Query
+    files: dict[str, FilePassages] = field(default_factory=dict)
+    targets: dict[str, ReachedFile] = field(default_factory=dict)
+    matched: set[str] = field(default_factory=set)
+
+    def scored_passages(self, whole_chars: int) -> list[ScoredPassage]:
+        """Return every passage that is worth anything; a file of at most `whole_chars` is one."""
+        return [worth for path in self.files for worth in self._of_file(path, whole_chars)]
+
+    def value(self, path: str) -> int:
+        """Return what the best passage of a file is worth."""
+        own = max((passage.score for passage in self.files[path].passages), default=0)
+        return own + (self.targets[path].bonus if path in self.targets else 0)
+
+    def linked_passage(self, path: str) -> Reference:
+        """Return the passage of a file that a link means."""
+        file = self.files[path]
+        passage = _linked_passage(file, self.targets[path].heading)
+        return Reference(path, file.version, passage.span)
+
+    def _of_file(self, path: str, whole_chars: int) -> Iterable[ScoredPassage]:
+        file, target = self.files[path], self.targets.get(path)
+        is_match = path in self.matched
+        source = None if is_match or target is None else target.linked_from
+        for span, heading, value in self._passages(file, target, whole_chars):
+            if value and span[0] < span[1]:
+                reference = Reference(file.path, file.version, span)
+                reason = "match" if is_match or target is None else target.reason
+                yield ScoredPassage(reference, heading, value, reason, source)
+
+    def _passages(
+        self, file: FilePassages, target: ReachedFile | None, whole_chars: int
+    ) -> Iterable[tuple[Span, tuple[str, ...], int]]:
+        best = _linked_passage(file, target.heading if target else None)
+        top = self.value(file.path)
+        if file.size_chars - file.body_start <= whole_chars:
+            yield (file.body_start, file.size_chars), (), top
+            return
+        place = file.passages.index(best)
+        for at, passage in enumerate(file.passages):
+            if at == place:
+                value = passage.score + (target.bonus if target else 0)
+            else:
+                share = NEIGHBOUR_SHARE if at == 0 or abs(at - place) == 1 else FILE_SHARE
+                value = passage.score + top * share // 100
+            yield passage.span, passage.heading, value
+
+
+async def gather_evidence(query: str, budget: int, max_hops: int, tools: MemoryTools) -> Evidence:
+    """Return what memory holds about a query, following links up to `max_hops` from what matches."""
+    evidence = await _find_matches(query, budget, tools)
+    frontier = list(evidence.files)[:SOURCES]
+    await _add_passages(frontier, evidence, tools)
+    await _add_neighbours(evidence, tools)
+    left: set[str] = set()
+    for hop in range(max_hops):
+        texts = await _link_texts([path for path in frontier if path not in left], evidence, tools)
+        if not texts:
+            break
+        left |= texts.keys()
+        targets = _files_linked_to(evidence, await tools.near_links(texts))
+        if hop == 0:
+            back = _files_linking_here(evidence, await tools.back_links(frontier[:BACK_SOURCES]))
+            targets = _best_reached_files(
+                {path: _stronger(back.get(path), targets.get(path)) for path in back | targets}
+            )
+        await _add_reached_files(targets, evidence, tools)
+        frontier = [path for path in targets if path in evidence.files][:SOURCES]
+    return evidence
+
+
+async def _find_matches(query: str, budget: int, tools: MemoryTools) -> Evidence:
+    """Return what matches: as many files as may fill the budget, also when they are short."""
+    seeds = min(max(SEEDS, budget // SEED_CHARS), MAX_HITS)
+    found = await tools.find(query, limit=seeds, passages=SEED_PASSAGES)
+    chars = sum(_chars(hit.file) for hit in found.hits if hit.file is not None)
+    if len(found.hits) == seeds < MAX_HITS and chars < budget * FILL_FACTOR:
+        more = min(MAX_HITS, seeds * budget * FILL_FACTOR // max(chars, 1) + 1)
+        found = await tools.find(query, limit=more, passages=SEED_PASSAGES)
+    evidence = Evidence(found.query)
+    for hit in found.hits:
+        if hit.file is not None:
+            evidence.files[hit.path] = hit.file
+            evidence.matched.add(hit.path)
+    return evidence
+
+
+def _is_short(file: FilePassages | None) -> bool:
+    return file is not None and file.size_chars - file.body_start <= SHORT_CHARS
+
+
+def _chars(file: FilePassages) -> int:
+    whole = file.size_chars - file.body_start
+    return whole if whole <= WHOLE_CHARS else sum(end - start for start, end in _spans(file))
+
+
+def _spans(file: FilePassages) -> list[Span]:
+    return [passage.span for passage in file.passages]
+
+
+async def _add_neighbours(evidence: Evidence, tools: MemoryTools) -> None:
+    """Add the files beside short ones in a numbered series: the turns before and after one that matches."""
+    found: dict[str, ReachedFile] = {}
+    for path in list(evidence.files)[:SEEDS]:
+        if not _is_short(evidence.files[path]):
+            continue
+        for distance, beside in series.neighbours(path, max(SERIES_SHARE)).items():
+            bonus = evidence.value(path) * SERIES_SHARE[abs(distance)] // 100
+            found[beside] = _stronger(found.get(beside), ReachedFile(beside, bonus, path, reason="neighbour"))
+    await _add_passages([path for path in found if path not in evidence.files], evidence, tools)
+    _record_reached_files(
+        {path: one for path, one in found.items() if _is_short(evidence.files.get(path))}, evidence
+    )
+
+
+async def _add_reached_files(
+    targets: Mapping[str, ReachedFile], evidence: Evidence, tools: MemoryTools
+) -> None:
+    """Look at files that others lead to, and note the best that leads to each."""
+    await _add_passages([path for path in targets if path not in evidence.files], evidence, tools)
+    _record_reached_files(targets, evidence)
+
+
+def _record_reached_files(targets: Mapping[str, ReachedFile], evidence: Evidence) -> None:
+    for path, target in targets.items():
+        if path in evidence.files:
+            evidence.targets[path] = _stronger(evidence.targets.get(path), target)
+
+
+def _stronger(known: ReachedFile | None, other: ReachedFile | None) -> ReachedFile:
+    """Return the target that is worth more, the first when neither is."""
+    if known is None or (other is not None and known.bonus < other.bonus):
+        known = other
+    if known is None:
+        raise ValueError("no target at all")
+    return known
+
+
+def pinned_passages(file: FilePassages, room: int) -> list[ScoredPassage]:
+    """Return a pinned file as passages: all of it, or what fits of its beginning and one passage more."""
+    spans: list[tuple[Span, tuple[str, ...]]]
+    if file.size_chars - file.body_start <= room:
+        spans = [((file.body_start, file.size_chars), ())]
+    else:
+        spans = [(passage.span, passage.heading) for passage in file.passages]
+        spans = spans[: 1 + sum(span[1] - file.body_start <= room for span, _ in spans)]
+    return [
+        ScoredPassage(Reference(file.path, file.version, span), heading, 0, "pinned")
+        for span, heading in spans
+        if span[0] < span[1]
+    ]
+
+
+async def _add_passages(paths: Sequence[str], evidence: Evidence, tools: MemoryTools) -> None:
+    """Add the first passages of files to those that search found in them."""
+    for file in await tools.passages(evidence.query, paths) if paths else []:
+        known = evidence.files.get(file.path)
+        passages = {passage.span: passage for passage in (*file.passages, *(known.passages if known else ()))}
+        ordered = tuple(sorted(passages.values(), key=lambda passage: passage.span))
+        evidence.files[file.path] = replace(file, passages=ordered)
+
+
+async def _link_texts(paths: Sequence[str], evidence: Evidence, tools: MemoryTools) -> dict[str, str]:
+    """Return what of files speaks for them: the passages that search found, or the one that a link means."""
+    led_to = {path: evidence.linked_passage(path) for path in paths if path not in evidence.matched}
+    read = dict(zip(led_to, await tools.read(list(led_to.values())), strict=True))
+    return {path: read[path] if path in read else _text(evidence.files[path]) for path in paths}
+
+
+def _text(file: FilePassages) -> str:
+    return "\n".join(passage.text or "" for passage in file.passages)
+
+
+def _files_linked_to(evidence: Evidence, links: Sequence[NearLink]) -> dict[str, ReachedFile]:
+    """Return the files that links lead to, the most valuable first: a file's links share what it is worth."""
+    counts = Counter((link.source, link.is_near) for link in links)
+    found: dict[str, ReachedFile] = {}
+    for link in links:
+        share = NEAR_SHARE if link.is_near else FAR_SHARE
+        bonus = evidence.value(link.source) * share // isqrt(counts[link.source, link.is_near] * 10_000)
+        if link.target != link.source:
+            target = ReachedFile(link.target, bonus, link.source, link.heading)
+            found[link.target] = _stronger(found.get(link.target), target)
+    return _best_reached_files(found)
+
+
+def _files_linking_here(evidence: Evidence, links: Sequence[NearLink]) -> dict[str, ReachedFile]:
+    """Return the files that link to what matches: they share what that is worth, so a hub's get little."""
+    counts = Counter(link.target for link in links)
+    found: dict[str, ReachedFile] = {}
+    for link in links:
+        bonus = evidence.value(link.target) * BACK_SHARE // isqrt(counts[link.target] * 10_000)
+        target = ReachedFile(link.source, bonus, link.target, reason="backlink")
+        found[link.source] = _stronger(found.get(link.source), target)
+    return found
+
+
+def _best_reached_files(targets: Mapping[str, ReachedFile]) -> dict[str, ReachedFile]:
+    ranked = sorted(targets.values(), key=lambda target: (-target.bonus, target.path))
+    return {target.path: target for target in ranked[:TARGETS]}
+
+
+def _linked_passage(file: FilePassages, heading: str | None) -> Passage:
+    """Return the passage that a link means: the first under its heading, else the one that scores highest."""
+    if heading is not None:
+        for passage in file.passages:
+            if passage.heading and passage.heading[-1].casefold() == heading.casefold():
+                return passage
+    return max(file.passages, key=lambda passage: passage.score)

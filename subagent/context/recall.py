@@ -1,0 +1,80 @@
+"""The question what memory knows: a planner chooses spans, code reads, checks and assembles them."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from memex.errors import ValidationFailed
+from memex.subagent.context.assembly import WRAPPER_CHARS, Note, assemble
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.planner import Choice, ContextPlan, ContextRequest, Omitted, Planner
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledSpan:
+    """A span in a context, with the SHA-256, in hex, of its text as the store gave it."""
+
+    choice: Choice
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledContext:
+    """What memory gives to a query: the text, its hash, what stands in it and what was left out, best first.
+
+    `planner` chose; `failure` says why the model that should have did not.
+    """
+
+    text: str
+    sha256: str
+    recalled: tuple[RecalledSpan, ...]
+    omitted: tuple[Omitted, ...]
+    planner: str
+    failure: str | None
+
+
+async def recall(planner: Planner, request: ContextRequest, tools: MemoryTools) -> RecalledContext:
+    """Return the context that a planner chooses; never longer than the request's budget.
+
+    Raises:
+        ValidationFailed: the plan holds spans that overlap, or do not lie in their text.
+        VersionNotFound: it names a version that is not there.
+    """
+    plan = await planner.plan_context(request, tools)
+    _check(plan)
+    texts = await tools.read([choice.reference for choice in plan.choices])
+    notes = [
+        Note(choice.reference, text, choice.linked_from, choice.heading)
+        for choice, text in zip(plan.choices, texts, strict=True)
+    ]
+    kept = _count_fitting(notes, request.budget)
+    assembled = assemble(notes[:kept])
+    return RecalledContext(
+        text=assembled.text,
+        sha256=assembled.sha256,
+        recalled=tuple(
+            RecalledSpan(choice, hashlib.sha256(note.text.encode()).hexdigest())
+            for choice, note in zip(plan.choices[:kept], notes[:kept], strict=True)
+        ),
+        omitted=(*(Omitted(choice.reference, "budget") for choice in plan.choices[kept:]), *plan.omitted),
+        planner=plan.planner,
+        failure=plan.failure,
+    )
+
+
+def _check(plan: ContextPlan) -> None:
+    chosen = sorted((choice.reference for choice in plan.choices), key=lambda r: (r.path, r.version, r.span))
+    for one, other in pairwise(chosen):
+        if (one.path, one.version) == (other.path, other.version) and other.span[0] < one.span[1]:
+            raise ValidationFailed(f"The plan's spans {one} and {other} overlap.")
+
+
+def _count_fitting(notes: Sequence[Note], budget: int) -> int:
+    """Return how many of the notes, from the first, a budget holds."""
+    used = WRAPPER_CHARS
+    for kept, note in enumerate(notes):
+        used += note.chars
+        if used > budget:
+            return kept
+    return len(notes)

@@ -1,0 +1,200 @@
+"""Which passages go into a context: the most valuable that fit its budget. Pure.
+
+Values are integers, ties break by path and place, so the same candidates give the same choice everywhere.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from math import isqrt
+
+from memex.store.records import Reference, Span
+from memex.subagent.context.assembly import Note
+from memex.subagent.planner import Choice, ContextPlan, OmissionReason, Omitted, RecallReason
+
+FLOOR = 5  # what is worth less than a fifth of the best is not recalled to fill up
+CUT_FROM = 2  # what is worth at least half of the best is cut rather than left out
+MIN_CUT_CHARS = 120
+MIN_FIRST_CHARS = (
+    40  # where nothing but the pinned is chosen yet: better a little than as if there were nothing
+)
+MAX_GAP_CHARS = 8  # between two passages of a file lie only blank lines: they are recalled as one
+MAX_OMITTED = 20
+LENGTH_OFFSET = 3_000
+
+Cut = Callable[[str, int], Span]
+
+
+@dataclass(frozen=True, slots=True)
+class CandidatePassage:
+    """A passage that may be recalled.
+
+    Attributes:
+        reference: where it stands.
+        text: what stands there.
+        value: what recalling it is worth, at least 0, in the units of a search's scores.
+        reason: why it is one.
+        linked_from: the file that leads to it, where only that speaks for it.
+        heading: titles above it that do not stand in it.
+    """
+
+    reference: Reference
+    text: str
+    value: int
+    reason: RecallReason
+    linked_from: str | None = None
+    heading: tuple[str, ...] = ()
+
+
+def rank(value: int, reference: Reference) -> tuple[int, str, int]:
+    """Return what passages are ordered by, best first: value for their length; ties by path and place."""
+    chars = reference.span[1] - reference.span[0]
+    return -(value * 1_000 // isqrt(chars + LENGTH_OFFSET)), reference.path, reference.span[0]
+
+
+def select(
+    pinned: Sequence[CandidatePassage],
+    ranked: Iterable[CandidatePassage],
+    *,
+    available: int,
+    cut: Cut,
+    unread: Iterable[tuple[Reference, int]] = (),
+) -> ContextPlan:
+    """Return what to recall within `available` characters: the pinned, of half of them, then the best.
+
+    Args:
+        pinned: in the order in which they shall stand.
+        ranked: in any order.
+        available: characters for notes, the wrapper not counted.
+        cut: gives the span of a text that is best kept when only so many characters of it can be.
+        unread: passages that rank below all those, with their values; they are left out.
+    """
+    selection = _Selection(cut=cut)
+    for candidate in pinned:
+        selection.offer(candidate, available // 2, may_cut=True)
+    ordered = sorted(ranked, key=lambda candidate: rank(candidate.value, candidate.reference))
+    top = max((candidate.value for candidate in ordered), default=0)
+    for candidate in ordered:
+        if candidate.value * FLOOR < top:
+            selection.omit(candidate.reference, "relevance")
+        else:
+            selection.offer(candidate, available, may_cut=candidate.value * CUT_FROM >= top)
+    for reference, value in unread:
+        selection.omit(reference, "relevance" if value * FLOOR < top else "budget")
+    return selection.plan()
+
+
+def take(
+    pinned: Sequence[CandidatePassage], chosen: Iterable[CandidatePassage], *, available: int, cut: Cut
+) -> ContextPlan:
+    """Return the pinned as `select` does, and then what was chosen, in that order, as far as it fits."""
+    selection = _Selection(cut=cut)
+    for candidate in pinned:
+        selection.offer(candidate, available // 2, may_cut=True)
+    for candidate in chosen:
+        selection.offer(candidate, available, may_cut=True)
+    return selection.plan()
+
+
+@dataclass(slots=True)
+class _Selection:
+    """What has been chosen: by file, in the order in which the files were first chosen."""
+
+    cut: Cut
+    chosen: dict[tuple[str, int], list[Choice]] = field(default_factory=dict)
+    omitted: dict[Reference, Omitted] = field(default_factory=dict)
+    texts: set[str] = field(default_factory=set)
+    used: int = 0
+    answers: int = 0  # chosen, but for the pinned
+
+    def offer(self, candidate: CandidatePassage, available: int, *, may_cut: bool) -> None:
+        """Choose a passage if it fits, cut it if it may be, or note why it was left out."""
+        if any(_overlap(choice, candidate) for choice in self.chosen.get(_key(candidate), ())):
+            return
+        if candidate.text in self.texts:
+            self.omit(candidate.reference, "duplicate")
+            return
+        choice = Choice(
+            candidate.reference, candidate.reason, candidate.linked_from, heading=candidate.heading
+        )
+        if self.used + self._added(choice) > available:
+            room = available - self.used - _line_chars(choice)
+            least = MIN_CUT_CHARS if self.answers else MIN_FIRST_CHARS
+            start, end = self.cut(candidate.text, room) if may_cut and room >= least else (0, 0)
+            if start == end:  # of a single long character nothing is kept either
+                self.omit(candidate.reference, "budget")
+                return
+            choice = _truncate(choice, (start, end))
+        self._choose(choice)
+        self.texts.add(candidate.text)
+
+    def omit(self, reference: Reference, reason: OmissionReason) -> None:
+        """Note that a passage was left out."""
+        self.omitted.setdefault(reference, Omitted(reference, reason))
+
+    def plan(self) -> ContextPlan:
+        """Return the plan. What was left out, and stands in it after all, is not omitted."""
+        files = {key: _merge_neighbours(file) for key, file in self.chosen.items()}
+        omitted = (
+            omitted
+            for omitted in self.omitted.values()
+            if not any(_overlap(choice, omitted) for choice in files.get(_key(omitted), ()))
+        )
+        return ContextPlan(tuple(choice for file in files.values() for choice in file), tuple(omitted))
+
+    def _choose(self, choice: Choice) -> None:
+        self.used += self._added(choice)
+        self.answers += choice.reason != "pinned"
+        self.chosen.setdefault(_key(choice), []).append(choice)
+
+    def _added(self, choice: Choice) -> int:
+        """Return how many characters a choice adds; beside a neighbour it needs no line of its own."""
+        file = self.chosen.get(_key(choice), [])
+        return _chars(_merge_neighbours([*file, choice])) - _chars(_merge_neighbours(file))
+
+
+def _merge_neighbours(choices: Sequence[Choice]) -> list[Choice]:
+    """Return the choices of one file in their order, neighbours as one."""
+    merged: list[Choice] = []
+    for choice in sorted(choices, key=lambda choice: choice.reference.span):
+        last = merged[-1] if merged else None
+        if last and choice.reference.span[0] - last.reference.span[1] <= MAX_GAP_CHARS:
+            span = last.reference.span[0], choice.reference.span[1]
+            merged[-1] = replace(
+                last,
+                reference=replace(last.reference, span=span),
+                truncated=last.truncated or choice.truncated,
+            )
+        else:
+            merged.append(choice)
+    return merged
+
+
+def _chars(choices: Sequence[Choice]) -> int:
+    return sum(
+        Note(choice.reference, "", choice.linked_from, choice.heading).chars
+        + choice.reference.span[1]
+        - choice.reference.span[0]
+        for choice in choices
+    )
+
+
+def _line_chars(choice: Choice) -> int:
+    """Return what a part of a choice adds at most beside its text: it may stand apart, and begin further on."""
+    end = choice.reference.span[1]
+    reference = replace(choice.reference, span=(end, end))
+    return Note(reference, "", choice.linked_from, choice.heading).chars
+
+
+def _truncate(choice: Choice, kept: Span) -> Choice:
+    start = choice.reference.span[0]
+    span = start + kept[0], start + kept[1]
+    return replace(choice, reference=replace(choice.reference, span=span), truncated=True)
+
+
+def _key(passage: Choice | CandidatePassage | Omitted) -> tuple[str, int]:
+    return passage.reference.path, passage.reference.version
+
+
+def _overlap(choice: Choice, other: CandidatePassage | Omitted) -> bool:
+    start, end = choice.reference.span
+    return start < other.reference.span[1] and other.reference.span[0] < end

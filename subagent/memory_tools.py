@@ -1,0 +1,224 @@
+"""The operations that a planner works with: each checked, counted against the call's limit, and logged under it."""
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from memex import telemetry
+from memex.errors import LimitExceeded, MemexError
+from memex.store import catalogue
+from memex.store.graph import Direction
+from memex.store.log.operations import Call, InnerOperation, shorten
+from memex.store.memory import Memory
+from memex.store.records import FilePassages, FileSummary, Hit, Link, NearLink, Reference, Revision
+from memex.store.search.bm25 import Query
+from memex.store.search.find import MAX_QUERY_CHARS, SearchResult
+from memex.subagent.limits import Spending, UnlimitedSpending
+from memex.subagent.prompts import Prompt
+
+MAX_OPERATIONS = 400
+MAX_PINNED = 200
+
+LogFields = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySnapshot:
+    """Memory as one snapshot shows it, now or in the past, and its state: the number of changes of each mount."""
+
+    memory: Memory
+    state: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FileCatalogue:
+    """What files there are: as text, how many, and when each was written last, by path."""
+
+    text: str
+    count: int
+    dates: Mapping[str, datetime]
+
+
+class MemoryTools:
+    """What a planner may do: read. It has no operation with a side effect.
+
+    Args:
+        open_moment: gives the snapshot that one operation reads; it may be the same one each time.
+        call: under which the operations are logged, failed ones too.
+        max_operations: of one call.
+        spending: what the call's tenant spends on models.
+        prepare: what a query needs before memory is opened, such as its vector.
+    """
+
+    def __init__(
+        self,
+        open_snapshot: Callable[[], AbstractAsyncContextManager[MemorySnapshot]],
+        call: Call,
+        *,
+        max_operations: int = MAX_OPERATIONS,
+        spending: Spending | None = None,
+        prepare: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
+        self.spending = spending or UnlimitedSpending()
+        self._prepare = prepare
+        self._open_snapshot = open_snapshot
+        self._call = call
+        self._max_operations = self._operations_left = max_operations
+        self._texts: dict[Reference, str] = {}
+
+    @property
+    def now(self) -> datetime:
+        """The call's clock."""
+        return self._call.now
+
+    def reset_operations(self) -> None:
+        """Give whoever plans next the whole number of operations."""
+        self._operations_left = self._max_operations
+
+    def log(self, inner: InnerOperation, prompt: Prompt) -> None:
+        """Log a request to a model among the operations of the call, with the prompt that it was made with."""
+        self._call.inner.append(inner)
+        self._call.prompts[prompt.sha256] = prompt.text
+
+    async def find(self, query: str, *, limit: int = 10, passages: int = 0) -> SearchResult:
+        """Return the files that answer a query best, with so many passages of each; see `Memory.find`."""
+        if self._prepare is not None and query.strip() and len(query) <= MAX_QUERY_CHARS:
+            await self._prepare(query)
+        request = {"query": shorten(query), "limit": limit}
+        async with self._operation("memory_find", request) as (memory, logged):
+            found = await memory.find(query, limit=limit, passages=passages)
+            logged["hits"] = [_hit_fields(hit) for hit in found.hits]
+            if found.near is not None:
+                logged["near"] = [near.logged for near in found.near]
+        return found
+
+    async def read_file(self, path: str, *, version: int | None = None) -> Revision:
+        """Return a file whole; see `Memory.read`."""
+        async with self._operation("memory_read", {"path": path, "version": version}) as (memory, logged):
+            revision = await memory.read(path, version=version)
+            logged["content"] = {"$text": f"{revision.reference}:0-{revision.size_chars}"}
+        return revision
+
+    async def read(self, references: Sequence[Reference]) -> list[str]:
+        """Return the texts of spans; those that this call has read before are not read again.
+
+        Raises:
+            VersionNotFound, ValidationFailed: as `Memory.spans`.
+        """
+        wanted = [reference for reference in dict.fromkeys(references) if not self._is_known_text(reference)]
+        if wanted:
+            names = [str(reference) for reference in wanted]
+            async with self._operation("memory_read", {"spans": names}) as (memory, logged):
+                self._texts |= zip(wanted, await memory.spans(wanted), strict=True)
+                logged["texts"] = [{"$text": name} for name in names]
+        return [self._texts[reference] for reference in references]
+
+    def _is_known_text(self, reference: Reference) -> bool:
+        """Tell whether the text of a span is known, and keep it: what was read may have held more around it."""
+        if reference in self._texts:
+            return True
+        start, end = reference.span
+        for known, text in self._texts.items():
+            is_same = (known.path, known.version) == (reference.path, reference.version)
+            if is_same and known.span[0] <= start <= end <= known.span[1]:
+                first = known.span[0]
+                self._texts[reference] = text[start - first : end - first]
+                return True
+        return False
+
+    async def list_files(self, prefix: str = "", *, limit: int = 100) -> Sequence[FileSummary]:
+        """Return files by path; see `Memory.list_files`."""
+        async with self._operation("memory_list", {"prefix": prefix, "limit": limit}) as (memory, logged):
+            listed = await memory.list_files(prefix, limit=limit)
+            logged["files"] = [f"{file.path}@{file.version}" for file in listed]
+        return listed
+
+    async def catalogue(self, *, max_chars: int, below: tuple[str, ...] = ("",)) -> FileCatalogue:
+        """Return what files there are, those below these mounts in one block of text; see `catalogue.render`."""
+        async with self._operation("memory_catalogue", {"max_chars": max_chars}) as (memory, logged):
+            files = await memory.list_files(limit=catalogue.MAX_FILES)
+            text, listed = catalogue.choose(
+                [file for file in files if file.path.startswith(below)], max_chars=max_chars
+            )
+            logged["files"] = [f"{file.path}@{file.version}" for file in listed]
+            logged["count"] = len(files)
+        return FileCatalogue(text, len(files), {file.path: file.updated_at for file in files})
+
+    async def links(self, path: str, *, direction: Direction = "both", depth: int = 1) -> Sequence[Link]:
+        """Return the links from and to a file; see `Memory.links`."""
+        request = {"path": path, "direction": direction, "depth": depth}
+        async with self._operation("memory_links", request) as (memory, logged):
+            links = await memory.links(path, direction=direction, depth=depth)
+            logged["links"] = [[link.source, link.target] for link in links if link.exists]
+        return links
+
+    async def pinned(self) -> list[str]:
+        """Return the paths of the files that go first into every context, at most 200."""
+        async with self._operation("memory_pinned", {}) as (memory, logged):
+            logged["files"] = await memory.pinned(limit=MAX_PINNED)
+        return list(logged["files"])
+
+    async def near_links(self, texts: Mapping[str, str]) -> list[NearLink]:
+        """Return where links of files lead, those within a text given with each first; see `Memory.near_links`."""
+        async with self._operation("memory_links", {"paths": list(texts)}) as (memory, logged):
+            links = await memory.near_links(texts)
+            logged["links"] = [[link.source, link.target] for link in links]
+        return links
+
+    async def back_links(self, paths: Sequence[str]) -> list[NearLink]:
+        """Return the links by which other files lead to files; see `Memory.back_links`."""
+        request = {"paths": list(paths), "direction": "in"}
+        async with self._operation("memory_links", request) as (memory, logged):
+            links = await memory.back_links(paths)
+            logged["links"] = [[link.source, link.target] for link in links]
+        return links
+
+    async def passages(self, query: Query, paths: Sequence[str]) -> list[FilePassages]:
+        """Return passages of files, scored by a query that `find` weighed; see `Memory.passages`."""
+        async with self._operation("memory_passages", {"paths": list(paths)}) as (memory, logged):
+            files = await memory.passages(query, paths)
+            logged["files"] = [f"{file.path}@{file.version}" for file in files]
+        return files
+
+    @asynccontextmanager
+    async def _operation(self, kind: str, request: LogFields) -> AsyncIterator[tuple[Memory, LogFields]]:
+        """One operation, logged when it ends; what the block puts into the second value is its response."""
+        if self._operations_left == 0:
+            raise LimitExceeded(
+                "The call has used up its operations on memory.", hint="Ask for less at once.", tool=kind
+            )
+        self._operations_left -= 1
+        started_at, started_s = datetime.now(UTC), time.perf_counter()
+        response: LogFields = {}
+        state: dict[str, int] | None = None
+        code: str | None = MemexError.code  # unless it ends well, or an error of ours says more
+        with telemetry.operation(kind, request) as recorded:
+            try:
+                async with self._open_snapshot() as moment:
+                    state = moment.state
+                    yield moment.memory, response
+                code = None
+            except MemexError as error:
+                code = error.code
+                raise
+            finally:
+                recorded.operation_ended(response, code)
+                self._call.inner.append(
+                    InnerOperation(
+                        kind=kind,
+                        request=request,
+                        response=None if code else response,
+                        state=state,
+                        error_code=code,
+                        started_at=started_at,
+                        duration_ms=(time.perf_counter() - started_s) * 1000,
+                    )
+                )
+
+
+def _hit_fields(hit: Hit) -> LogFields:
+    """Return a hit as the log keeps it."""
+    return {"path": hit.path, "version": hit.version, "span": list(hit.span), "score": hit.score}

@@ -1,0 +1,378 @@
+"""One question to a model, through a pydantic-ai agent: within the call's limits, and every request in its log."""
+
+import functools
+import hashlib
+import inspect
+import json
+import re
+import time
+from asyncio import CancelledError, shield
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+import pydantic_ai
+from pydantic import BaseModel
+from pydantic_ai import Agent, ModelRetry, NativeOutput, Tool, ToolOutput
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ContentFilterError,
+    ModelConnectionError,
+    ModelHTTPError,
+    ModelTimeoutError,
+    UnexpectedModelBehavior,
+    UserError,
+)
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import UsageLimits
+
+from memex.errors import ModelUnavailable, Refused
+from memex.store.log.operations import MODEL_REQUEST, InnerOperation
+from memex.store.log.spend import ModelUsage
+from memex.subagent.limits import Limits, Meter, model_unavailable
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.model import chat as chat_models
+from memex.subagent.model.chat import ChatModel
+from memex.subagent.prompts import Prompt
+
+pydantic_ai.BANNER_ENABLED = False  # else the first question prints an advertisement on a terminal
+
+Output = TypeVar("Output", bound=BaseModel)
+ModelTool = Callable[..., Awaitable[str]]
+
+OUTPUT_TRIES = 2  # after an answer that has not the wanted form
+TOOL_TRIES = 100  # after arguments that a tool refuses: the limits of the call end it earlier
+UNSUPPORTED_STATUSES = frozenset({400, 404, 422, 501})  # what servers without tools or schemas answer
+MAX_TOKENS = 10**9  # that a server is believed to have used for one request
+TOKEN_CHARS = 4  # of a token, roughly
+UNKNOWN_TOOL = "unknown"
+TOO_LONG = "it took too long"
+NO_CALLS_LEFT = "No tool calls are left. Answer now, with what you have."
+_STATUS_REASON = re.compile(r"its server answered (\d{3})", re.ASCII)
+# What of a message is no part of the request that it is sent in, or differs each time.
+_UNSENT_FIELDS = frozenset(
+    {"timestamp", "run_id", "conversation_id", "metadata", "usage", "provider_details"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelQuestion(Generic[Output]):
+    """What a model is asked to do.
+
+    Attributes:
+        name: of the agent, such as `context`.
+        prompt: whose instructions stand before all else, the same bytes each time.
+        text: what it is about.
+        output: the form of the answer.
+        check: what is wrong with an answer, in sentences for the model; it gets one chance to mend that.
+        tools: what it may call, none with a side effect; none of them where it shall answer at once.
+        shown: the spans that it has been shown so far, which the tools add to.
+    """
+
+    name: str
+    prompt: Prompt
+    text: str
+    output: type[Output]
+    check: Callable[[Output], Sequence[str]]
+    tools: Sequence[ModelTool] = ()
+    shown: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSession:
+    """Where a model works during one call: who it is, what it may use, and the memory that it works over."""
+
+    chat: ChatModel
+    meter: Meter
+    tools: MemoryTools
+    capabilities: Sequence[Any] = ()
+
+    @property
+    def limits(self) -> Limits:
+        """What the call may use."""
+        return self.meter.limits
+
+
+async def ask(question: ModelQuestion[Output], session: ModelSession) -> Output:
+    """Return a model's answer, which may still be wrong in what `job.check` says.
+
+    Raises:
+        ModelUnavailable: the model gave none: it did not answer, not in this form, or used up a limit.
+    """
+    try:
+        model = _LoggedModel(await session.chat.model(), question, session)
+    except Exception as error:  # of a provider's own library, which wants a key or a setting
+        raise model_unavailable(f"it cannot be set up, {_reason(error)}") from error
+    told = False
+
+    def validate(output: Output) -> Output:
+        nonlocal told
+        if not told and (problems := question.check(output)):
+            told = True
+            raise ModelRetry("\n".join(["This cannot be carried out:", *(f"- {one}" for one in problems)]))
+        return output
+
+    agent: Agent[None, Output] = Agent(
+        model,
+        name=question.name,
+        instructions=question.prompt.instructions,
+        output_type=_output_mode(question, model),
+        tools=[_tool(function, session) for function in question.tools],
+        retries={"tools": TOOL_TRIES, "output": OUTPUT_TRIES},
+        end_strategy="early",
+        model_settings=_settings(model),
+        capabilities=list(session.capabilities),
+    )
+    agent.output_validator(validate)
+    token = chat_models.deadline.set(time.monotonic() + session.meter.seconds_left)
+    try:
+        async with session.chat.waiting(session.meter.seconds_left):
+            run = await agent.run(question.text, usage_limits=UsageLimits(request_limit=None))
+            return run.output
+    except TimeoutError as error:
+        session.chat.check()
+        raise model_unavailable(TOO_LONG) from error
+    except (AgentRunError, UserError) as error:
+        raise model_unavailable(_reason(error), is_misuse=_is_misuse(error)) from error
+    finally:
+        chat_models.deadline.reset(token)
+
+
+class _LoggedModel(WrapperModel):
+    """A model whose requests are counted, paid and logged."""
+
+    def __init__(self, wrapped: Model, question: ModelQuestion[Any], session: ModelSession) -> None:
+        super().__init__(wrapped)
+        self._question = question
+        self._session = session
+        self._shown_count = 0
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """Send a request within the call's limits, and log it with the whole response."""
+        desk = self._session
+        desk.meter.take_request()
+        await desk.tools.spending.check()
+        desk.chat.check()  # the pool of connections can lose a cancellation
+        settings = ModelSettings(**(model_settings or {}), max_tokens=desk.meter.output_tokens_left)
+        logged = self._request(messages, settings, model_request_parameters)
+        started_at, started_s = datetime.now(UTC), time.perf_counter()
+        response: ModelResponse | None = None
+        reason: str | None = TOO_LONG  # unless it answers, or fails in another way
+        try:
+            response = _without_surrogates(
+                await self.wrapped.request(messages, settings, model_request_parameters)
+            )
+            reason = None
+        except CancelledError:
+            reason = chat_models.SHUTDOWN_REASON if desk.chat.has_given_up else reason
+            raise
+        except (AgentRunError, UserError) as error:
+            reason = _reason(error)
+            raise
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            reason = "an answer of no known form"  # which clients do not look at before they use it
+            raise UnexpectedModelBehavior(reason) from error
+        finally:
+            # A request that nobody waited for to its end may have been read, and then it is paid.
+            sent_chars = (
+                logged["chars"]
+                if response is not None or reason in {TOO_LONG, chat_models.SHUTDOWN_REASON}
+                else 0
+            )
+            usage = _measure_usage(response, desk.chat, sent_chars)
+            desk.meter.add(usage)
+            desk.tools.log(
+                InnerOperation(
+                    kind=MODEL_REQUEST,
+                    request=logged,
+                    response={"failure": reason} if response is None else _dump_response(response),
+                    state=None,
+                    error_code=ModelUnavailable.code if reason else None,
+                    started_at=started_at,
+                    duration_ms=(time.perf_counter() - started_s) * 1000,
+                    model=desk.chat.name,
+                    usage=_usage_fields(usage),
+                    prompt_sha256=self._question.prompt.sha256,
+                ),
+                self._question.prompt,
+            )
+            if usage.input_tokens:
+                await shield(desk.tools.spending.add(desk.chat.name, usage))
+        known = {tool.name for tool in _offered_tools(model_request_parameters)}
+        for call in response.tool_calls:
+            if call.tool_name not in known:  # it may hold memory, and spans name the tools that are called
+                call.tool_name = UNKNOWN_TOOL
+                desk.meter.take_tool_call()
+        return response
+
+    def _request(
+        self,
+        messages: Sequence[ModelMessage],
+        settings: ModelSettings,
+        parameters: ModelRequestParameters,
+    ) -> dict[str, Any]:
+        """Return a request as the log keeps it: its digest, and the spans that it is the first to show."""
+        sent = [
+            _without_unsent(ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")),
+            [
+                [tool.name, tool.description, tool.parameters_json_schema]
+                for tool in _offered_tools(parameters)
+            ],
+            [parameters.output_mode, parameters.output_object and parameters.output_object.json_schema],
+            {name: value for name, value in settings.items() if name != "timeout"},
+        ]
+        text = json.dumps(sent, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+        new, self._shown_count = self._question.shown[self._shown_count :], len(self._question.shown)
+        return {
+            "sha256": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+            "chars": len(text),
+            "agent": self._question.name,
+            "mode": "tools" if self._question.tools else "single",
+            "form": parameters.output_mode,
+            "shown": new,
+        }
+
+
+def _output_mode(question: ModelQuestion[Output], model: Model) -> ToolOutput[Output] | NativeOutput[Output]:
+    """Return how the answer is given: by a schema that the server enforces, where only an answer is wanted."""
+    if not question.tools and model.profile.get("supports_json_schema_output", False):
+        return NativeOutput(question.output)
+    return ToolOutput(question.output, name="answer")
+
+
+def _settings(model: Model) -> ModelSettings:
+    """Return how a model answers: in the likeliest words, but where it thinks first, which takes no temperature."""
+    thinks = model.profile.get("thinking_enabled_by_default", False)
+    return ModelSettings() if thinks else ModelSettings(temperature=0.0)
+
+
+def _offered_tools(parameters: ModelRequestParameters) -> list[Any]:
+    return [*parameters.function_tools, *parameters.output_tools]
+
+
+def _without_unsent(value: Any) -> Any:
+    """Return what of messages is sent."""
+    if isinstance(value, list):
+        return [_without_unsent(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _without_unsent(item) for name, item in value.items() if name not in _UNSENT_FIELDS}
+    return value
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Return an answer without lone surrogates, which are no text: they can be neither logged nor sent back."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(name): _without_surrogates(item) for name, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        for attribute in fields(value):
+            old = getattr(value, attribute.name)
+            if (new := _without_surrogates(old)) != old:
+                setattr(value, attribute.name, new)
+    return value
+
+
+def _dump_response(response: ModelResponse) -> dict[str, Any]:
+    [dumped] = ModelMessagesTypeAdapter.dump_python([response], mode="json")
+    return dict(dumped)
+
+
+def _measure_usage(response: ModelResponse | None, chat: ChatModel, sent_chars: int) -> ModelUsage:
+    """Return what a request used; where no answer says it, the tokens are guessed by the characters."""
+    if response is None:
+        read = sent_chars // TOKEN_CHARS
+        return ModelUsage(1, read, 0, chat.cost_of(read, 0), is_estimated=True)
+    said = response.usage
+    is_known = bool(said.input_tokens or said.output_tokens)
+    tokens = (
+        (said.input_tokens, said.output_tokens)
+        if is_known
+        else (sent_chars // TOKEN_CHARS, len(json.dumps(_dump_response(response)["parts"])) // TOKEN_CHARS)
+    )
+    read, written = (max(0, min(number, MAX_TOKENS)) for number in tokens)
+    return ModelUsage(1, read, written, chat.cost(response, read, written), is_estimated=not is_known)
+
+
+def _usage_fields(usage: ModelUsage) -> dict[str, Any]:
+    logged: dict[str, Any] = {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "usd": None if usage.usd is None else float(usage.usd),
+    }
+    return logged | {"estimated": True} if usage.is_estimated else logged
+
+
+def _tool(function: ModelTool, session: ModelSession) -> Tool[None]:
+    """Return a tool as an agent takes it: counted, one after the other, the same question answered once."""
+    known: dict[str, str] = {}
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    async def guarded(**arguments: Any) -> str:
+        if not session.meter.take_tool_call():
+            return NO_CALLS_LEFT
+        bound = signature.bind(**arguments)
+        bound.apply_defaults()
+        asked = json.dumps(bound.arguments, sort_keys=True, default=str)
+        if asked in known:
+            return f"You have asked this before. The answer was:\n{known[asked]}"
+        try:
+            known[asked] = await function(**arguments)
+        except Refused as error:
+            raise ModelRetry(" ".join(filter(None, [error.message, error.hint]))) from error
+        return known[asked]
+
+    return Tool(guarded, sequential=True, takes_ctx=False)
+
+
+def _is_misuse(error: Exception) -> bool:
+    """Tell whether the model, or its server, answered and did not manage tools or the wanted form."""
+    if isinstance(error, UnexpectedModelBehavior):
+        return not isinstance(error, ContentFilterError)
+    return isinstance(error, ModelHTTPError) and error.status_code in UNSUPPORTED_STATUSES
+
+
+def error_of_reason(reason: str, model: str) -> Exception:
+    """Return an error of a model's request that is logged with this reason, and counts as that one did."""
+    if answered := _STATUS_REASON.fullmatch(reason):
+        return ModelHTTPError(int(answered[1]), model)
+    match reason:
+        case "it took too long":
+            return ModelTimeoutError(model, reason)
+        case "there is no connection to it":
+            return ModelConnectionError(model, reason)
+        case "a content filter kept its answer back":
+            return ContentFilterError(reason)
+        case "its answer has not the wanted form":
+            return UnexpectedModelBehavior(reason)
+        case "an answer of no known form":
+            return ValueError(reason)
+    return UserError(reason)
+
+
+def _reason(error: Exception) -> str:
+    """Return what failed in words that hold nothing of a prompt or an answer."""
+    match error:
+        case ModelHTTPError():
+            return f"its server answered {error.status_code}"
+        case ModelTimeoutError():
+            return "it took too long"
+        case ModelConnectionError():
+            return "there is no connection to it"
+        case ContentFilterError():
+            return "a content filter kept its answer back"
+        case UnexpectedModelBehavior():
+            return "its answer has not the wanted form"
+    return type(error).__name__

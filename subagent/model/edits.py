@@ -1,0 +1,341 @@
+"""A model's edits of the memory: their form, and what of them can be carried out.
+
+A model proposes; each edit is judged by itself against the text, the statements that were shown and the files that
+there are. What cannot be carried out is told to the model once, in a sentence.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from itertools import accumulate
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from memex.errors import MemexError
+from memex.store import paths
+from memex.store.markdown import file_name
+from memex.store.records import Span
+from memex.store.search.analyzer import Analyzer
+from memex.subagent.model.grounding import Grounding
+from memex.subagent.model.nearest import NumberedStatements, StoredStatement, is_writable
+from memex.subagent.model.quotes import QuoteFinder
+from memex.subagent.planner import Addition, Removal
+from memex.subagent.remember.filing.entries import SAME_TASK
+from memex.subagent.remember.filing.places import PERSONAL, destination, kind_under
+from memex.subagent.remember.related import MAX_LINKS, link_target, may_link, mount_of
+from memex.subagent.statements import secrets
+from memex.subagent.statements.extraction import SkippedSpan, SkipReason, Statement, find_attacks, subject_of
+from memex.subagent.statements.language import StatementKind
+
+MAX_STATEMENT_CHARS = 2_000
+MAX_TITLE_CHARS = 100
+MAX_PROBLEMS = 12  # problems that a model is told of
+MAX_CHECKED = 1_000  # edits of one answer, and as many skips; the rest is not looked at
+MAX_CHECKED_CHARS = 100_000  # of the statements of one answer: they are looked through on the event loop
+SURROUNDING_CHARS = 300  # around the evidence, where a word such as `tomorrow` is looked for
+
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+# What only the person whose memory it is can say of how he wants things.
+_IS_ORDER = "its evidence is an order to an assistant; leave it out."
+_BARRED_IF_INSIDE = {  # what is no evidence by itself, and is some with what stands around it
+    "assistant": "its evidence is the assistant's; quote what the user says, or leave it out.",
+    "question": "its evidence asks and states nothing; leave it out.",
+}
+_OWNER_KINDS: frozenset[StatementKind] = PERSONAL | {"constraint", "decision", "objective"}
+
+_NO_SUBJECT = frozenset({"user"})  # a lexeme that most statements share
+_NOT_PLAIN_TEXT = f"its statement must be plain text of 1 to {MAX_STATEMENT_CHARS:,} characters."
+_OTHER_SUBJECT = "its target says nothing of that; check the number."
+
+Action = Literal["add", "update", "supersede", "remove", "create_file"]
+ModelReason = Literal[
+    "small_talk", "question", "instruction", "assistant", "unsure", "secret", "duplicate", "other"
+]
+
+
+def _strict(schema: dict[str, Any]) -> None:
+    """Ask for every key and no other: what servers that enforce a schema want, and what helps weak models."""
+    schema["required"] = list(schema["properties"])
+    schema["additionalProperties"] = False
+    for field in schema["properties"].values():
+        field.pop("default", None)
+
+
+class Edit(BaseModel):
+    """One edit of the memory."""
+
+    model_config = ConfigDict(json_schema_extra=_strict)
+
+    action: Annotated[Action, Field(description="update and supersede replace the statement of `target`.")]
+    kind: Annotated[StatementKind, Field(description="What the statement is.")]
+    statement: Annotated[str, Field(description="As it will be stored: one full sentence that stands alone.")]
+    evidence: Annotated[str, Field(description="The piece of the text that it rests on, copied exactly.")]
+    target: Annotated[
+        str | None,
+        Field(description="The number of the known statement that it replaces or removes, or null."),
+    ] = None
+    path: Annotated[str | None, Field(description="A file; null for the usual one of its kind.")] = None
+    heading: Annotated[str | None, Field(description="A heading in that file, or null.")] = None
+    title: Annotated[str | None, Field(description="Of a new file, or null.")] = None
+    links: Annotated[
+        list[str], Field(description="Paths of files that the statement is about; mostly none.")
+    ] = []
+
+
+class Skip(BaseModel):
+    """A part of the text that is not stored."""
+
+    model_config = ConfigDict(json_schema_extra=_strict)
+
+    quote: Annotated[str, Field(description="The part, copied exactly.")]
+    reason: ModelReason
+    known: Annotated[
+        str | None, Field(description="For a duplicate the number of the known statement, else null.")
+    ] = None
+
+
+class Edits(BaseModel):
+    """What is stored of the text, and what is not."""
+
+    model_config = ConfigDict(json_schema_extra=_strict)
+
+    edits: list[Edit]
+    skipped: list[Skip]
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedEdit:
+    """An edit that is not carried out, and what the model is told of it."""
+
+    skipped: SkippedSpan
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedEdit:
+    """An edit that can be carried out.
+
+    Attributes:
+        part: of the plan.
+        target: the statement that it replaces or takes out.
+        told: what the model is told of it all the same.
+    """
+
+    part: Addition | Removal
+    target: StoredStatement | None = None
+    told: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EditChecker:
+    """What the edits of a part of a text are judged by.
+
+    Attributes:
+        quotes: the whole text.
+        window: the part of it.
+        ground: of what statements may be made.
+        barred: what of the text is no evidence, and why.
+        orders: what of it only tells somebody to do something once.
+        project: that the call is about.
+        today: the day of the call.
+        notes: the statements that were shown.
+        paths: of all files that there are.
+        analyzer: makes lexemes.
+        most: so many edits of an answer are looked at, and so many skips.
+    """
+
+    quotes: QuoteFinder
+    window: Span
+    grounding: Grounding
+    barred: Sequence[SkippedSpan]
+    orders: Sequence[Span]
+    project: str | None
+    today: date
+    notes: NumberedStatements
+    paths: Collection[str]
+    analyzer: Analyzer
+    max_checked: int = MAX_CHECKED
+
+    def problems(self, answer: Edits) -> list[str]:
+        """Return what is wrong with an answer, in sentences for the model."""
+        told = []
+        for number, edit in enumerate(self.checked_edits(answer), start=1):
+            judged = self.judge(edit)
+            if judged.told:
+                told.append(f"Edit {number}: {judged.told}")
+        for number, skip in enumerate(answer.skipped[: self.max_checked], start=1):
+            if skip.known and self.notes.named(skip.known) is None:
+                told.append(f"Skip {number}: there is no such statement; there is {self.notes.choices}.")
+        return told[:MAX_PROBLEMS]
+
+    def checked_edits(self, answer: Edits) -> list[Edit]:
+        """Return the edits of an answer up to where they are too many, or too long together."""
+        edits = answer.edits[: self.max_checked]
+        chars = accumulate(min(len(edit.statement), MAX_STATEMENT_CHARS) for edit in edits)
+        return [edit for edit, total in zip(edits, chars, strict=True) if total <= MAX_CHECKED_CHARS]
+
+    def judge(self, edit: Edit) -> AcceptedEdit | RejectedEdit:
+        """Return what an edit does, or why it is not carried out."""
+        evidence = self.quotes.find(edit.evidence, self.window)
+        if evidence is None:
+            return self._reject(
+                None, "invalid", "its evidence does not stand in the text; copy a piece exactly."
+            )
+        if refusal := self._reject_long(edit, evidence) or self._reject_forbidden(edit, evidence):
+            return refusal
+        target = None
+        if edit.action in {"update", "supersede", "remove"}:
+            target = self.notes.named(edit.target or "")
+            if target is None:
+                told = f"its target is no statement that was shown; there is {self.notes.choices}."
+                return self._reject(evidence, "invalid", told)
+        if edit.action == "remove" and target is not None:
+            return self._check_removal(edit, target, evidence)
+        return self._check_addition(edit, target, evidence)
+
+    def span_of(self, skip: Skip) -> Span | None:
+        """Return where a part that is not stored stands in the text."""
+        return self.quotes.find(skip.quote, self.window)
+
+    def _reject_long(self, edit: Edit, evidence: Span) -> RejectedEdit | None:
+        """Refuse what would take long to look through."""
+        if len(_plain(edit.statement)) > MAX_STATEMENT_CHARS:
+            return self._reject(evidence, "invalid", _NOT_PLAIN_TEXT)
+        if any(len(one) > MAX_STATEMENT_CHARS for one in (edit.path, edit.heading, edit.title) if one):
+            return self._reject(evidence, "invalid", "its path, heading and title must be short.")
+        return None
+
+    def _reject_forbidden(self, edit: Edit, evidence: Span) -> RejectedEdit | None:
+        written = "\n".join(filter(None, [edit.statement, edit.path, edit.heading, edit.title]))
+        if secrets.holds_secret(written):
+            return self._reject(evidence, "secret", "it holds a secret, which is never stored; leave it out.")
+        if find_attacks(written):
+            return self._reject(evidence, "instruction", "it is an order to an assistant; leave it out.")
+        for skip in self.barred:
+            is_partly = skip.start < evidence[1] and evidence[0] < skip.end
+            told = _BARRED_IF_INSIDE.get(skip.reason, _IS_ORDER)
+            if is_partly and (
+                skip.reason not in _BARRED_IF_INSIDE or _is_inside(evidence, (skip.start, skip.end))
+            ):
+                return self._reject(evidence, skip.reason, told)
+        return None
+
+    def _check_removal(
+        self, edit: Edit, target: StoredStatement, evidence: Span
+    ) -> AcceptedEdit | RejectedEdit:
+        said = self.quotes.text[slice(*evidence)]
+        if not self._is_about(target, edit, said):
+            return self._reject(evidence, "invalid", _OTHER_SUBJECT)
+        return AcceptedEdit(Removal(target.path, Statement(edit.kind, said, *evidence), target.text), target)
+
+    def _check_addition(
+        self, edit: Edit, target: StoredStatement | None, evidence: Span
+    ) -> AcceptedEdit | RejectedEdit:
+        text = _plain(edit.statement)
+        if not any(map(str.isalnum, text)) or _UNPRINTABLE.search(text):
+            return self._reject(evidence, "invalid", _NOT_PLAIN_TEXT)
+        first, last = max(0, evidence[0] - SURROUNDING_CHARS), evidence[1] + SURROUNDING_CHARS
+        ground = self.grounding | Grounding.of([target.text], self.analyzer) if target else self.grounding
+        said = self.quotes.text[first:last]
+        if missing := ground.missing(text, self.analyzer, today=self.today, nearby_text=said):
+            told = f"the text does not say {', '.join(map(repr, missing))}; use its own words."
+            return self._reject(evidence, "invalid", told)
+        is_foreign = self.quotes.is_quoted(evidence) or any(_is_inside(evidence, one) for one in self.orders)
+        kind: StatementKind = "note" if edit.kind in _OWNER_KINDS and is_foreign else edit.kind
+        statement = Statement(kind, text, *evidence)
+        if target is None:
+            return self._place_statement(edit, statement)
+        if not self._is_about(target, edit, self.quotes.text[slice(*evidence)]):
+            put = self._place_statement(edit, statement)
+            return put if isinstance(put, RejectedEdit) else replace(put, told=_OTHER_SUBJECT)
+        return self._check_replacement(statement, edit, target)
+
+    def _check_replacement(
+        self, statement: Statement, edit: Edit, target: StoredStatement
+    ) -> AcceptedEdit | RejectedEdit:
+        """Return a statement in the place of another, in another section where a task changes its state."""
+        place = destination(statement.kind, self.project, statement.text)
+        if refusal := self._reject_misplaced(statement, target.path, place.path):
+            return refusal
+        moves = statement.kind != target.kind and bool({statement.kind, target.kind} & SAME_TASK.keys())
+        heading = place.heading if moves or not target.heading else target.heading
+        links = self._links(edit.links, target.path)
+        title = _title_of(target.path)
+        return AcceptedEdit(Addition(target.path, title, heading, statement, links, target.text), target)
+
+    def _place_statement(self, edit: Edit, statement: Statement) -> AcceptedEdit | RejectedEdit:
+        """Return a statement where it is put, by the model or as usual."""
+        usual = destination(statement.kind, self.project, statement.text)
+        path = usual.path
+        if edit.path and edit.path.strip():
+            try:
+                path = str(paths.parse(edit.path.strip()))
+            except MemexError as error:
+                return self._reject_statement(statement, f"{error.message} {self._mounts}")
+            if not path.lower().endswith(".md"):
+                return self._reject_statement(statement, "its path must end with .md.")
+            if not is_writable(path, self.project):
+                return self._reject_statement(statement, f"its path cannot be written. {self._mounts}")
+            if refusal := self._reject_misplaced(statement, path, usual.path):
+                return refusal
+            path = next((known for known in self.paths if known.casefold() == path.casefold()), path)
+        heading = _line(edit.heading).lstrip("# ") or usual.heading
+        above = kind_under(heading)
+        if above != statement.kind and {above, statement.kind} & SAME_TASK.keys():
+            heading = usual.heading
+        title = usual.title if path == usual.path else _line(edit.title) or _title_of(path)
+        return AcceptedEdit(Addition(path, title, heading, statement, self._links(edit.links, path)))
+
+    def _reject_misplaced(self, statement: Statement, path: str, usual: str) -> RejectedEdit | None:
+        """Refuse to put what is personal where the members of a project read it."""
+        if usual.startswith("user/") and mount_of(path) != "user":
+            return self._reject_statement(
+                statement, "what is personal stays below user/; leave its path out."
+            )
+        return None
+
+    def _is_about(self, target: StoredStatement, edit: Edit, said: str) -> bool:
+        """Whether an edit speaks of what its target does: of the same thing by its key, or with a word of it."""
+        if target.topic is not None and target.topic == subject_of(edit.kind, edit.statement):
+            return True
+        words = set(self.analyzer.lexemes(f"{edit.statement}\n{said}")) - _NO_SUBJECT
+        return not words.isdisjoint(self.analyzer.lexemes(target.text))
+
+    def _links(self, named: Iterable[str], path: str) -> tuple[str, ...]:
+        """Return the targets of links to the files that there are, and that who reads the path may know of."""
+        mount = mount_of(path)
+        wanted = [name.strip().strip("[]") for name in named]
+        known = (one for name in wanted for one in (name, f"{name}.md") if one in self.paths and one != path)
+        targets = (link_target(mount, one) for one in known if may_link(mount, one))
+        return tuple(dict.fromkeys(filter(None, targets)))[:MAX_LINKS]
+
+    @property
+    def _mounts(self) -> str:
+        project = f" or projects/{self.project}/" if self.project is not None else ""
+        return f"A path begins with user/{project}."
+
+    def _reject(self, span: Span | None, reason: SkipReason, told: str) -> RejectedEdit:
+        return RejectedEdit(SkippedSpan(*(span or self.window), reason), told)
+
+    def _reject_statement(self, statement: Statement, told: str) -> RejectedEdit:
+        return self._reject((statement.start, statement.end), "invalid", told)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def _line(text: str | None) -> str:
+    """Return a text as one short line."""
+    return " ".join(_UNPRINTABLE.sub(" ", text or "").split())[:MAX_TITLE_CHARS].strip()
+
+
+def _title_of(path: str) -> str:
+    name = " ".join(file_name(path).replace("-", " ").replace("_", " ").split())
+    return name[:1].upper() + name[1:]
+
+
+def _is_inside(span: Span, other: Span) -> bool:
+    return other[0] <= span[0] and span[1] <= other[1]

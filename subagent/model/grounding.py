@@ -1,0 +1,178 @@
+"""Whether a statement stands on a text: its numbers and names, and most of its other words. Pure.
+
+A model may put a name in for `she` and a date for `tomorrow`, and knows both from the text and the clock. What
+comes from nowhere is invented.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+
+from memex.store.search.analyzer import LANGUAGES, Analyzer, load_language
+
+WORDS_SHARE = 0.6  # of a statement's words that are no names, those that the text must hold
+MAX_DAYS = 400  # from the clock, of a date that a word such as `tomorrow` stands for
+MAX_NAMED = 5  # words that a problem names
+MIN_STEM_CHARS = 4  # of a name that has another ending here than there
+MAX_ENDING_CHARS = 3
+
+_TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_NUMBER = re.compile(r"\d+")
+_GROUPED = re.compile(r"(?<!\d)\d{1,3}(?:[,.'’ ]\d{3})+(?!\d)")
+_ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+_SENTENCE_END = re.compile(r"(?:^|[.!?:;。！？\n]|[-*+])[\s\"'“”„‘’«»(\[*_`]*$")
+_POSSESSIVE = re.compile(r"['’]s$")
+_ALWAYS_GROUNDED = frozenset({"user", "users", "user's", "i", "i'm", "i've", "i'd", "i'll"})
+_FIGURES = {
+    name: str(place)
+    for place, name in enumerate(
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
+    )
+}
+_DAYS = frozenset(
+    {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+    | {"montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonnabend", "sonntag"}
+    | {"lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche"}
+)
+# A time that is told from today.
+_RELATIVE = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday|weeks?|months?|years?|days?|weekend|ago|next|last"
+    r"|this (?:morning|evening)"
+    r"|heute|morgen|übermorgen|gestern|vorgestern|wochen?|monate?n?|jahre?n?|tage?n?|nächste\w*|letzte\w*|vor"
+    r"|aujourd'hui|demain|hier|semaines?|mois|ans?|années?|jours?|prochaine?|dernier|dernière"
+    r"|hoy|mañana|ayer|semanas?|mes|meses|años?|días?|próxim[oa]|pasad[oa]"
+    r"|oggi|domani|ieri|settiman[ae]|mes[ei]|ann[io]|giorn[io]|hoje|amanhã|ontem|vandaag|gisteren"
+    r"|сегодня|завтра|вчера|недел\w+|месяц\w*|год\w*|dzisiaj|jutro|wczoraj)\b"
+    r"|今日|明日|昨日|今天|明天|昨天|来週|先週|今週|来月|先月|오늘|내일|어제",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """What a statement may be made of.
+
+    Attributes:
+        words: of the text, case folded.
+        lexemes: of the text.
+        numbers: in the text, in figures, without zeros before them.
+    """
+
+    words: frozenset[str]
+    lexemes: frozenset[str]
+    numbers: frozenset[str]
+
+    @classmethod
+    def of(cls, texts: Iterable[str], analyzer: Analyzer) -> "Grounding":
+        """Return what texts give."""
+        text = "\n".join(texts)
+        words = {word.casefold() for word in _TOKEN.findall(text)}
+        return cls(
+            words=frozenset(words | {_POSSESSIVE.sub("", word) for word in words}),
+            lexemes=frozenset(analyzer.lexemes(text)),
+            numbers=frozenset(_numbers(text)) | {_FIGURES[word] for word in words & _FIGURES.keys()},
+        )
+
+    def __or__(self, other: "Grounding") -> "Grounding":
+        """Return what both give."""
+        return Grounding(self.words | other.words, self.lexemes | other.lexemes, self.numbers | other.numbers)
+
+    def missing(self, statement: str, analyzer: Analyzer, *, today: date, nearby_text: str) -> list[str]:
+        """Return what of a statement comes from nowhere: numbers and names, or its words if they are too many.
+
+        Args:
+            statement: to judge.
+            analyzer: as of the ground.
+            today: the day of the call.
+            nearby_text: the text around its evidence; where that tells a time from today, dates near it are free.
+        """
+        free = set(_date_numbers(statement, today, is_relative=_RELATIVE.search(nearby_text) is not None))
+        names = (name for name in _names(statement) if not self._has_name(name))
+        numbers = (
+            n
+            for n in _plain_numbers(_join_grouped_digits(statement))
+            if n not in self.numbers and n not in free
+        )
+        named = [*numbers, *names]
+        if named:
+            return list(dict.fromkeys(named))[:MAX_NAMED]
+        words = ((token.lexeme, statement[token.start : token.end]) for token in analyzer.tokens(statement))
+        lexemes = {lexeme: word for lexeme, word in words if not _NUMBER.search(word)}
+        strange = [
+            word
+            for lexeme, word in lexemes.items()
+            if lexeme not in self.lexemes and not self._is_free(word.casefold())
+        ]
+        known = len(lexemes) - len(strange)
+        return strange[:MAX_NAMED] if lexemes and known < WORDS_SHARE * len(lexemes) else []
+
+    def _has_name(self, name: str) -> bool:
+        word = _POSSESSIVE.sub("", name.casefold())
+        if word in self.words or self._is_free(word):
+            return True
+        # Names have endings in many languages: `Berlin` is `Berlins`, and `в Берлине` is Берлин.
+        return any(
+            min(len(word), len(known)) >= MIN_STEM_CHARS
+            and abs(len(word) - len(known)) <= MAX_ENDING_CHARS
+            and (word.startswith(known) or known.startswith(word))
+            for known in self.words
+        )
+
+    def _is_free(self, word: str) -> bool:
+        return word in _ALWAYS_GROUNDED or (word in _months() | _DAYS)
+
+
+def _date_numbers(statement: str, today: date, *, is_relative: bool) -> Iterator[str]:
+    """Yield the numbers of dates that follow from the clock."""
+    dates = [_date(*match.groups()) for match in _ISO_DATE.finditer(statement)]
+    tokens = [token.casefold() for token in _TOKEN.findall(statement)]
+    months = [place for place, token in enumerate(tokens) if token in _months()]
+    if months or any(dates):
+        yield from (str(today.year + years) for years in (-1, 0, 1))
+    if not is_relative:
+        return
+    for found in dates:
+        if found is not None and abs((found - today).days) <= MAX_DAYS:
+            yield from (str(found.year), str(found.month), str(found.day))
+    for place in months:
+        yield from (
+            number for token in tokens[max(0, place - 1) : place + 2] for number in _plain_numbers(token)
+        )
+
+
+def _names(statement: str) -> Iterator[str]:
+    """Yield the words with a capital letter that do not begin a sentence, and those with one inside."""
+    for match in _TOKEN.finditer(statement):
+        word = match[0]
+        is_inside = any(char.isupper() for char in word[1:]) and any(char.islower() for char in word)
+        begins = _SENTENCE_END.search(statement, 0, match.start()) is not None
+        if is_inside or (word[0].isupper() and not begins):
+            yield word
+
+
+def _numbers(text: str) -> set[str]:
+    return {*_plain_numbers(text), *_plain_numbers(_join_grouped_digits(text))}
+
+
+def _join_grouped_digits(text: str) -> str:
+    """Return a text with `1,000` as `1000`."""
+    return _GROUPED.sub(lambda match: re.sub(r"\D", "", match[0]), text)
+
+
+def _plain_numbers(text: str) -> Iterator[str]:
+    yield from (number.lstrip("0") or "0" for number in _NUMBER.findall(text))
+
+
+def _date(year: str, month: str, day: str) -> date | None:
+    try:
+        return date(int(year), int(month), int(day))
+    except ValueError:
+        return None
+
+
+@cache
+def _months() -> frozenset[str]:
+    """The names of the months in every language that search knows them of."""
+    return frozenset(month.casefold() for name in LANGUAGES for month in load_language(name).months)

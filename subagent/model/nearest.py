@@ -1,0 +1,220 @@
+"""The stored statements nearest to a text, found by code, and numbered for a model.
+
+    N1 · user/profile.md@3 · About me · I live in Berlin. (2026-03-01)
+
+A statement is a line, and whatever line breaks it has are shown as spaces: none can begin another number.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import fsum
+
+from memex.store import markdown, offload
+from memex.store.records import FilePassages, Reference
+from memex.store.search.analyzer import Analyzer
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.remember.filing.items import list_items, prose_sentences
+from memex.subagent.remember.filing.places import destination, kind_under
+from memex.subagent.remember.related import mount_of
+from memex.subagent.statements.extraction import extract_statements, normal_form, subject_of
+from memex.subagent.statements.language import StatementKind
+
+QUERY_CHARS = 1_000
+HITS = 8
+PASSAGES = 2
+MAX_SHOWN = 40
+SHOWN_CHARS = 300  # of one statement
+
+_NAME = re.compile(r"\[?[Nn]?(\d{1,4})\]?")
+_DATE = re.compile(r"\((\d{4}-\d\d-\d\d)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStatement:
+    """A statement that memory holds.
+
+    Attributes:
+        path: of its file.
+        heading: above it; "" for none.
+        text: the statement, without marker, date and links.
+        kind: what it is by its heading or box.
+        reference: where it stands; None for one that this call has staged.
+        date: that it has, as written.
+    """
+
+    path: str
+    heading: str
+    text: str
+    kind: StatementKind
+    reference: Reference | None = None
+    date: str = ""
+
+    @property
+    def topic(self) -> str | None:
+        """What it says something about; see `statements.subject_of`."""
+        return subject_of(self.kind, self.text)
+
+
+@dataclass(slots=True)
+class NumberedStatements:
+    """The stored statements that a model has been shown, by their numbers; `shown` is for the log."""
+
+    statements: list[StoredStatement] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+
+    def show(self, statements: Iterable[StoredStatement], max_chars: int) -> str:
+        """Return a line a statement, numbered on, as many as fit; none of those that were shown before."""
+        known = {(one.path, one.text) for one in self.statements}
+        lines: list[str] = []
+        for one in statements:
+            line = self._line(one)
+            max_chars -= len(line) + 1
+            if max_chars < 0 or len(lines) == MAX_SHOWN:
+                break
+            if (one.path, one.text) not in known:
+                self.statements.append(one)
+                known.add((one.path, one.text))
+                if one.reference is not None:
+                    self.shown.append(str(one.reference))
+                lines.append(line)
+        return "\n".join(lines)
+
+    def named(self, name: str) -> StoredStatement | None:
+        """Return the statement of a number, such as N3."""
+        number = _NAME.fullmatch(name.strip())
+        place = int(number[1]) - 1 if number else -1
+        return self.statements[place] if 0 <= place < len(self.statements) else None
+
+    @property
+    def choices(self) -> str:
+        """The numbers that there are, in words."""
+        last = len(self.statements)
+        return "no statement was shown" if not last else "N1" if last == 1 else f"N1 to N{last}"
+
+    def _line(self, one: StoredStatement) -> str:
+        text = " ".join(one.text.split())
+        text = text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]} […]"
+        place = f"{one.path}@{one.reference.version}" if one.reference else f"{one.path}, new in this call"
+        about = [f"N{len(self.statements) + 1}", place, " ".join(one.heading.split())]
+        return " · ".join(filter(None, [*about, f"{text} ({one.date})" if one.date else text]))
+
+
+@dataclass(slots=True)
+class NearestStatements:
+    """What finds the stored statements near to the parts of a text: in the user's files, and in a project's.
+
+    Attributes:
+        project: whose files count beside the user's.
+        paths: of the files that there are.
+        tools: to search with.
+        analyzer: makes the lexemes by which texts are compared.
+        queries: by which the memory is searched for one part.
+    """
+
+    project: str | None
+    paths: Collection[str]
+    tools: MemoryTools
+    analyzer: Analyzer
+    queries: int
+    _files: dict[str, list[StoredStatement]] = field(default_factory=dict)  # those that were read whole
+
+    async def to(self, text: str) -> list[StoredStatement]:
+        """Return the statements that are nearest to a text, the best first.
+
+        What says something of the same thing by its key comes first, then what shares rare words with the text.
+        """
+        reading = await offload.run(len(text), extract_statements, text)
+        usual = {destination(said.kind, self.project, said.text).path for said in reading.statements}
+        read_whole = [one for path in sorted(usual & set(self.paths)) for one in await self._read(path)]
+        found = {(one.path, one.text): one for one in read_whole}
+        texts = [said.text for said in reading.statements] or text.split("\n\n")
+        for query in _queries(texts, self.queries):
+            for one in await self.search(query):
+                found.setdefault((one.path, one.text), one)
+        topics = {topic for said in reading.statements if (topic := subject_of(said.kind, said.text))}
+        return await offload.run(
+            len(text), _rank_statements, list(found.values()), topics, text, self.analyzer
+        )
+
+    async def search(self, query: str) -> list[StoredStatement]:
+        """Return the statements of the passages that a search finds in the files that may be written."""
+        hits = (await self.tools.find(query, limit=HITS, passages=PASSAGES)).hits
+        files = [hit.file for hit in hits if hit.file is not None and is_writable(hit.path, self.project)]
+        return [one for file in files for one in _statements_in_passages(file)]
+
+    async def _read(self, path: str) -> list[StoredStatement]:
+        """Return the statements of a file, which is read once."""
+        if path not in self._files:
+            file = await self.tools.read_file(path)
+            self._files[path] = await offload.run(
+                len(file.content), stored_statements, path, file.version, file.content
+            )
+        return self._files[path]
+
+
+def is_writable(path: str, project: str | None) -> bool:
+    """Whether a call about a project may write a path: it is the user's or that project's."""
+    return mount_of(path) == "user" or (project is not None and mount_of(path) == f"projects/{project}")
+
+
+def stored_statements(
+    path: str, version: int, text: str, start: int = 0, above: str = ""
+) -> list[StoredStatement]:
+    """Return the bullets and the sentences of prose in a text that stands in a file.
+
+    Args:
+        path: of the file.
+        version: of the file.
+        text: all of it, or a part.
+        start: where the part begins in it.
+        above: the heading that the part stands under.
+    """
+    document = markdown.parse(text)
+    found = []
+    for item in list_items(text, document):
+        heading = item.heading or above
+        has_box = not item.heading and item.kind != "note"
+        kind = item.kind if item.heading or has_box else kind_under(above)
+        reference = Reference(path, version, (start + item.start, start + item.own_end))
+        dated = _DATE.findall(text[item.start : item.own_end])
+        found.append(StoredStatement(path, heading, item.text, kind, reference, dated[-1] if dated else ""))
+    for first, last in prose_sentences(text, document):
+        titles = [heading.title for heading in document.headings if heading.end <= first]
+        heading = titles[-1] if titles else above
+        reference = Reference(path, version, (start + first, start + last))
+        found.append(StoredStatement(path, heading, text[first:last], "note", reference))
+    return found
+
+
+def _statements_in_passages(file: FilePassages) -> Iterator[StoredStatement]:
+    for passage in file.passages:
+        if passage.text:
+            above = passage.heading[-1] if passage.heading else ""
+            yield from stored_statements(file.path, file.version, passage.text, passage.span[0], above)
+
+
+def _queries(texts: Sequence[str], most: int) -> list[str]:
+    """Return texts as queries: a text each, or several together where there are too many."""
+    texts = [text.strip() for text in texts if text.strip()]
+    size = -(-len(texts) // most) or 1
+    parts = (texts[at : at + size] for at in range(0, len(texts), size))
+    return ["\n".join(text[: QUERY_CHARS // size] for text in part) for part in parts]
+
+
+def _rank_statements(
+    found: Sequence[StoredStatement], topics: Collection[str], text: str, analyzer: Analyzer
+) -> list[StoredStatement]:
+    wanted = frozenset(analyzer.lexemes(text))
+    shared = [wanted.intersection(analyzer.lexemes(one.text)) for one in found]
+    counts = Counter(lexeme for lexemes in shared for lexeme in lexemes)
+    ranked = []
+    for one, lexemes in zip(found, shared, strict=True):
+        is_same = bool(topics) and one.topic in topics
+        score = fsum(1 / counts[lexeme] for lexeme in lexemes)  # the same in whatever order
+        if (is_same or score) and normal_form(one.text):
+            ranked.append(
+                (not is_same, -score, one.path, one.reference.span if one.reference else (0, 0), one)
+            )
+    return [one for *_, one in sorted(ranked, key=lambda entry: entry[:4])]

@@ -1,0 +1,149 @@
+"""The model planner: a chat model plans, and where it does not, the built-in planner does."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, replace
+from functools import cache
+from importlib.metadata import version
+from typing import Any, TypeVar
+
+import structlog
+
+from memex.errors import LimitExceeded, MemexError, ModelUnavailable
+from memex.settings import ModelMode
+from memex.subagent import prompts
+from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.limits import Limits, Meter
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.model.ask import ModelSession
+from memex.subagent.model.chat import ChatModel
+from memex.subagent.model.context import CATALOGUE_CHARS, plan_context
+from memex.subagent.model.remember import plan_remember
+from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
+from memex.subagent.prompts import Prompt
+
+P = TypeVar("P")
+
+MAX_TOOL_FAILURES = (
+    2  # so often in a row a model could not work with tools: then it is asked for one answer at once
+)
+
+_log = structlog.get_logger("memex.model")
+
+
+@cache
+def client_version() -> str:
+    """Return what makes the bytes of a request out of messages."""
+    return f"pydantic-ai-{version('pydantic-ai-slim')}"
+
+
+class ModelPlanner:
+    """Lets a chat model choose, and code check what it chose."""
+
+    is_slow = True
+
+    def __init__(
+        self,
+        chat: ChatModel,
+        builtin: BuiltinPlanner,
+        *,
+        limits: Limits | None = None,
+        mode: ModelMode = "auto",
+        load: Callable[[str], Prompt] = prompts.load,
+        capabilities: Sequence[Any] = (),
+    ) -> None:
+        """Make one; the model is not asked yet.
+
+        Args:
+            chat: the model.
+            builtin: finds what the model chooses from, and answers where the model does not.
+            limits: of one call.
+            mode: whether the model may call tools; `auto` finds out whether it can.
+            load: gives a prompt by its name.
+            capabilities: of the pydantic-ai agents, such as tracing.
+        """
+        self._chat = chat
+        self._builtin = builtin
+        self._limits = limits or Limits()
+        self._mode = mode
+        self._load = load
+        self._capabilities = tuple(capabilities)
+        self._bad_calls = 0
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._chat.name
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The model, how it is asked, and what it may use."""
+        limits = asdict(self._limits)
+        if self._limits.usd is not None:
+            limits["usd"] = float(self._limits.usd)
+        config = {"model": self.name, "mode": self._mode, "limits": limits, "client": client_version()}
+        return config if self._chat.profile is None else config | {"profile": self._chat.profile}
+
+    async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
+        """Return which spans answer a query within its budget; without the model what the rules choose."""
+        survey = await self._builtin.find_candidates(request, tools)
+        chosen = self._builtin.choose(survey, request)
+        files = await tools.catalogue(max_chars=CATALOGUE_CHARS)
+        if not files.count:
+            return chosen
+        prompt = self._load("context")
+
+        async def plan(desk: ModelSession, with_tools: bool) -> ContextPlan:
+            return await plan_context(
+                request, survey, files, self._builtin, prompt, desk, with_tools=with_tools
+            )
+
+        try:
+            return await self._planned(plan, tools)
+        except (ModelUnavailable, LimitExceeded) as error:
+            return replace(chosen, failure=self._failed(error))
+        finally:
+            tools.reset_operations()  # what is chosen is still to be read, however much the model has read
+
+    async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
+        """Return where the statements of a text belong; without the model what the rules say."""
+        prompt = self._load("remember")
+
+        async def plan(desk: ModelSession, with_tools: bool) -> RememberPlan:
+            return await plan_remember(request, self._builtin, prompt, desk, with_tools=with_tools)
+
+        try:
+            return await self._planned(plan, tools)
+        except (ModelUnavailable, LimitExceeded) as error:
+            tools.reset_operations()
+            chosen = await self._builtin.plan_remember(request, tools)
+            return replace(chosen, failure=self._failed(error))
+
+    async def _planned(self, plan: Callable[[ModelSession, bool], Awaitable[P]], tools: MemoryTools) -> P:
+        """Return a plan made with tools, or at once where the model is known not to manage them."""
+        meter = Meter(self._limits)
+        desk = ModelSession(self._chat, meter, tools, self._capabilities)
+        if self._mode == "single" or (self._mode == "auto" and self._bad_calls >= MAX_TOOL_FAILURES):
+            return await plan(desk, False)
+        meter.reserved = 1 if self._mode == "auto" and self._limits.requests > 2 else 0
+        try:
+            planned = await plan(desk, True)
+        except ModelUnavailable as error:
+            if self._mode != "auto" or not error.details.get("is_misuse"):
+                raise
+            self._bad_calls += 1
+        else:
+            self._bad_calls = 0
+            return planned
+        meter.reserved = 0
+        tools.reset_operations()
+        return await plan(desk, False)
+
+    @staticmethod
+    def reason(error: MemexError) -> str:
+        """Return why a model gave no plan."""
+        return str(error.details.get("reason", error.code))
+
+    def _failed(self, error: MemexError) -> str:
+        reason = self.reason(error)
+        _log.warning("model_gave_no_plan", model=self.name, reason=reason)
+        return reason

@@ -1,0 +1,377 @@
+"""The remember agent: a model proposes typed edits of the memory, code judges them and makes them a plan.
+
+The model has no tool that writes. It is asked once for each part of a text; what it stages for one part it sees
+with the next. A failure with any part is a failure with all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from memex.store import offload
+from memex.store.records import Span
+from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.limits import model_unavailable
+from memex.subagent.memory_tools import FileCatalogue
+from memex.subagent.model.ask import ModelQuestion, ModelSession, ModelTool, ask
+from memex.subagent.model.edits import MAX_CHECKED, AcceptedEdit, EditChecker, Edits, RejectedEdit, Skip
+from memex.subagent.model.grounding import Grounding
+from memex.subagent.model.nearest import NearestStatements, NumberedStatements, StoredStatement
+from memex.subagent.model.numbered_spans import wrap_data
+from memex.subagent.model.quotes import QuoteFinder
+from memex.subagent.model.windows import split_windows
+from memex.subagent.planner import Addition, KnownStatement, RememberPlan, RememberRequest, Removal
+from memex.subagent.prompts import Prompt
+from memex.subagent.remember.file_series import FileSeries
+from memex.subagent.remember.filing.bullets import render_bullet
+from memex.subagent.remember.filing.entries import SAME_TASK
+from memex.subagent.remember.filing.places import destination
+from memex.subagent.remember.related import find_related, mount_of
+from memex.subagent.remember.stage import find_replacements
+from memex.subagent.statements.extraction import (
+    SkippedSpan,
+    SkipReason,
+    Statement,
+    extract_statements,
+    find_attacks,
+    is_replaceable,
+    subject_of,
+)
+from memex.subagent.statements.language import STATEMENT_KINDS
+from memex.subagent.statements.paraphrase import are_paraphrases, paraphrase_form
+
+PROMPT_CHARS = 12_000  # of a prompt with its instructions, without the text itself
+CATALOGUE_CHARS = 1_500
+WINDOW_CHARS = 12_000  # of a text that is read at once
+MAX_WINDOW_CHARS = 60_000  # where the limit of requests asks for fewer and longer parts
+MAX_QUERIES_PER_PART = 12  # by which the memory is searched for a part of the text
+MAX_QUERIES = 100  # for the whole text
+RESULT_CHARS = 4_000  # of what a search gives back
+# Edits of an answer that are looked at: some for each that may be written, since some are refused, and some more.
+CHECKED_PER_WRITE = 4
+CHECKED = 100
+
+
+async def plan_remember(
+    request: RememberRequest,
+    builtin: BuiltinPlanner,
+    prompt: Prompt,
+    session: ModelSession,
+    *,
+    with_tools: bool,
+) -> RememberPlan:
+    """Return what a model would store of a text, as far as code can carry it out.
+
+    Args:
+        request: the text.
+        builtin: whose analyzer compares texts.
+        prompt: with the instructions.
+        session: where the model works.
+        with_tools: it may search for more, where the text is read at once.
+
+    Raises:
+        ModelUnavailable: it gave no answer for a part of the text, or nothing of its answers can be carried out.
+    """
+    spans = _parts(request.text, session)
+    below = ("user/", *([f"projects/{request.project}/"] if request.project is not None else []))
+    files = await session.tools.catalogue(max_chars=CATALOGUE_CHARS, below=below)
+    queries = min(MAX_QUERIES_PER_PART, max(1, MAX_QUERIES // len(spans)))
+    reader = _Reader(
+        request=request,
+        builtin=builtin,
+        prompt=prompt,
+        session=session,
+        files=files,
+        nearest=NearestStatements(request.project, files.dates, session.tools, builtin.analyzer, queries),
+        quotes=QuoteFinder(request.text),
+        non_statements=await offload.run(len(request.text), _NonStatements.of, request.text),
+    )
+    for part, span in enumerate(spans, start=1):
+        await reader.read(span, part, len(spans), with_tools=with_tools and len(spans) == 1)
+    return await reader.plan()
+
+
+@dataclass(slots=True)
+class _Reader:
+    """A call while its text is read part by part.
+
+    Attributes:
+        request, builtin, prompt, desk: as of `plan_remember`.
+        files: that there are.
+        nearest: finds stored statements.
+        quotes: the text.
+        heard: what of it states nothing.
+        made: the edits so far, in their order.
+        known: what was said to be known.
+        skipped: what is not stored.
+        found: the stored statements that were near to any part.
+    """
+
+    request: RememberRequest
+    builtin: BuiltinPlanner
+    prompt: Prompt
+    session: ModelSession
+    files: FileCatalogue
+    nearest: NearestStatements
+    quotes: QuoteFinder
+    non_statements: "_NonStatements"
+    made: list[AcceptedEdit] = field(default_factory=list)
+    known: list[KnownStatement] = field(default_factory=list)
+    skipped: list[SkippedSpan] = field(default_factory=list)
+    found: dict[StoredStatement, None] = field(default_factory=dict)
+
+    async def read(self, span: Span, part: int, parts: int, *, with_tools: bool) -> None:
+        """Ask the model what of a part of the text is stored, and keep what can be carried out."""
+        text = self.quotes.text[slice(*span)]
+        if not any(map(str.isalnum, text)):
+            self.skipped.append(SkippedSpan(*span, "empty"))
+            return
+        if len(self.made) >= self.session.limits.writes:
+            self.skipped.append(SkippedSpan(*span, "limit"))
+            return
+        found = await self.nearest.to(text)
+        self.found |= dict.fromkeys(found)
+        judge = await self._edit_checker(span, found)
+        job = ModelQuestion(
+            name="memory_remember",
+            prompt=self.prompt,
+            text=self._prompt_text(
+                text, found, judge.notes, f"Part {part} of {parts}. " if parts > 1 else ""
+            ),
+            output=Edits,
+            check=lambda answer: judge.problems(answer) if self._may_correct(parts - part) else [],
+            tools=[self._search(judge.notes)] if with_tools else (),
+            shown=judge.notes.shown,
+        )
+        self._accept(await ask(job, self.session), judge)
+
+    async def plan(self) -> RememberPlan:
+        """Return the plan that all parts of the text make."""
+        is_unfit = any(skip.reason == "invalid" for skip in self.skipped)
+        if is_unfit and not self.made and not self.known:
+            raise model_unavailable("nothing of its plan can be carried out")
+        writes = self.session.limits.writes
+        parts = [made.part for made in self.made]
+        over = [_skip_statement(part.statement, "limit") for part in parts[writes:]]
+        adds, known = await self._place([part for part in parts[:writes] if isinstance(part, Addition)])
+        return RememberPlan(
+            adds=tuple(adds),
+            known=(*self.known, *known),
+            skipped=tuple(dict.fromkeys([*self.skipped, *over])),
+            removals=tuple(part for part in parts[:writes] if isinstance(part, Removal)),
+            planner=self.session.chat.name,
+        )
+
+    async def _edit_checker(self, span: Span, found: Sequence[StoredStatement]) -> EditChecker:
+        text = self.quotes.text[slice(*span)]
+        names = [one.text for one in found if (one.topic or "").startswith("name: ")]
+        sources = [text, *names, self.request.project or ""]
+        return EditChecker(
+            quotes=self.quotes,
+            window=span,
+            grounding=await offload.run(len(text), Grounding.of, sources, self.builtin.analyzer),
+            barred=self.non_statements.barred,
+            orders=self.non_statements.orders,
+            project=self.request.project,
+            today=self.request.now.date(),
+            notes=NumberedStatements(),
+            paths=self.files.dates,
+            analyzer=self.builtin.analyzer,
+            max_checked=min(MAX_CHECKED, CHECKED + CHECKED_PER_WRITE * self.session.limits.writes),
+        )
+
+    def _prompt_text(
+        self, text: str, found: Sequence[StoredStatement], notes: NumberedStatements, part: str
+    ) -> str:
+        """Return what a model is told of a part of the text, what changes least first."""
+        request = self.request
+        day = request.now.date()
+        about = f"It is about the project {request.project}. " if request.project is not None else ""
+        left = self.session.limits.writes - len(self.made)
+        call = f"Said on {day.isoformat()}, a {day:%A}. {about}{part}At most {left} edits."
+        files = wrap_data("files", self.files.text.rstrip("\n") or "none")
+        before = f"# The files that there are\n\n{files}\n\n# What is known already\n\n"
+        after = f"\n\n# The call\n\n{call}\n\n# The text\n\n"
+        room = (
+            PROMPT_CHARS
+            - len(self.prompt.instructions)
+            - len(before)
+            - len(after)
+            - len(wrap_data("text", ""))
+        )
+        known = notes.show([*self._staged, *found], room - len(wrap_data("known", "")))
+        return f"{before}{wrap_data('known', known or 'nothing')}{after}{wrap_data('text', text)}"
+
+    @property
+    def _staged(self) -> dict[StoredStatement, AcceptedEdit]:
+        """What earlier parts of the text gave, the last first."""
+        return {
+            StoredStatement(
+                made.part.path, made.part.heading, made.part.statement.text, made.part.statement.kind
+            ): made
+            for made in reversed(self.made)
+            if isinstance(made.part, Addition)
+        }
+
+    def _may_correct(self, parts_left: int) -> bool:
+        """Whether a request is to spare for an answer that has to be mended."""
+        meter = self.session.meter
+        return meter.limits.requests - meter.reserved - meter.requests > parts_left
+
+    def _search(self, notes: NumberedStatements) -> ModelTool:
+        async def find(query: str) -> str:
+            """Search what is known with other words. Gives statements, numbered on.
+
+            Args:
+                query: a few words, such as the notes would use.
+            """
+            found = await self.nearest.search(query)
+            self.found.update(dict.fromkeys(found))
+            return wrap_data("known", notes.show(found, RESULT_CHARS) or "nothing more")
+
+        return find
+
+    def _accept(self, answer: Edits, judge: EditChecker) -> None:
+        """Keep of an answer what can be carried out, and why the rest is not."""
+        looked_at = judge.checked_edits(answer)
+        for edit in looked_at:
+            judged = judge.judge(edit)
+            if isinstance(judged, RejectedEdit):
+                self.skipped.append(judged.skipped)
+            else:
+                self._stage(judged)
+        located = [
+            (skip, span) for skip in answer.skipped[: judge.max_checked] if (span := judge.span_of(skip))
+        ]
+        for skip, span in located:
+            self._skip(skip, span, judge)
+        if len(looked_at) < len(answer.edits) or len(answer.skipped) > judge.max_checked:
+            self.skipped.append(SkippedSpan(*judge.window, "limit"))
+        if not answer.edits and not located:
+            self.skipped.append(SkippedSpan(*judge.window, "other"))
+
+    def _stage(self, made: AcceptedEdit) -> None:
+        """Take an edit in; one of what an earlier part gave takes the place of that."""
+        target = made.target
+        older = self._staged.get(target) if target is not None and target.reference is None else None
+        if older is None or not isinstance(older.part, Addition):
+            self.made.append(made)
+            return
+        self.made.remove(older)
+        self.skipped.append(_skip_statement(older.part.statement, "superseded"))
+        stored = older.part.replaces
+        if isinstance(made.part, Addition):
+            self.made.append(replace(made, part=replace(made.part, replaces=stored), target=older.target))
+        elif stored is not None:
+            self.made.append(replace(made, part=replace(made.part, removes=stored), target=older.target))
+
+    def _skip(self, skip: Skip, span: Span, judge: EditChecker) -> None:
+        stored = judge.notes.named(skip.known) if skip.known and skip.reason == "duplicate" else None
+        if stored is not None and stored.reference is not None:
+            statement = Statement("note", self.quotes.text[slice(*span)], *span)
+            self.known.append(KnownStatement(statement, stored.reference))
+        else:
+            self.skipped.append(SkippedSpan(*span, skip.reason))
+
+    async def _place(self, adds: Sequence[Addition]) -> tuple[list[Addition], list[KnownStatement]]:
+        """Return statements where they go by the rules of code, and those that memory holds already.
+
+        The newer of two about the same thing takes the older one's place, wherever that stands; what another file
+        says is known; what a statement names is linked; a file that is full has a successor.
+        """
+        project, day = self.request.project, self.request.now.date()
+        own_paths = frozenset(
+            destination(kind, one).path for kind in STATEMENT_KINDS for one in (project, None)
+        )
+        rooms: dict[str, FileSeries] = {}
+        settled: list[Addition] = []
+        known: dict[Addition, KnownStatement] = {}
+        for add in adds:
+            if in_place := add if add.replaces is not None else self._superseding(add):
+                settled.append(in_place)
+                continue
+            if add.path not in rooms:
+                rooms[add.path] = await FileSeries.of(add.path, self.session.tools)
+            placed = replace(add, path=rooms[add.path].path_for(len(render_bullet(add.statement.text, day))))
+            about = await find_related(placed, own_paths, self.session.tools, self.builtin.analyzer)
+            links = tuple(dict.fromkeys([*add.links, *about.links]))
+            settled.append(replace(placed, path=about.home or placed.path, links=links))
+            if said := about.known or self._known_as_paraphrase(settled[-1]):
+                known[settled[-1]] = said
+        for add in await find_replacements(settled, known, day, self.session.tools):
+            known.pop(add, None)
+        return [add for add in settled if add not in known], list(known.values())
+
+    def _superseding(self, add: Addition) -> Addition | None:
+        """Return a statement in the place of one in another file that it supersedes by its key; None for none."""
+        topic = subject_of(add.statement.kind, add.statement.text)
+        for one in self._bullets(add):
+            if topic is None or one.topic != topic:
+                continue
+            if add.statement.kind == "done" and one.kind == "pending":
+                return replace(add, path=one.path, replaces=one.text)
+            if not {add.statement.kind, one.kind} & SAME_TASK.keys() and is_replaceable(one.text):
+                return replace(add, path=one.path, heading=one.heading or add.heading, replaces=one.text)
+        return None
+
+    def _known_as_paraphrase(self, add: Addition) -> KnownStatement | None:
+        """Return where another file says a statement in nearly the same words; None where none does."""
+        if add.statement.kind in SAME_TASK:
+            return None
+        words = paraphrase_form(add.statement.text)
+        for one in self._bullets(add):
+            if (
+                one.kind not in SAME_TASK
+                and one.reference
+                and are_paraphrases(words, paraphrase_form(one.text))
+            ):
+                return KnownStatement(add.statement, one.reference)
+        return None
+
+    def _bullets(self, add: Addition) -> list[StoredStatement]:
+        """Return the dated bullets near to the text in other files of the mount that a statement goes to."""
+        mount = mount_of(add.path)
+        return [
+            one for one in self.found if one.date and one.path != add.path and mount_of(one.path) == mount
+        ]
+
+
+def _parts(text: str, session: ModelSession) -> list[Span]:
+    """Return the parts of a text that are read one after the other, not more than there are requests for.
+
+    Raises:
+        ModelUnavailable: they would be too long.
+    """
+    left = session.limits.requests - session.meter.reserved - session.meter.requests
+    most = max(1, left - 1 if left > 2 else left)  # one may be needed to mend an answer
+    size = max(WINDOW_CHARS, -(-len(text) // most))
+    while len(spans := split_windows(text, size)) > most:
+        size += size // 10
+    if size > MAX_WINDOW_CHARS:
+        raise model_unavailable("the text is too long for the call's limit of requests")
+    return spans
+
+
+@dataclass(frozen=True, slots=True)
+class _NonStatements:
+    """What of a text states nothing: `barred` is no evidence at all, `orders` are to be done once."""
+
+    barred: tuple[SkippedSpan, ...]
+    orders: tuple[Span, ...]
+
+    @classmethod
+    def of(cls, text: str) -> "_NonStatements":
+        """Return what the rules hear: the assistant, attacks, questions, orders; those in quotes are barred."""
+        quotes = QuoteFinder(text)
+        barred = [SkippedSpan(start, end, "instruction") for start, end in find_attacks(text)]
+        orders = []
+        for skip in extract_statements(text).skipped:
+            span = skip.start, skip.end
+            if skip.reason == "instruction" and not quotes.is_quoted(span):
+                orders.append(span)
+            elif skip.reason in {"assistant", "question", "instruction"}:
+                barred.append(skip)
+        return cls(tuple(barred), tuple(orders))
+
+
+def _skip_statement(statement: Statement, reason: SkipReason) -> SkippedSpan:
+    return SkippedSpan(statement.start, statement.end, reason)

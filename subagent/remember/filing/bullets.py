@@ -1,0 +1,83 @@
+"""A statement as a list item of Markdown, and back.
+
+- I prefer tea over coffee. (2026-11-22) [[people/alice]]
+"""
+
+import datetime
+import re
+from collections.abc import Sequence
+
+LINE_END = re.compile(r"\r\n?|\n")
+ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])(?:[ \t]+(?:\[([ xX])\][ \t]+)?|$)")
+STAMP = re.compile(r"(?:^|[ \t]+)\((\d{4}-\d\d-\d\d)\)(?:[ \t]+\[\[[^\[\]\n]+\]\])*[ \t]*$")
+FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
+
+# What at the head of a bullet would be a heading, a quote, a list, a rule or a table and no text.
+_STRUCTURE = re.compile(r"(?:#{1,6}(?=[ \t]|$)|>|[-*+](?=[ \t]|$)|(?:[-*_=][ \t]*){3,}$|\[[ xX]\](?=[ \t]))")
+_NUMBERED = re.compile(r"(\d{1,9})(?=\\*[.)](?:[ \t]|$))")
+_ESCAPED = re.compile(r"\\(?=#{1,6}(?:[ \t]|$)|>|[-*+](?:[ \t]|$)|(?:[-*_=][ \t]*){3,}$|\[[ xX]\][ \t])")
+_ESCAPED_NUMBER = re.compile(r"(\d{1,9})\\(?=\\*[.)](?:[ \t]|$))")
+
+
+def render_bullet(text: str, date: datetime.date, links: Sequence[str] = ()) -> str:
+    r"""Return a statement as a list item, its lines ended by `\n` but for the last.
+
+    Date and links end the text; before code or a list they end its first line. Code that is left open is closed.
+    """
+    stamp = " ".join([f"({date.isoformat()})", *(f"[[{target}]]" for target in links)])
+    first, *rest = text.split("\n")
+    if FENCE.match(first):
+        lines = [stamp, first, *rest]
+    elif any(FENCE.match(line) or ITEM.match(line) for line in rest):
+        lines = [f"{escape_line(first)} {stamp}", *rest]
+    else:
+        lines = [escape_line(first), *rest]
+        lines[-1] += f" {stamp}"
+    if marker := unclosed_fence(text):
+        lines.append(marker)
+    return "\n".join([f"- {lines[0]}", *(f"  {line}" if line else "" for line in lines[1:])])
+
+
+def parse_bullet(item: str) -> str:
+    """Return the statement in a list item as `render_bullet` wrote it: without marker, box, date and links.
+
+    Any other text comes back as it is, without outer space and date.
+    """
+    lines = LINE_END.split(item.strip("\r\n"))
+    marker = ITEM.match(lines[0])
+    indent = len(marker[1]) + len(marker[2]) + 1 if marker else 0
+    first = lines[0][marker.end() :] if marker else lines[0].strip()
+    rest = [line[min(indent, len(line) - len(line.lstrip(" \t"))) :] for line in lines[1:]]
+    while rest and not rest[-1].strip():
+        rest.pop()
+    if rest and STAMP.search(rest[-1]):
+        rest[-1] = STAMP.sub("", rest[-1])
+    else:
+        first = STAMP.sub("", first)
+    return "\n".join(filter(None, [_unescape_line(first), "\n".join(rest)])).strip()
+
+
+def escape_line(line: str) -> str:
+    """Return a line of text as Markdown that shows it as text, wherever a line or an item begins with it."""
+    if _STRUCTURE.match(line.lstrip("\\")):
+        return f"\\{line}"
+    return _NUMBERED.sub(r"\1\\", line, count=1) if _NUMBERED.match(line) else line
+
+
+def unclosed_fence(text: str) -> str:
+    """Return the marker of a fence that the text opens and does not close."""
+    marker = ""
+    for line in LINE_END.split(text):
+        if not marker:
+            fence = FENCE.match(line)
+            marker = fence[1] if fence else ""
+        elif len(line.strip()) >= len(marker) and not line.strip().strip(marker[0]):
+            marker = ""
+    return marker
+
+
+def _unescape_line(line: str) -> str:
+    bare = line.lstrip("\\")
+    if len(bare) < len(line) and _ESCAPED.match("\\" + bare):
+        return line[1:]
+    return _ESCAPED_NUMBER.sub(r"\1", line, count=1) if _ESCAPED_NUMBER.match(line) else line

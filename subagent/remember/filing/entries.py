@@ -1,0 +1,124 @@
+"""What is put into a file, and what the entries of one call make of each other."""
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from memex.subagent.remember.filing.places import kind_under
+from memex.subagent.statements.extraction import Statement, claim_of, is_replaceable, normal_form, subject_of
+from memex.subagent.statements.language import StatementKind
+
+# Where a task is known already: one that is done may come up again.
+SAME_TASK: dict[StatementKind, tuple[StatementKind, ...]] = {
+    "pending": ("pending", "blocker"),
+    "done": ("done",),
+    "blocker": ("blocker",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A statement to file; `links` are targets such as `people/alice`.
+
+    `replaces` is the text of a bullet, or of a sentence of prose, whose place it shall take if that still stands.
+    """
+
+    statement: Statement
+    heading: str
+    date: datetime.date
+    links: tuple[str, ...] = ()
+    replaces: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EntryOutcome:
+    """What became of an entry or of a text to take out; `replaced` is what went.
+
+    `overtaken`: a later entry of the same call takes its place, and it is not filed. Of a text to take out:
+    `removed`; `absent` when it does not stand there; `nested` when what stands below it would lose its parent.
+    """
+
+    action: Literal["added", "duplicate", "superseded", "overtaken", "removed", "absent", "nested"]
+    replaced: str | None = None
+
+
+@dataclass(slots=True)
+class PlannedEntry:
+    """An entry, and what the later entries of its call make of it.
+
+    `is_overtaken` when one takes its place, which has its text as `instead_of`; `is_reopened` when its task is
+    done here and comes up again there. `replaces` is the entry's, or that of one whose place it takes.
+    """
+
+    entry: Entry
+    kind: StatementKind
+    form: tuple[str, ...]
+    topic: str | None
+    replaces: str | None
+    is_overtaken: bool = False
+    overtaken_text: str | None = None
+    is_reopened: bool = False
+
+    @classmethod
+    def of(cls, entry: Entry) -> "PlannedEntry":
+        """Return an entry by itself."""
+        text = entry.statement.text
+        kind, form = kind_under(entry.heading), normal_form(text)
+        return cls(entry, kind, form, entry_subject(kind, text, form), entry.replaces)
+
+    def outcome(self) -> EntryOutcome:
+        """Return what becomes of it when nothing in the file gives way to it."""
+        return (
+            EntryOutcome("superseded", self.overtaken_text) if self.overtaken_text else EntryOutcome("added")
+        )
+
+
+def plan_entries(entries: Sequence[Entry]) -> list[PlannedEntry]:
+    """Return entries with what those of one call make of each other."""
+    puts = [PlannedEntry.of(entry) for entry in entries]
+    later: dict[object, dict[tuple[str, ...], PlannedEntry]] = {}
+    for put in reversed(puts):
+        taking = next(_overtaking_entries(put, later), None)
+        if taking is not None:
+            put.is_overtaken, taking.overtaken_text = True, put.entry.statement.text
+            taking.replaces = taking.replaces or put.replaces
+        put.is_reopened = put.kind == "done" and f"pending {put.topic}" in later
+        for name in lookup_keys(put.kind, put.topic, put.form):
+            later.setdefault(name, {}).setdefault(put.form, put)
+    return puts
+
+
+def entry_subject(kind: StatementKind, text: str, form: tuple[str, ...]) -> str | None:
+    """Return a statement's key; of a task also when it is too long to have one."""
+    found = subject_of(kind, text)
+    return " ".join(form) if found is None and kind in SAME_TASK else found
+
+
+def lookup_keys(kind: StatementKind, topic: str | None, form: tuple[str, ...]) -> Iterator[object]:
+    """Yield what a statement is found by when another may take its place."""
+    if kind in SAME_TASK:
+        yield f"{kind} {topic}"
+        return
+    yield claim_of(form)
+    if topic is not None:
+        yield topic
+
+
+def opposite_claim(form: tuple[str, ...]) -> tuple[str, bool]:
+    """Return the claim of a statement that says the opposite."""
+    words, is_denied = claim_of(form)
+    return words, not is_denied
+
+
+def _overtaking_entries(
+    put: PlannedEntry, later: Mapping[object, Mapping[tuple[str, ...], PlannedEntry]]
+) -> Iterator[PlannedEntry]:
+    """Yield the later entries that take an entry's place."""
+    if put.kind in SAME_TASK:
+        if put.kind == "pending":
+            yield from later.get(f"done {put.topic}", {}).values()
+        return
+    yield from later.get(opposite_claim(put.form), {}).values()
+    if put.topic is not None and is_replaceable(put.entry.statement.text):
+        yield from (other for form, other in later.get(put.topic, {}).items() if form != put.form)

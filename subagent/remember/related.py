@@ -1,0 +1,132 @@
+"""What memory holds already about a statement: where it stands, and the files that it names."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from memex.store import links
+from memex.store.markdown import file_name
+from memex.store.records import Hit, Reference
+from memex.store.search.analyzer import Analyzer
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.planner import Addition, KnownStatement
+from memex.subagent.remember.file_series import first_file
+from memex.subagent.remember.filing.bullets import parse_bullet
+from memex.subagent.statements.extraction import Statement, normal_form, subject_of
+
+HITS = 8
+PASSAGES = 2
+MAX_LINKS = 3
+MAX_QUERY_CHARS = 1_000
+MIN_NAME_CHARS = 3
+
+_TASKS = frozenset({"pending", "done", "blocker"})
+_BOX = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]")
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedFiles:
+    """What is known of a statement.
+
+    Attributes:
+        home: the file of its series that says it, or says something else of the same thing; None when none does.
+        known: another file that says it.
+        links: targets for the files that it names.
+    """
+
+    home: str | None
+    known: KnownStatement | None
+    links: tuple[str, ...]
+
+
+async def find_related(
+    add: Addition, own_paths: frozenset[str], tools: MemoryTools, analyzer: Analyzer
+) -> RelatedFiles:
+    """Return what memory holds about a statement.
+
+    Args:
+        add: the statement and where it shall go. A duplicate there is found when it is written.
+        own_paths: the files that statements are put into: they are no subject of one, nor are their successors.
+        tools: to search with.
+        analyzer: makes the lexemes by which names are found in the statement.
+    """
+    query = add.statement.text[:MAX_QUERY_CHARS]
+    found = await tools.find(query, limit=HITS, passages=PASSAGES)
+    mount = mount_of(add.path)
+    own = [hit for hit in found.hits if first_file(hit.path) == first_file(add.path)]
+    others = [hit for hit in found.hits if first_file(hit.path) not in own_paths]
+    home = next((hit.path for hit in own if _is_about(hit, add.statement)), None)
+    same = next(
+        (hit for hit in others if mount_of(hit.path) == mount and _states_outright(hit, add.statement)), None
+    )
+    known = None
+    if same is not None and same.file is not None:
+        span = same.file.passages[0].span
+        known = KnownStatement(add.statement, Reference(same.path, same.version, span))
+    named = [hit for hit in others if may_link(mount, hit.path)]
+    lexemes = analyzer.lexemes(add.statement.text)
+    targets = [link_target(mount, hit.path) for hit in named if _is_named(hit, lexemes, analyzer)]
+    return RelatedFiles(home, known, tuple(dict.fromkeys(filter(None, targets)))[:MAX_LINKS])
+
+
+def _is_about(hit: Hit, statement: Statement) -> bool:
+    """Tell whether a bullet of a hit's passages says the same, or something of the same thing."""
+    form, topic = normal_form(statement.text), subject_of(statement.kind, statement.text)
+    texts = [parse_bullet(line) for _, line in _lines(hit)]
+    return any(
+        normal_form(text) == form or (topic and subject_of(statement.kind, text) == topic) for text in texts
+    )
+
+
+def _states_outright(hit: Hit, statement: Statement) -> bool:
+    """Tell whether a file says the same outright: no task, no box to tick, nothing under a heading of a section.
+
+    `## Rejected` or `## Said by Tom` makes another statement of what stands below it.
+    """
+    if statement.kind in _TASKS:
+        return False
+    form = normal_form(statement.text)
+    return any(
+        len(heading) <= 1 and not _BOX.match(line) and normal_form(parse_bullet(line)) == form
+        for heading, line in _lines(hit)
+    )
+
+
+def _lines(hit: Hit) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the lines of a hit's passages, each with the headings above it."""
+    for passage in hit.file.passages if hit.file else ():
+        for line in (passage.text or "").splitlines():
+            yield passage.heading, line
+
+
+def _is_named(hit: Hit, lexemes: Sequence[str], analyzer: Analyzer) -> bool:
+    """Tell whether a statement holds a file's title or name, word for word."""
+    for name in (hit.title, file_name(hit.path)):
+        words = analyzer.lexemes(name)
+        if len(name) < MIN_NAME_CHARS or not words:
+            continue
+        if any(lexemes[at : at + len(words)] == words for at in range(len(lexemes) - len(words) + 1)):
+            return True
+    return False
+
+
+def mount_of(path: str) -> str:
+    """Return the mount of a virtual path: user, shared or projects/<slug>."""
+    first, second, *_ = path.split("/", 2)
+    return f"{first}/{second}" if first == "projects" else first
+
+
+def may_link(mount: str, path: str) -> bool:
+    """Tell whether a file of a mount may name another: what others read never names a user's private path."""
+    return mount == "user" or mount_of(path) in (mount, "shared")
+
+
+def link_target(mount: str, path: str) -> str | None:
+    """Return how a file of a mount writes a link to a path: without the mount where it is its own.
+
+    None where `[[target]]` would be no link to it: its name holds a bar, a bracket or a `#`.
+    """
+    target = path.removeprefix(f"{mount}/")
+    target = target[:-3] if target.lower().endswith(".md") else target
+    found = links.parse(f"[[{target}]]", "")
+    return target if [link.targets for link in found] == [(links.key(target),)] else None

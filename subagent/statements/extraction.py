@@ -1,0 +1,449 @@
+"""A text as typed statements, by rules and without a model: what `memory_remember` would store, and what not.
+
+- Sentences, list items and labelled lines are statements; code belongs to the one before it. A heading or a
+  line such as `Decisions:` gives its kind to what stands under it.
+- A standing wish (`always`, `never`, `from now on`, `I'd like you to always …`) about how the assistant treats
+  the user is a preference; about anything else it is a constraint. An order without such a word is a one-off
+  instruction to the assistant, and skipped. `Remember to …` and `Remember that …` are cut, and the rest counts.
+- In a transcript the turns of `User:` are read as the text itself and those of `Assistant:` are skipped: what an
+  assistant says is no fact about its user. A turn of another name is one statement with the name kept; what
+  that person says of himself is a note, while a decision or a task in it keeps its kind.
+- Text that gives orders (`Ignore all previous …`, `SYSTEM: …`) is skipped; inside a longer note it is only text.
+- Another language's sentences are notes. Sarcasm is not seen.
+
+Pure: no clock, no connection, no model. Total, and linear in the text's length.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from itertools import takewhile
+from typing import Literal
+
+from memex.store.search.analyzer import Analyzer
+from memex.subagent.statements import language, segments
+from memex.subagent.statements.language import (
+    STATEMENT_KINDS,
+    LanguageTables,
+    NonStatement,
+    StatementKind,
+    SubjectRule,
+)
+from memex.subagent.statements.segments import Segment
+
+# small_talk: manners alone; question: asks; instruction: an order to whoever reads; assistant: a turn of the
+# assistant; heading: names what follows and states nothing; empty: no letter and no digit. Where a model read the
+# text also: duplicate and superseded within it; unsure; secret; other; limit: one edit too many; invalid: an edit
+# that cannot be carried out.
+SkipReason = Literal[
+    "small_talk",
+    "question",
+    "instruction",
+    "assistant",
+    "heading",
+    "empty",
+    "duplicate",
+    "superseded",
+    "unsure",
+    "secret",
+    "other",
+    "limit",
+    "invalid",
+]
+
+_WORK_KINDS = frozenset(
+    {"decision", "constraint", "objective", "pending", "done", "blocker", "definition_of_done"}
+)
+
+# A sentence is judged by its head, so that a text without full stops costs no more than another.
+_JUDGED_CHARS = 400
+_SMALL_TALK_CHARS = 160
+_MAX_SUBJECT_CHARS = 300
+
+_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "：": ":", "，": ","})
+_EMPHASIS = re.compile(r"(?<!\w)[*_~]{1,3}|[*_~]{1,3}(?!\w)|`")
+_CLOSING = re.compile(r"[\s.!…;,\"')\]\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d:)(]+$")
+_OPENING = re.compile(r"^[\s\"'(\[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d>•-]+")
+_PART = re.compile(r"[,;!.…–—]+ *| - |(?<=\w)[ ]*[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+ *")
+_QUESTION = re.compile(r"[?？؟][\"'”’)\]*_\s\U0001f000-\U0001faff\u2600-\u27bf\ufe0f!?]*$")
+_WORD = re.compile(r"\S+")
+_STRIPPED = ".,;:!?…\"'()[]{}*_`“”‘’«»„。！？、，；：؟،؛|"
+_PLAIN_WORD = re.compile(r"[a-z]+")
+_GROUPED_NUMBER = re.compile(r"[-+]?[$€£¥]?\d{1,3}(?:,\d{3})+(?:\.\d+)?%?")
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
+_CLOSING_FENCE = re.compile(r"\n[ \t]*(?:`{3,}|~{3,})[ \t]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One thing that the text states.
+
+    `text` is what will be stored: the words as written, without a leading label, a request to remember, or the
+    marks of the list, quote or transcript that they stood in; lines end with line feeds. `start` and `end` are
+    its span in the input, in code points.
+    """
+
+    kind: StatementKind
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedSpan:
+    """A span of the input that states nothing to store."""
+
+    start: int
+    end: int
+    reason: SkipReason
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What a text holds: statements and skipped spans, each in order, all disjoint."""
+
+    statements: tuple[Statement, ...]
+    skipped: tuple[SkippedSpan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    """What a sentence is, and where in it the text to store stands."""
+
+    verdict: StatementKind | NonStatement | Literal["empty"]
+    start: int
+    end: int
+
+
+def extract_statements(text: str) -> Extraction:
+    """Return the statements of a text and what it holds besides."""
+    tables = language.load("en")
+    found: list[Statement | SkippedSpan] = []
+    for piece in segments.split_segments(text, tables):
+        if piece.role == "code" and found and _takes_code(found[-1], text, piece):
+            found[-1] = _with_code(found[-1], piece)
+        else:
+            found += _read_segment(piece, tables)
+    if not found and text:
+        found = [SkippedSpan(0, len(text), "empty")]
+    return Extraction(
+        tuple(item for item in found if isinstance(item, Statement)),
+        tuple(item for item in found if isinstance(item, SkippedSpan)),
+    )
+
+
+def find_attacks(text: str) -> tuple[tuple[int, int], ...]:
+    """Return where a text orders its reader to leave its rules, or speaks as a system, also inside code."""
+    tables = language.load("en")
+    found = []
+    for piece in segments.split_segments(text, tables):
+        places = piece.places()
+        if piece.role == "system":
+            found.append((piece.start, places.end_of(len(piece.text))))
+            continue
+        spoken = segments.speech_start(piece.text) if piece.role == "turn" else 0
+        for start, end in segments.split_sentences(piece.text[spoken:], tables):
+            head = piece.text[spoken + start : spoken + end][:_JUDGED_CHARS].translate(_APOSTROPHES)
+            if is_attack(head):
+                found.append((places.of(spoken + start), places.end_of(spoken + end)))
+    return tuple(found)
+
+
+def is_attack(sentence: str) -> bool:
+    """Whether a sentence orders its reader to leave its rules, such as `Ignore all previous instructions`."""
+    tables = language.load("en")
+    plain = _strip_opening(tables.lead_in, _plain(sentence[:_JUDGED_CHARS].translate(_APOSTROPHES)))
+    leading = takewhile(lambda rule: rule.verdict == "instruction", tables.rules)
+    return any(rule.match.match(plain) for rule in leading)
+
+
+def _takes_code(before: Statement | SkippedSpan, text: str, piece: Segment) -> bool:
+    if isinstance(before, SkippedSpan) and before.reason not in {"question", "instruction", "assistant"}:
+        return False
+    return not text[before.end : piece.start].strip(" \t\r\n>")
+
+
+def _with_code(before: Statement | SkippedSpan, piece: Segment) -> Statement | SkippedSpan:
+    code = piece.text.rstrip()
+    end = piece.places().end_of(len(code))
+    if isinstance(before, SkippedSpan):
+        return replace(before, end=end)
+    return replace(before, text=f"{before.text}\n{code}", end=end)
+
+
+def _read_segment(piece: Segment, tables: LanguageTables) -> Iterator[Statement | SkippedSpan]:
+    match piece.role:
+        case "heading":
+            yield _skip_segment(piece, "heading")
+        case "assistant":
+            yield _skip_segment(piece, "assistant")
+        case "system":
+            yield _skip_segment(piece, "instruction")
+        case "rule":
+            yield _skip_segment(piece, "empty")
+        case "code" if not _CLOSING_FENCE.sub("", piece.text).partition("\n")[2].strip():
+            yield _skip_segment(piece, "empty")
+        case "code":
+            yield _whole_segment(piece, piece.kind or "note")
+        case "turn":
+            yield _read_turn(piece, tables)
+        case _:
+            yield from _read_sentences(piece, tables)
+
+
+def _skip_segment(piece: Segment, reason: SkipReason) -> SkippedSpan:
+    return SkippedSpan(piece.start, piece.places().end_of(len(piece.text)), reason)
+
+
+def _whole_segment(piece: Segment, kind: StatementKind) -> Statement:
+    text = piece.text.rstrip()
+    return Statement(kind, text, piece.start, piece.places().end_of(len(text)))
+
+
+def _read_turn(piece: Segment, tables: LanguageTables) -> Statement | SkippedSpan:
+    """Return a named speaker's turn as one statement, so that his name stays with all that he said."""
+    words = piece.text[segments.speech_start(piece.text) :]
+    verdicts = [
+        _judge(words[start:end], piece.kind, is_firm=False, tables=tables).verdict
+        for start, end in segments.split_sentences(words, tables)
+    ]
+    kinds = [verdict for verdict in verdicts if verdict in STATEMENT_KINDS]
+    if not kinds and verdicts:
+        reason = next(verdict for verdict in verdicts if verdict not in STATEMENT_KINDS)
+        return _skip_segment(piece, reason)  # type: ignore[arg-type]
+    work = [kind for kind in STATEMENT_KINDS if kind in kinds and kind in _WORK_KINDS]
+    return _whole_segment(piece, work[0] if work else "note")
+
+
+def _read_sentences(piece: Segment, tables: LanguageTables) -> Iterator[Statement | SkippedSpan]:
+    places = piece.places()
+    kind, is_label_ahead = piece.kind, False
+    whole = [(0, len(piece.text.rstrip()))] if piece.is_firm and piece.role == "item" else None
+    for start, end in whole or segments.split_sentences(piece.text, tables):
+        label = _label(piece.text[start:end], tables)
+        if label is not None and label[0] is not None:
+            kind, is_label_ahead = label[0], True
+        judgement = _judge(
+            piece.text[start:end], kind, is_firm=label is not None or piece.is_firm, tables=tables
+        )
+        at, until = start + judgement.start, start + judgement.end
+        text = piece.text[at:until].strip()
+        if not text:
+            yield SkippedSpan(places.of(start), places.end_of(end), "heading" if is_label_ahead else "empty")
+        elif judgement.verdict in STATEMENT_KINDS:
+            at = piece.text.index(text, at)
+            yield Statement(judgement.verdict, text, places.of(at), places.end_of(at + len(text)))
+        else:
+            yield SkippedSpan(places.of(start), places.end_of(end), judgement.verdict)  # type: ignore[arg-type]
+
+
+def _label(sentence: str, tables: LanguageTables) -> tuple[StatementKind | None, int] | None:
+    """Return the kind that a leading label gives, and where the text behind it begins."""
+    match = tables.label.match(sentence)
+    if match is None:
+        return None
+    return tables.labels[(match["label"] or match["bare"]).casefold()], match.end()
+
+
+def _judge(sentence: str, hint: StatementKind | None, *, is_firm: bool, tables: LanguageTables) -> _Judgement:
+    start, end = 0, len(sentence)
+    label = _label(sentence, tables)
+    if label is not None:
+        start = label[1]
+        if label[0] is not None:
+            return _Judgement(label[0], start, end)
+    elif is_firm and hint is not None:
+        return _Judgement(hint, start, end)
+    head = sentence[start : start + _JUDGED_CHARS].translate(_APOSTROPHES)
+    request = _match_request(head, tables)
+    if request is not None:
+        kind, offset, cut = request
+        start, end = start + offset, end - cut
+        head = sentence[start : min(end, start + _JUDGED_CHARS)].translate(_APOSTROPHES)
+        hint = kind or hint
+    is_question = request is None and _QUESTION.search(sentence[-20:]) is not None
+    verdict = _verdict(head, hint, is_question=is_question, tables=tables)
+    fact = _fact_after_order(head, tables) if verdict == "instruction" else None
+    return _Judgement(fact[0], start + fact[1], end) if fact else _Judgement(verdict, start, end)
+
+
+def _fact_after_order(head: str, tables: LanguageTables) -> tuple[StatementKind, int] | None:
+    """Return what the clause behind an order states, `Forget my old address, I live in Linz`, and where it is.
+
+    A clause that is not understood without the order is kept with it.
+    """
+    order = tables.order_with_fact.match(head)
+    is_attack = _verdict(head, "note", is_question=False, tables=tables) == "instruction"
+    if order is None or is_attack:
+        return None
+    clause = head[order.end() :]
+    verdict = _verdict(clause, None, is_question=False, tables=tables)
+    if verdict == "note" and tables.correction.match(head):
+        return "note", 0
+    if verdict == "note" or verdict not in STATEMENT_KINDS:
+        return None
+    return verdict, 0 if tables.dangling.search(clause) else order.end()
+
+
+def _match_request(head: str, tables: LanguageTables) -> tuple[StatementKind | None, int, int] | None:
+    """Return what a request to remember gives: a kind, where its text begins, how much is cut at the end."""
+    for pattern, kind in tables.requests:
+        match = pattern.match(head)
+        if match:
+            return kind, match.start("text"), len(head.rstrip()) - len(head[: match.end("text")].rstrip())
+    return None
+
+
+def _verdict(
+    head: str, hint: StatementKind | None, *, is_question: bool, tables: LanguageTables
+) -> StatementKind | NonStatement | Literal["empty"]:
+    if not any(char.isalnum() for char in head):
+        return "small_talk" if any(unicodedata.category(char) == "So" for char in head) else "empty"
+    plain = _plain(head)
+    if len(plain) <= _SMALL_TALK_CHARS and _is_small_talk(plain, tables):
+        return "small_talk"
+    if is_question:
+        return "question"
+    plain = _strip_opening(tables.lead_in, plain)
+    if len(plain) <= _SMALL_TALK_CHARS and _is_small_talk(plain, tables):
+        return "small_talk"
+    is_closed = head.rstrip().endswith((".", "!"))
+    for rule in tables.rules:
+        # Who leaves out the question mark leaves out the full stop too.
+        if not (is_closed and rule.verdict == "question") and rule.match.match(plain):
+            return rule.verdict
+    if hint is None and tables.instruction.match(plain):
+        return "instruction"
+    return hint or "note"
+
+
+def _is_small_talk(plain: str, tables: LanguageTables) -> bool:
+    parts = [_CLOSING.sub("", part) for part in _PART.split(plain)]
+    return all(tables.small_talk.fullmatch(part.rstrip("?")) for part in parts if part)
+
+
+def _plain(head: str) -> str:
+    """Return a sentence's head as patterns expect it."""
+    text = _EMPHASIS.sub("", " ".join(head.translate(_APOSTROPHES).split()))
+    return _OPENING.sub("", _CLOSING.sub("", text))
+
+
+def _strip_opening(opening: re.Pattern[str], plain: str) -> str:
+    for _ in range(4):
+        match = opening.match(plain)
+        if match is None or match.end() == len(plain):
+            break
+        plain = plain[match.end() :]
+    return plain
+
+
+def subject_of(kind: StatementKind, text: str) -> str | None:
+    """Return what a statement says something about; None when nothing that has one value at a time.
+
+    A newer statement with the same key replaces the older one. The key of a task is the task itself, so that
+    `Done: write the docs` finds `I need to write the docs`.
+    """
+    if len(text) > _MAX_SUBJECT_CHARS:
+        return None
+    tables = language.load("en")
+    plain = _strip_opening(tables.lead_in, _plain(text))
+    if kind in {"pending", "done", "blocker"}:
+        return _task_subject(plain, tables)
+    rule = _subject_rule(plain, tables)
+    if rule is None or tables.not_exclusive.search(plain):
+        return None
+    match = rule.match.match(plain)
+    about = " ".join(filter(None, (match[group] for group in rule.groups))) if match else ""
+    return f"{rule.topic}: {_word_set(tables.trailing.sub('', about), tables)}"
+
+
+def is_replaceable(text: str) -> bool:
+    """Whether a statement with a key says nothing besides, so that a newer one may take its place."""
+    tables = language.load("en")
+    plain = _strip_opening(tables.lead_in, _plain(text))
+    rule = _subject_rule(plain, tables)
+    return rule is not None and (rule.is_whole or not ("\n" in text or tables.more.search(plain)))
+
+
+def is_personal(text: str) -> bool:
+    """Whether a statement's subject is the user himself, or what is his."""
+    tables = language.load("en")
+    head = _strip_opening(tables.filler, _plain(text[:_JUDGED_CHARS]))
+    return tables.personal.match(_strip_opening(tables.lead_in, head)) is not None
+
+
+def _subject_rule(plain: str, tables: LanguageTables) -> SubjectRule | None:
+    fitting = tables.any_key.match(plain)
+    return tables.keys[fitting.lastindex - 1] if fitting and fitting.lastindex else None
+
+
+def claim_of(form: tuple[str, ...]) -> tuple[str, bool]:
+    """Return what a statement in normal form affirms or takes back, and whether it takes it back."""
+    tables, words = language.load("en"), " ".join(form)
+    affirmed = tables.negations.sub("", words) if tables.denial.match(words) else words
+    # Without the mark of the third person: `does not live` denies `lives`.
+    return " ".join(word.removesuffix("s") for word in affirmed.split()), affirmed != words
+
+
+def _task_subject(plain: str, tables: LanguageTables) -> str | None:
+    task = plain.casefold()
+    while (match := tables.task_lead_in.match(task)) and match.end() < len(task):
+        task = task[match.end() :]
+    words = _tokens(task, tables)
+    return f"task: {' '.join(_stem_words(words))}" if words else None
+
+
+def _word_set(text: str, tables: LanguageTables) -> str:
+    """Return the words of a text, stemmed and without order; who owns it is kept."""
+    words = {"user" if word in {"my", "user's"} else word for word in _tokens(text, tables)}
+    return " ".join(sorted(set(_stem_words(word.removesuffix("'s") for word in words))))
+
+
+def _stem_words(words: Iterator[str] | list[str]) -> Iterator[str]:
+    return (_stem(word) for word in words)
+
+
+@lru_cache(maxsize=1 << 14)
+def _stem(word: str) -> str:
+    if not _PLAIN_WORD.fullmatch(word):
+        return word
+    return next(iter(_analyzer().lexemes(word)), word)
+
+
+@cache
+def _analyzer() -> Analyzer:
+    return Analyzer("english")
+
+
+def normal_form(text: str) -> tuple[str, ...]:
+    """Return the words of a statement, equal for exact and near duplicates.
+
+    Case, punctuation, articles, intensifiers, spelling variants and contractions do not count. Everything else
+    does: order, numbers, units, dates, names, negation. Code counts character by character.
+    """
+    tables = language.load("en")
+    fence = _FENCE.search(text)
+    # A closing fence may be left out at the end of a text, and says nothing.
+    code = (_CLOSING_FENCE.sub("", text[fence.start() :]),) if fence else ()
+    prose = text[: fence.start()] if fence else text
+    plain = " ".join(prose.translate(_APOSTROPHES).split())
+    words = _tokens(_strip_opening(tables.filler, plain), tables) or _tokens(plain, tables)
+    # Of articles alone, or of marks alone, all counts.
+    return (*(words or [plain.casefold().strip(_STRIPPED + " ") or plain]), *code)
+
+
+def _tokens(text: str, tables: LanguageTables) -> list[str]:
+    words: list[str] = []
+    for token in unicodedata.normalize("NFKC", text).casefold().split():
+        word = token.strip(_STRIPPED)
+        if word in tables.stop_words or not word:
+            continue
+        if word in tables.contractions:
+            words += tables.contractions[word].split()
+        elif _GROUPED_NUMBER.fullmatch(word):
+            words.append(word.replace(",", ""))
+        else:
+            words.append(tables.spellings.get(word, word))
+    return words

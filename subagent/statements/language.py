@@ -1,0 +1,199 @@
+"""What statements look like, as tables: `languages/<code>.yaml`, read once when first needed.
+
+English ships. Another language is one more file beside it with those of its tables that it adds to, in the shape
+that `languages/en.yaml` describes at its head: its labels, rules, greetings and orders are then known too. Every
+pattern runs over one sentence of bounded length, brought to a plain form first (`statements.py`).
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, get_args
+
+import yaml
+
+StatementKind = Literal[
+    "preference",
+    "profile",
+    "decision",
+    "constraint",
+    "objective",
+    "pending",
+    "done",
+    "blocker",
+    "definition_of_done",
+    "note",
+]
+STATEMENT_KINDS: tuple[StatementKind, ...] = get_args(StatementKind)
+
+# What a sentence is when it is no statement.
+NonStatement = Literal["small_talk", "question", "instruction"]
+
+_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_CAPTURING = re.compile(r"\(\?P<\w+>")
+_FRAGMENT = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class StatementRule:
+    """A pattern and what a sentence is that it fits."""
+
+    match: re.Pattern[str]
+    verdict: StatementKind | NonStatement
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectRule:
+    """A pattern whose groups name what a sentence is about; `topic` sets keys of different rules apart.
+
+    `is_whole` when it reaches to the end of the sentence, so that nothing more can stand in it.
+    """
+
+    match: re.Pattern[str]
+    topic: str
+    groups: tuple[str, ...]
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageTables:
+    """The compiled tables of one language; the file says what each holds."""
+
+    labels: Mapping[str, StatementKind | None]
+    label: re.Pattern[str]
+    label_line: re.Pattern[str]
+    list_opener: re.Pattern[str]
+    roles: Mapping[str, str]
+    roles_in_dialogue: Mapping[str, str]
+    requests: Sequence[tuple[re.Pattern[str], StatementKind | None]]
+    filler: re.Pattern[str]
+    lead_in: re.Pattern[str]
+    small_talk: re.Pattern[str]
+    rules: Sequence[StatementRule]
+    instruction: re.Pattern[str]
+    order_with_fact: re.Pattern[str]
+    correction: re.Pattern[str]
+    dangling: re.Pattern[str]
+    keys: Sequence[SubjectRule]
+    any_key: re.Pattern[str]  # all of `keys` at once; `lastindex` counts from 1 the one that fits first
+    trailing: re.Pattern[str]
+    not_exclusive: re.Pattern[str]
+    more: re.Pattern[str]
+    negations: re.Pattern[str]
+    denial: re.Pattern[str]
+    personal: re.Pattern[str]
+    task_lead_in: re.Pattern[str]
+    stop_words: frozenset[str]
+    spellings: Mapping[str, str]
+    contractions: Mapping[str, str]
+    abbreviations: frozenset[str]
+    abbreviations_before_number: frozenset[str]
+    sentence_openers: frozenset[str]
+    continuations: frozenset[str]
+
+
+@cache
+def load(code: str) -> LanguageTables:
+    """Return the tables of a language, such as `en`, with what the files of other languages add."""
+    folder = files("memex.subagent.statements") / "languages"
+    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".yaml"))
+    names.sort(key=lambda name: name != f"{code}.yaml")  # its own first
+    return compile_tables([(folder / name).read_text(encoding="utf-8") for name in names])
+
+
+def compile_tables(texts: Sequence[str]) -> LanguageTables:
+    """Return tables in YAML, compiled: the first one's, and what the others add to them."""
+    # A safe loader, in C where there is one.
+    tables, *others = (yaml.load(text, Loader=_YAML_LOADER) for text in texts)  # noqa: S506
+    for other in others:
+        tables = _merge_tables(tables, other)
+    fragments: dict[str, str] = {}
+    for name, pattern in tables["fragments"].items():
+        fragments[name] = _fill_fragments(_join_pattern(pattern), fragments)
+
+    def compiled(pattern: str | Sequence[str]) -> re.Pattern[str]:
+        return re.compile(_fill_fragments(_join_pattern(pattern), fragments), re.IGNORECASE)
+
+    labels = {
+        label: None if kind == "none" else kind for kind, names in tables["labels"].items() for label in names
+    }
+    label = _any_of(labels)
+    keys = [
+        SubjectRule(compiled(pattern), row["topic"], tuple(row.get("about", ())), pattern.endswith("$"))
+        for row in tables["keys"]
+        for pattern in _list_alternatives(row["match"])
+    ]
+    return LanguageTables(
+        labels=labels,
+        label=compiled(tables["label_forms"]["sentence"].replace("{label}", label)),
+        label_line=compiled(tables["label_forms"]["line"].replace("{label}", label)),
+        list_opener=compiled(tables["list_opener"]),
+        roles=_by_name(tables["roles"]),
+        roles_in_dialogue=_by_name(tables["roles_in_dialogue"]),
+        requests=[(compiled(row["match"]), row.get("kind")) for row in tables["requests"]],
+        filler=compiled(tables["fillers"]),
+        lead_in=compiled(tables["lead_ins"]),
+        small_talk=compiled(tables["small_talk"]),
+        rules=[
+            StatementRule(compiled(pattern), row["is"])
+            for row in tables["rules"]
+            for pattern in _list_alternatives(row["match"])
+        ],
+        instruction=compiled(tables["instruction"]),
+        order_with_fact=compiled(tables["order_with_fact"]),
+        correction=compiled(tables["correction"]),
+        dangling=compiled(tables["dangling"]),
+        keys=keys,
+        any_key=_alternatives([rule.match.pattern for rule in keys]),
+        trailing=compiled(tables["trailing"]),
+        not_exclusive=compiled(tables["not_exclusive"]),
+        more=compiled(tables["more"]),
+        negations=compiled(tables["negations"]),
+        denial=compiled(tables["denial"]),
+        personal=compiled(tables["personal"]),
+        task_lead_in=compiled(tables["task_lead_ins"]),
+        stop_words=frozenset(tables["stop_words"]) | frozenset(tables["intensifiers"]),
+        spellings=tables["spellings"],
+        contractions=tables["contractions"],
+        abbreviations=frozenset(tables["abbreviations"]),
+        abbreviations_before_number=frozenset(tables["abbreviations_before_number"]),
+        sentence_openers=frozenset(tables["sentence_openers"]),
+        continuations=frozenset(tables["continuations"]),
+    )
+
+
+def _by_name(roles: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    return {name: role for role, names in roles.items() for name in names}
+
+
+def _merge_tables(own: Any, more: Any) -> Any:
+    """Return a table with another's entries behind its own."""
+    if isinstance(own, dict):
+        return own | {
+            name: _merge_tables(own[name], value) if name in own else value for name, value in more.items()
+        }
+    return [*_list_alternatives(own), *_list_alternatives(more)]
+
+
+def _fill_fragments(pattern: str, fragments: Mapping[str, str]) -> str:
+    return _FRAGMENT.sub(lambda match: f"(?:{fragments[match[1]]})", pattern)
+
+
+def _alternatives(patterns: Sequence[str]) -> re.Pattern[str]:
+    groups = (f"({_CAPTURING.sub('(?:', pattern)})" for pattern in patterns)
+    return re.compile("|".join(groups), re.IGNORECASE)
+
+
+def _list_alternatives(pattern: str | Sequence[str]) -> Sequence[str]:
+    return [pattern] if isinstance(pattern, str) else pattern
+
+
+def _join_pattern(pattern: str | Sequence[str]) -> str:
+    return "|".join(_list_alternatives(pattern))
+
+
+def _any_of(words: Iterable[str]) -> str:
+    # The longest first: `done when` before `done`.
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))

@@ -1,0 +1,475 @@
+"""A text as pieces: paragraphs, list items, code, headings and turns of a transcript, and their sentences.
+
+One pass over the lines, no parser: text for memory is often not quite Markdown. Pure, total, linear.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Literal
+
+from memex.subagent.statements.language import LanguageTables, StatementKind
+
+Role = Literal["prose", "item", "turn", "code", "heading", "assistant", "system", "rule"]
+
+# A line at least so long was probably wrapped, and its sentence goes on in the next one.
+_WRAPPED_CHARS = 60
+_MAX_LABEL_CHARS = 60
+
+_LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|\Z)")
+_QUOTE = re.compile(r"(?: {0,3}> ?)+")
+_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)(.*?)[ \t#]*$")
+_UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
+_RULE = re.compile(r" {0,3}(?:[-*_=~][ \t]*){3,}$")
+_ITEM = re.compile(r"([ \t]*)([-*+•‣–]|\d{1,3}[.)])(?:[ \t]+|$)(?:\[([ xX])\][ \t]+)?")
+_BOX = re.compile(r"([ \t]*)(\[([ xX])\])[ \t]+(?=\S)")
+_ITEM_BELOW = re.compile(r"\n[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]")
+_TURN = re.compile(
+    r"(?:[\[(]?(?:\d{4}-\d\d-\d\d[ T,]*)?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?[\])]?[ -]*)?"
+    r"\*{0,2}(?P<name>[^\W\d_][\w.'’-]{0,30}(?: [A-Z][\w.'’-]{0,30})?)\*{0,2}[ ]?[:：]\*{0,2}(?:\s+|$)"
+)
+_TAG = re.compile(
+    r"\s*(?:<\|?/?(system|assistant|im_start|instructions?)\b[^>\n]{0,80}>|\[/?(INST)\])", re.IGNORECASE
+)
+_MARKUP = re.compile(r"[*_`#]+")
+_TITLE_NUMBER = re.compile(r"^[\W\d]+|[\W]+$")
+
+# A pair that opens and closes again soon; a sentence does not end inside one.
+_PAIRED = re.compile(
+    r'"[^"\n]{1,400}"|“[^“”]{1,400}”|„[^„“”]{1,400}[“”]|«[^«»]{1,400}»|\([^()]{1,400}\)|`[^`\n]{1,400}`|「[^「」]{1,400}」'
+)
+_END = re.compile(r"(?:[.!?]+|[。！？؟۔।]+)[\"'”’»)\]」』）*_]*(?=\s|$)|[。！？]+[」』”’）]*|\n")
+_WORD_BEFORE = re.compile(r"[^\s(\[\"“'‘]+$")
+_WORD_AFTER = re.compile(r"\s*[\"“'‘(\[*_]*([^\W_]+(?:['’]\w+)?|\S)")
+_ACRONYM = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]$")
+_ORDINAL_FOLLOWER = re.compile(
+    r"(?:jan|feb|mär|mar|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)\w*$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A run of lines of one sort.
+
+    `text` has the container's marks cut from each line, and line feeds between lines; `starts` says where
+    each of its lines begins in the input. `kind` is what the place says of it, by a heading, a label or a box
+    to tick; it is `firm` for list items, and for prose only a hint.
+    """
+
+    role: Role
+    text: str
+    starts: tuple[int, ...]
+    kind: StatementKind | None = None
+    is_firm: bool = False
+
+    @property
+    def start(self) -> int:
+        """Where it begins in the input."""
+        return self.starts[0]
+
+    def places(self) -> "OffsetMap":
+        """Return the map from its text to the input."""
+        lengths = [len(line) + 1 for line in self.text.split("\n")]
+        return OffsetMap(self.starts, tuple(accumulate(lengths[:-1], initial=0)))
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetMap:
+    """Where the characters of a piece stand in the input."""
+
+    starts: tuple[int, ...]
+    offsets: tuple[int, ...]
+
+    def of(self, offset: int) -> int:
+        """Return the place in the input of an offset in the piece's text."""
+        line = bisect_right(self.offsets, offset) - 1
+        return self.starts[line] + offset - self.offsets[line]
+
+    def end_of(self, offset: int) -> int:
+        """Return the place in the input after the character before `offset`."""
+        return self.of(offset - 1) + 1
+
+
+@dataclass(slots=True)
+class _OpenSegment:
+    """A piece that more lines may join."""
+
+    role: Role
+    lines: list[str]
+    starts: list[int]
+    kind: StatementKind | None
+    is_firm: bool
+    indent: int = 0
+
+    def close(self) -> Segment:
+        return Segment(self.role, "\n".join(self.lines), tuple(self.starts), self.kind, self.is_firm)
+
+
+@dataclass(slots=True)
+class _Label:
+    """A line such as `Decisions:` in force for what follows; indent -1 outside lists."""
+
+    kind: StatementKind | None
+    indent: int
+    is_followed_by_blank: bool = False
+
+
+@dataclass(slots=True)
+class _Scanner:
+    """The state between lines."""
+
+    language: LanguageTables
+    pieces: list[Segment] = field(default_factory=list)
+    open: _OpenSegment | None = None
+    fence: str = ""
+    headings: list[tuple[int, StatementKind | None]] = field(default_factory=list)
+    labels: list[_Label] = field(default_factory=list)
+    has_list: bool = False  # since the last heading
+    speaker: Role | None = None
+    tag: str = ""
+    is_dialogue: bool = False  # somewhere in it a user speaks
+
+    def close(self) -> None:
+        if self.open is not None:
+            self.pieces.append(self.open.close())
+            self.open = None
+
+    def begin(
+        self, role: Role, line: str, start: int, kind: StatementKind | None, *, is_firm: bool
+    ) -> _OpenSegment:
+        self.close()
+        self.open = _OpenSegment(role, [line], [start], kind, is_firm)
+        return self.open
+
+    def line(self, line: str, start: int, following: str) -> None:
+        """Take the next line; `following` is the next one that is not blank."""
+        if not self.fence:
+            quote = _QUOTE.match(line)
+            if quote:
+                line, start = line[quote.end() :], start + quote.end()
+        if self.fence:
+            self._inside_fence(line, start)
+        elif self.speaker is not None and not self._is_turn(line):
+            self._inside_turn(line, start)
+        elif self.tag:
+            self._inside_tag(line, start)
+        elif not line.strip():
+            self._blank()
+        elif fence := _FENCE.match(line):
+            self.fence = fence[1]
+            indent = _indent(line)
+            self.begin("code", line[indent:], start + indent, self._hint(), is_firm=False).indent = indent
+        elif not self._structure(line, start):
+            self._content(line, start, following)
+
+    def _inside_fence(self, line: str, start: int) -> None:
+        assert self.open is not None  # noqa: S101  # a fence is open
+        bare = line.strip()
+        indent = min(self.open.indent, _indent(line))
+        self.open.lines.append(line[indent:])
+        self.open.starts.append(start + indent)
+        if len(bare) >= len(self.fence) and bare == self.fence[0] * len(bare):
+            self.fence = ""
+            self.close()
+
+    def _inside_turn(self, line: str, start: int) -> None:
+        if self.speaker == "system" and not line.strip():
+            self.speaker = None
+            self._blank()
+        elif line.strip() and self.open is not None and self.open.role == self.speaker:
+            self.open.lines.append(line)
+            self.open.starts.append(start)
+        elif line.strip():
+            self.begin(self.speaker or "assistant", line, start, None, is_firm=False)
+
+    def _inside_tag(self, line: str, start: int) -> None:
+        assert self.open is not None  # noqa: S101  # its first line opened one
+        self.open.lines.append(line)
+        self.open.starts.append(start)
+        if self.tag in line.casefold():
+            self.tag = ""
+            self.close()
+
+    def _blank(self) -> None:
+        self.close()
+        for label in self.labels:
+            label.is_followed_by_blank = True
+
+    def _structure(self, line: str, start: int) -> bool:
+        """Take a heading, an underline or a rule; say whether the line was one."""
+        if heading := _HEADING.match(line):
+            self._heading(len(heading[1]), heading[2])
+            self.begin("heading", line, start, None, is_firm=False)
+            self.close()
+            return True
+        if self.open is not None and self.open.role == "prose" and len(self.open.lines) == 1:
+            underline = _UNDERLINE.match(line)
+            if underline:
+                self._heading(1 if underline[1][0] == "=" else 2, self.open.lines[0])
+                self.open.role = "heading"
+                self._join(line, start)
+                self.close()
+                return True
+        if _RULE.match(line):
+            self.begin("rule", line, start, None, is_firm=False)
+            self.close()
+            return True
+        return False
+
+    def _heading(self, level: int, title: str) -> None:
+        while self.headings and self.headings[-1][0] >= level:
+            self.headings.pop()
+        inherited = self.headings[-1][1] if self.headings else None
+        self.headings.append((level, label_kind(title, self.language) or inherited))
+        self.labels.clear()
+        self.has_list = False
+
+    def _content(self, line: str, start: int, following: str) -> None:
+        item = _ITEM.match(line) or _BOX.match(line)
+        if item and self._may_begin_item(item):
+            self._item(item, line, start, following)
+            return
+        if self._opens_tag(line, start) or self._takes_turn(line, start):
+            return
+        if self.open is not None and self.open.role in {"prose", "item", "turn"}:
+            bare = line.lstrip(" \t")
+            if not self._label_line(bare, start + len(line) - len(bare), -1, following):
+                self._join(line, start)
+            return
+        bare = line.lstrip(" \t")
+        self._paragraph(bare, start + len(line) - len(bare), following)
+
+    def _may_begin_item(self, item: re.Match[str]) -> bool:
+        # As in CommonMark: a wrapped line that begins with a number is no item, unless the number is 1.
+        is_number = item[2][0].isdigit()
+        return not (is_number and self.open is not None and self.open.role == "prose" and item[2][:-1] != "1")
+
+    def _item(self, item: re.Match[str], line: str, start: int, following: str) -> None:
+        if self._joins_list(item, line, start):
+            return
+        indent = len(item[1].expandtabs(4))
+        self.labels = [label for label in self.labels if label.indent < indent]
+        self.has_list = True
+        text, text_start = line[item.end() :], start + item.end()
+        if self._label_line(text, text_start, indent, following):
+            return
+        kind = self.labels[-1].kind if self.labels else self._heading_kind()
+        if item[3] and kind in {None, "pending", "done", "blocker", "note"}:
+            kind = "pending" if item[3] == " " else "done"
+        if kind is None and self._takes_turn(text, text_start, is_item=True):
+            return
+        self.begin("item", text, text_start, kind, is_firm=kind is not None).indent = item.end()
+
+    def _joins_list(self, item: re.Match[str], line: str, start: int) -> bool:
+        """Whether the item belongs to a sentence that a list completes: `My languages are:`."""
+        opened = self.open
+        if opened is None or opened.role not in {"prose", "item"}:
+            return False
+        if len(opened.lines) == 1 and not self.language.list_opener.search(opened.lines[0][-200:]):
+            return False
+        if len(opened.lines) > 1 and not opened.lines[1].lstrip().startswith(("-", "*", "+", "•")):
+            return False
+        indent = len(item[1])
+        if opened.role == "item" and indent < 1:
+            return False
+        cut = min(indent, opened.indent)
+        opened.lines.append(line[cut:])
+        opened.starts.append(start + cut)
+        return True
+
+    def _label_line(self, text: str, start: int, indent: int, following: str) -> bool:
+        """Take a line that only names what follows; say whether it was one."""
+        bare = text.strip()
+        if len(bare) > _MAX_LABEL_CHARS or self.language.list_opener.search(bare):
+            return False
+        match = self.language.label_line.fullmatch(bare)
+        is_title = bare.endswith((":", "：", ":**", "**:")) and _ITEM.match(following) is not None
+        if match is None and not is_title:
+            return False
+        kind = self.language.labels[match["label"].casefold()] if match else None
+        self.labels = [label for label in self.labels if label.indent < indent]
+        self.labels.append(_Label(kind, indent))
+        self.begin("heading", text, start, None, is_firm=False)
+        self.close()
+        return True
+
+    def _opens_tag(self, line: str, start: int) -> bool:
+        tag = _TAG.match(line)
+        if tag is None:
+            return False
+        name = (tag[1] or tag[2]).casefold()
+        closing = {"im_start": "<|im_end|>", "inst": "[/inst]"}.get(name, f"</{name}>")
+        self.begin("system", line, start, None, is_firm=False)
+        if closing not in line.casefold():
+            self.tag = closing
+        else:
+            self.close()
+        return True
+
+    def _is_turn(self, line: str) -> bool:
+        turn = _TURN.match(line.lstrip())
+        return turn is not None and turn["name"].casefold() not in self.language.labels
+
+    def _takes_turn(self, line: str, start: int, *, is_item: bool = False) -> bool:
+        """Take the first line of a speaker's turn; say whether it was one."""
+        bare = line.lstrip()
+        turn = _TURN.match(bare)
+        if turn is None:
+            return False
+        start += len(line) - len(bare)
+        name = turn["name"].casefold()
+        role = self.language.roles.get(name)
+        if role is None and self.is_dialogue and not is_item:
+            role = self.language.roles_in_dialogue.get(name)
+        self.speaker = None
+        if role == "user":
+            self.labels.clear()
+            self.close()
+            if bare[turn.end() :]:
+                self._paragraph(bare[turn.end() :], start + turn.end(), "")
+            return True
+        if role in {"assistant", "system"}:
+            self.speaker = "assistant" if role == "assistant" else "system"
+            self.begin(self.speaker, bare, start, None, is_firm=False)
+            return True
+        if name in self.language.labels or not turn["name"][0].isupper() or turn.end() == len(bare):
+            return False
+        self.begin("turn", bare, start, self._hint(), is_firm=False)
+        return True
+
+    def _paragraph(self, line: str, start: int, following: str) -> None:
+        if self._label_line(line, start, -1, following):
+            return
+        in_force = [label for label in self.labels if label.indent < 0 and not label.is_followed_by_blank]
+        self.labels = in_force
+        kind = in_force[-1].kind if in_force else self._hint()
+        self.begin("prose", line, start, kind, is_firm=bool(in_force and kind))
+
+    def _join(self, line: str, start: int) -> None:
+        assert self.open is not None  # noqa: S101  # the caller saw it
+        cut = min(_indent(line), self.open.indent) if self.open.role == "item" else _indent(line)
+        self.open.lines.append(line[cut:])
+        self.open.starts.append(start + cut)
+
+    def _hint(self) -> StatementKind | None:
+        """Return what prose or code here probably is: below the list of a heading it is something else."""
+        if self.labels and self.labels[-1].kind is not None:
+            return self.labels[-1].kind
+        return None if self.has_list else self._heading_kind()
+
+    def _heading_kind(self) -> StatementKind | None:
+        return self.headings[-1][1] if self.headings else None
+
+
+def split_segments(text: str, language: LanguageTables) -> list[Segment]:
+    """Return the pieces of a text in order; blank lines and empty items are in none."""
+    lines = [(match[1], match.start()) for match in _LINE.finditer(text) if match[0]]
+    scanner = _Scanner(language, is_dialogue=any(_is_user_turn(line, language) for line, _ in lines))
+    following = _following(lines)
+    for (line, start), after in zip(lines, following, strict=True):
+        bom = 1 if start == 0 and line.startswith("\ufeff") else 0
+        scanner.line(line[bom:], start + bom, after)
+    scanner.close()
+    return [piece for piece in scanner.pieces if piece.text.strip()]
+
+
+def speech_start(turn: str) -> int:
+    """Return where behind the speaker's name his words begin."""
+    match = _TURN.match(turn)
+    return match.end() if match else 0
+
+
+def _is_user_turn(line: str, language: LanguageTables) -> bool:
+    turn = _TURN.match(_QUOTE.sub("", line, count=1).lstrip())
+    return turn is not None and language.roles.get(turn["name"].casefold()) == "user"
+
+
+def _following(lines: list[tuple[str, int]]) -> list[str]:
+    """Return for each line the next one that is not blank, quote marks cut."""
+    following, after = [], ""
+    for line, _ in reversed(lines):
+        following.append(after)
+        quote = _QUOTE.match(line)
+        bare = line[quote.end() :] if quote else line
+        after = bare if bare.strip() else after
+    return following[::-1]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))
+
+
+def label_kind(title: str, language: LanguageTables) -> StatementKind | None:
+    """Return the kind that a heading gives to what stands under it."""
+    bare = _TITLE_NUMBER.sub("", _MARKUP.sub("", title)).strip()
+    match = language.label_line.fullmatch(bare + ":") if len(bare) <= _MAX_LABEL_CHARS else None
+    return language.labels[match["label"].casefold()] if match else None
+
+
+def split_sentences(text: str, language: LanguageTables) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the sentences of a paragraph, outer space cut."""
+    paired = [match.span() for match in _PAIRED.finditer(text)]
+    pair, start = 0, 0
+    for end in _END.finditer(text):
+        while pair < len(paired) and paired[pair][1] < end.end():
+            pair += 1
+        is_inside = pair < len(paired) and paired[pair][0] < end.start() and end.end() < paired[pair][1]
+        if is_inside or not _ends_sentence(text, start, end, language):
+            continue
+        yield from _trim(text, start, end.end())
+        start = end.end()
+    yield from _trim(text, start, len(text))
+
+
+def _trim(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    sentence = text[start:end]
+    bare = sentence.strip()
+    if bare:
+        start += len(sentence) - len(sentence.lstrip())
+        yield start, start + len(bare)
+
+
+def _ends_sentence(text: str, start: int, end: re.Match[str], language: LanguageTables) -> bool:
+    mark = end[0]
+    if _ITEM_BELOW.match(text, end.end() - (mark == "\n")):
+        return False
+    after_match = _WORD_AFTER.match(text, end.end())
+    if after_match is None:
+        return True
+    after = after_match[1]
+    if mark == "\n":
+        return _line_ends_sentence(text, end.start(), after, language)
+    if mark[0] not in ".!?":
+        return True
+    if after.casefold() in language.continuations and after[0].islower():
+        return False
+    if mark.startswith(".."):
+        return False
+    return mark[0] != "." or _stop_ends_sentence(text, start, end.start(), after, language)
+
+
+def _line_ends_sentence(text: str, at: int, after: str, language: LanguageTables) -> bool:
+    """Whether the line that ends at `at` holds its sentence whole: it is short, and the next begins anew."""
+    line_start = text.rfind("\n", 0, at) + 1
+    if at - line_start >= _WRAPPED_CHARS:
+        return False
+    return not after[0].islower() or after.casefold() in language.sentence_openers
+
+
+def _stop_ends_sentence(text: str, start: int, at: int, after: str, language: LanguageTables) -> bool:
+    """Whether the full stop at `at` is more than the end of an abbreviation, initial or ordinal."""
+    match = _WORD_BEFORE.search(text, max(start, at - 40), at)
+    word = match[0].casefold() if match else ""
+    opens = after.casefold() in language.sentence_openers and after[0].isupper()
+    if word in language.abbreviations:
+        return False
+    if word in language.abbreviations_before_number:
+        return not after[0].isdecimal()
+    if _ACRONYM.fullmatch(word):
+        return opens
+    if word.isdecimal() and len(word) <= 2:
+        return not _ORDINAL_FOLLOWER.match(after)
+    return True

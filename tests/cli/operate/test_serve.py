@@ -1,0 +1,226 @@
+"""`memex serve`: its start, what it prints, and its end."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import PATIENCE_S, PROGRAM, Memex, Serving
+from tests.model_server import ModelServer, Request, Step, hangs
+
+from memex.store.embedded import server as embedded
+
+
+def await_stop(data_dir: Path) -> None:
+    """Wait until the embedded server and its supervisor are gone."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (report := embedded.inspect(data_dir)).running or report.supervisor_alive:
+        assert time.monotonic() < deadline, "the server still runs"
+        time.sleep(0.05)
+
+
+def test_the_first_start_makes_keys_that_work(memex: Memex) -> None:
+    """One line of JSON, an agent's and an admin's key, and after SIGTERM exit code 0 and no server."""
+    with memex.serve() as serving:
+        assert serving.ready.keys() == {"url", "data_dir", "agent_key", "admin_key"}
+        assert serving.ready["data_dir"] == str(memex.data_dir)
+        written = serving.call("memory_write", path="user/tea.md", content="# Tea\n\nOolong.\n")
+        assert written["version"] == 1
+        assert serving.request("/v1/admin/projects", key=serving.ready["admin_key"]) == {"projects": []}
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            serving.request("/v1/admin/projects", key="mx_wrong")
+        assert "user/tea.md" in memex.plain("find", "oolong"), "a command joins the running server"
+
+        code, out, err = serving.end()
+
+    assert (code, out) == (0, "")
+    told = {json.loads(line)["event"] for line in err.splitlines()}
+    assert told - {"embedded_postgres_waiting"} == {"request"}, "a slow start may say that it waits"
+    for secret in (serving.ready["agent_key"], serving.ready["admin_key"], "Oolong", "tea.md"):
+        assert secret not in err
+    await_stop(memex.data_dir)
+    assert memex.plain("read", "user/tea.md") == "# Tea\n\nOolong.\n", "and works when no service runs"
+
+
+def test_a_second_start_shows_no_keys(memex: Memex) -> None:
+    """Keys are made for a tenant without any; SIGINT ends the service as SIGTERM does."""
+    memex.plain("keys", "create", "--role", "agent")
+
+    with memex.serve() as serving:
+        ready = serving.ready
+        code, _, _ = serving.end(signal.SIGINT)
+
+    assert ready.keys() == {"url", "data_dir"}
+    assert code == 0
+
+
+def test_two_services_share_a_data_directory(fresh: Memex) -> None:
+    """Started at once, one of them makes the keys; the death of one leaves the other at work."""
+    with fresh.serve() as one, fresh.serve() as other:
+        [keys] = [serving.ready for serving in (one, other) if "agent_key" in serving.ready]
+        for serving in (one, other):
+            Serving(serving.process, serving.ready | keys | {"url": serving.ready["url"]}).call("memory_list")
+        one.process.kill()
+        one.process.wait()
+        second = Serving(other.process, keys | {"url": other.ready["url"]})
+        assert second.call("memory_write", path="user/a.md", content="a")["version"] == 1
+        assert other.end()[0] == 0
+    await_stop(fresh.data_dir)
+
+
+def test_the_first_process_waits_for_the_server(fresh: Memex) -> None:
+    """As process 1 of a container, whose end kills the rest, the service ends after a clean stop of Postgres."""
+    own_user = () if os.geteuid() == 0 else ("--user", "--map-current-user")
+    container = fresh.isolated(*own_user, "--pid", "--mount-proc", "--fork", "--kill-child")
+
+    with container.serve() as serving:
+        serving.call("memory_write", path="user/a.md", content="# Tea\n")
+        unshare = serving.process.pid
+        service = int(Path(f"/proc/{unshare}/task/{unshare}/children").read_text())
+        os.kill(service, signal.SIGTERM)
+        _, err = serving.process.communicate(timeout=PATIENCE_S)
+
+    assert serving.process.returncode == 0, err
+    assert "database system is shut down" in (fresh.data_dir / "server.log").read_text()
+
+
+def test_a_request_under_way_may_end(memex: Memex) -> None:
+    """A request whose body comes after SIGTERM gets its answer."""
+    key = memex.plain("keys", "create", "--role", "agent").strip()
+    body = b"# Slow\n"
+    with memex.serve() as serving:
+        port = int(serving.ready["url"].rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as client:
+            client.sendall(
+                b"PUT /v1/file?path=user/slow.md HTTP/1.1\r\nHost: memex\r\nMemex-User: me\r\n"
+                b"Authorization: Bearer %b\r\nContent-Type: text/markdown\r\nContent-Length: %d\r\n"
+                b"Expect: 100-continue\r\n\r\n" % (key.encode(), len(body))
+            )
+            assert client.recv(100).startswith(b"HTTP/1.1 100"), "the service waits for the body"
+            serving.process.send_signal(signal.SIGTERM)
+            client.sendall(body)
+            answer = client.recv(10_000)
+        code, _, _ = serving.end()
+
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert code == 0
+
+
+def test_no_model_is_waited_for_at_the_end(fresh: Memex, model_server: ModelServer) -> None:
+    """After SIGTERM the rules answer whoever waits for a model, and a call of the queue goes back there."""
+    asked = threading.Semaphore(0)
+
+    def hang(_: Request) -> Step:
+        asked.release()
+        return hangs()
+
+    model_server.play(hang, endless=True)
+    environment = {"MEMEX_MODEL": "openai:m", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model_server.url}
+    slow = fresh.elsewhere(fresh.data_dir, **environment, MEMEX_MODEL_SECONDS="600")
+    with slow.serve() as serving, ThreadPoolExecutor() as pool:
+        serving.call("memory_write", path="user/tea.md", content="# Tea\n\nI drink oolong tea.\n")
+        queued = serving.call("memory_remember", text="I prefer rye bread.", wait=False)
+        assert asked.acquire(timeout=PATIENCE_S), "the worker asks the model"
+        recalling = pool.submit(serving.call, "memory_context", query="oolong tea")
+        remembering = pool.submit(serving.call, "memory_remember", text="I prefer green tea.")
+        assert asked.acquire(timeout=PATIENCE_S)
+        assert asked.acquire(timeout=PATIENCE_S)
+        code, _, err = serving.end()
+        recalled, remembered = recalling.result(), remembering.result()
+
+    assert code == 0
+    for answer in (recalled, remembered):
+        assert (answer["planner"], answer["degraded"]) == ("builtin", "MODEL_UNAVAILABLE")
+        assert "Memex is ending" in fresh.plain("log", answer["tool_call_id"])
+    assert "I drink oolong tea." in recalled["context"]
+    assert [write["path"] for write in remembered["writes"]] == ["user/preferences.md"]
+    assert "rye" not in fresh.plain("read", "user/preferences.md")
+    [waiting] = fresh.json("queue", "list")["calls"]
+    assert (waiting["tool_call_id"], waiting["status"]) == (queued["tool_call_id"], "queued")
+    assert (waiting["attempts"], waiting["lease_until"]) == (0, None)
+    assert err.count("model_gave_no_plan") == 2
+
+
+def test_a_start_can_be_ended(memex: Memex) -> None:
+    """SIGTERM while the database does not answer: exit code 0 at once, and nothing said."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://memex@127.0.0.1:{silent.getsockname()[1]}/memex"
+        process = memex.elsewhere(memex.data_dir, DATABASE_URL=url).spawn("serve", "--port", "0")
+        silent.settimeout(PATIENCE_S)
+        connection, _ = silent.accept()
+        with connection:
+            process.terminate()
+            out, err = process.communicate(timeout=PATIENCE_S)
+
+    assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_a_port_in_use_is_a_clear_error(memex: Memex) -> None:
+    """Nothing is started for an address that cannot be had."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = memex.run("serve", "--json", "--port", str(port))
+
+    assert done.code == 1
+    assert done.out == ""
+    error = json.loads(done.err)
+    assert error["code"] == "VALIDATION_ERROR"
+    assert f"127.0.0.1:{port}" in error["message"]
+    assert "--port" in error["hint"]
+
+
+@pytest.fixture
+def bin_dir(tmp_path: Path) -> Path:
+    """A folder with the command `memex`, for a shell's path."""
+    program = tmp_path / "memex"
+    program.write_text(f"#!{PROGRAM[0]}\n{PROGRAM[2]}\n")
+    program.chmod(0o755)
+    return tmp_path
+
+
+@pytest.mark.parametrize("start", ["first", "second"])
+def test_the_printed_commands_work(memex: Memex, fresh: Memex, bin_dir: Path, start: str) -> None:
+    """What is printed for people, pasted into a shell, makes a key if need be, remembers and recalls."""
+    if start == "second":
+        fresh = memex.elsewhere(memex.data_dir)
+        fresh.plain("keys", "create", "--role", "agent")
+    shell = fresh.elsewhere(fresh.data_dir, PATH=f"{bin_dir}{os.pathsep}{os.environ['PATH']}")
+    process = shell.spawn("serve", "--port", "0", stderr=subprocess.DEVNULL)
+    try:
+        assert process.stdout is not None
+        printed = ""
+        while "Ctrl-C" not in printed:
+            line = process.stdout.readline()
+            assert line, printed
+            printed += line
+        commands = re.findall(r"^ +((?:curl|MEMEX_KEY=)(?:.*\\\n)*.*)$", printed, re.MULTILINE)
+        done = subprocess.run(
+            ["sh", "-e", "-c", "\necho\n".join(commands)],
+            env=shell.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=True,
+        )
+        docs = re.search(r"http://\S+/docs", printed)
+        assert docs is not None
+        with urllib.request.urlopen(docs[0], timeout=PATIENCE_S) as response:  # noqa: S310  # http
+            assert response.status == 200
+    finally:
+        process.terminate()
+        process.communicate(timeout=PATIENCE_S)
+
+    remembered, recalled = (json.loads(line) for line in done.stdout.split("\n") if line.startswith("{"))
+    assert [write["path"] for write in remembered["writes"]] == ["user/preferences.md"]
+    assert "I prefer oolong tea over coffee." in recalled["context"]
+    assert len(commands) == (2 if start == "first" else 3)
+    assert str(fresh.data_dir) in printed

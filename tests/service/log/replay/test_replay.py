@@ -1,0 +1,233 @@
+"""A call of the log is run again in the state that it saw, and gives the same bytes."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models import Model
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.profiles import ModelProfile
+
+from memex.service.chunk_embedding import embed_scope
+from memex.service.log.replay.replay import ReplayResult
+from memex.service.log.replay.requests import replay_call
+from memex.service.planners import Planners
+from memex.service.service import Caller, Service
+from memex.store.database import Database
+from memex.store.search.analyzer import Analyzer
+from memex.store.upkeep.reindex import rebuild
+from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.embedders.hashed import HashEmbedder
+from memex.subagent.model.chat import ChatModel
+from memex.subagent.model.planner import ModelPlanner
+
+TEA = "# Tea\n\nI like oolong tea.\n\n## Brewing\n\nAt 90 degrees, as in [[coffee]].\n"
+COFFEE = "# Coffee\n\nHot, and never with milk.\n"
+ASKED = {"query": "Which tea do I like?"}
+
+
+def answering(*script: ModelResponse | Exception) -> Callable[[], Model]:
+    """Return a model that plays a script."""
+    left = list(script)
+
+    def play(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        now = left.pop(0)
+        if isinstance(now, Exception):
+            raise now
+        return now
+
+    return lambda: FunctionModel(play, profile=ModelProfile(supports_json_schema_output=True))
+
+
+def calls(*named: tuple[str, Any]) -> ModelResponse:
+    """Return an answer that calls tools."""
+    return ModelResponse(parts=[ToolCallPart(name, arguments) for name, arguments in named])
+
+
+def modelled(database: Database, make: Callable[[], Model]) -> Service:
+    """Return a service whose model is this one."""
+    planner = ModelPlanner(ChatModel("function:test", lambda: (make(), None)), BuiltinPlanner(Analyzer()))
+    return Service(database, max_files=100, planning=Planners(planner, planner))
+
+
+@pytest.fixture
+def plain(database: Database) -> Service:
+    """A service by rules."""
+    return Service(database, max_files=100)
+
+
+async def fill(service: Service, caller: Caller) -> None:
+    """Write two files."""
+    for path, text in (("user/tea.md", TEA), ("user/coffee.md", COFFEE)):
+        await service.execute(caller, "memory_write", {"path": path, "content": text})
+
+
+async def change(service: Service, caller: Caller) -> None:
+    """Change, add and remove."""
+    more = {"path": "user/tea.md", "operation": "append", "text": "I like matcha tea too, tea, tea."}
+    await service.execute(caller, "memory_patch", more)
+    await service.execute(caller, "memory_write", {"path": "user/tea2.md", "content": "Which tea? Any tea."})
+    await service.execute(caller, "memory_delete", {"path": "user/coffee.md"})
+
+
+def told(result: ReplayResult) -> str:
+    """Return what a failing assertion should say."""
+    return f"{result.difference}"
+
+
+async def test_a_context_gives_the_same_bytes_after_edits(plain: Service, alice: Caller) -> None:
+    """By the rules, whatever was written since."""
+    await fill(plain, alice)
+    answer = await plain.execute(alice, "memory_context", ASKED, tool_call_id="first")
+    await change(plain, alice)
+    result = await replay_call(plain, alice, "first")
+
+    assert result.is_equal, told(result)
+    assert result.result["context"] == answer["context"] != ""
+    assert result.operations > 3
+
+
+async def test_an_index_made_anew_changes_nothing(plain: Service, alice: Caller) -> None:
+    """Its chunks have other ids; what was changed before and after it is seen as it stood."""
+    await fill(plain, alice)
+    await plain.execute(alice, "memory_context", ASKED, tool_call_id="first")
+    await change(plain, alice)
+    await plain.execute(alice, "memory_context", ASKED, tool_call_id="second")
+    await rebuild(plain.database, alice.access.by_mount["user"].scope_id)
+    await plain.execute(alice, "memory_write", {"path": "user/tea3.md", "content": "Tea."})
+    results = [await replay_call(plain, alice, call) for call in ("first", "second")]
+
+    assert [told(result) for result in results if not result.is_equal] == []
+
+
+async def test_a_search_of_the_logged_state_gives_the_logged_hits(plain: Service, alice: Caller) -> None:
+    """What search found inside a call is found again with `as_of`: the same spans and scores."""
+    await fill(plain, alice)
+    await plain.execute(alice, "memory_context", ASKED, tool_call_id="first")
+    await change(plain, alice)
+    [attempt] = await plain.operation(alice, "first")
+    [logged] = [one for one in attempt.inner if one.tool == "memory_find"]
+    asked = {"query": ASKED["query"], "limit": logged.request["limit"], "as_of": logged.state}
+    again = await plain.execute(alice, "memory_find", asked)
+    now = await plain.execute(alice, "memory_find", asked | {"as_of": None})
+
+    places = ("path", "version", "score")
+    hits = [[hit[name] for name in places] for hit in (logged.response or {})["hits"]]
+    assert hits
+    assert [[hit[name] for name in places] for hit in again["hits"]] == hits
+    assert [[hit[name] for name in places] for hit in now["hits"]] != hits
+
+
+async def test_a_remembered_text_is_compared_and_not_written(plain: Service, alice: Caller) -> None:
+    """The writes of then come out again; memory and log stay as they are."""
+    await fill(plain, alice)
+    texts = ("I live in Berlin. I prefer green tea.", "I moved to Oslo. I prefer black tea.", "Hello!")
+    for place, text in enumerate(texts):
+        await plain.execute(alice, "memory_remember", {"text": text}, tool_call_id=f"r{place}")
+    before = await plain.operations(alice)
+    results = [await replay_call(plain, alice, f"r{place}") for place in range(len(texts))]
+
+    assert [told(result) for result in results if not result.is_equal] == []
+    assert results[1].result["writes"]
+    assert (await plain.operations(alice)) == before
+
+
+async def test_reads_are_replayed(plain: Service, alice: Caller) -> None:
+    """Find, read and list as they answered."""
+    await fill(plain, alice)
+    asked = {
+        "memory_find": {"query": "oolong tea"},
+        "memory_read": {"path": "user/tea.md"},
+        "memory_list": {"prefix": "user/"},
+    }
+    for tool, arguments in asked.items():
+        await plain.execute(alice, tool, arguments, tool_call_id=tool)
+    await change(plain, alice)
+    results = [await replay_call(plain, alice, tool) for tool in asked]
+
+    assert [told(result) for result in results if not result.is_equal] == []
+
+
+SPANS = {"spans": [{"span": "S1", "reason": "It says so."}]}
+SCRIPTS: dict[str, Sequence[ModelResponse | Exception]] = {
+    "one request": [calls(("answer", SPANS))],
+    "tools": [
+        calls(("find", {"query": "coffee"}), ("nothing", {}), ("find", "{")),
+        calls(("read", {"path": "user/tea.md"}), ("links", {"path": "user/tea.md"}), ("list_files", {})),
+        calls(("answer", {"spans": [{"span": "S99", "reason": "?"}]})),
+        calls(("answer", SPANS)),
+    ],
+    "words, then one answer": [
+        ModelResponse(parts=[TextPart("Tea.")]),
+        ModelResponse(parts=[TextPart("Tea.")]),
+        ModelResponse(parts=[TextPart("Tea.")]),
+        ModelResponse(parts=[TextPart('{"spans": [{"span": "S1", "reason": ""}]}')]),
+    ],
+    "no answer": [ValueError("broken"), ValueError("broken")],
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
+async def test_a_models_context_gives_the_same_bytes(
+    database: Database, alice: Caller, script: Sequence[ModelResponse | Exception]
+) -> None:
+    """With its recorded answers, its mistakes and its silence, and without it."""
+    asked = modelled(database, answering(*script))
+    await fill(asked, alice)
+    answer = await asked.execute(alice, "memory_context", ASKED, tool_call_id="first")
+    other = Service(database, max_files=100)
+    await change(other, alice)
+    result = await replay_call(other, alice, "first")
+
+    assert result.is_equal, told(result)
+    assert result.result["context"] == answer["context"] != ""
+    assert result.model_requests == len(script)
+
+
+def edit(evidence: str, statement: str = "I like matcha tea.") -> dict[str, Any]:
+    """Return an edit that stores a preference."""
+    return {"action": "add", "kind": "preference", "statement": statement, "evidence": evidence}
+
+
+async def test_a_models_writes_come_out_again(database: Database, alice: Caller) -> None:
+    """Compared, not applied; also after the file was written again."""
+    asked = modelled(
+        database,
+        answering(
+            calls(("find", {"query": "green tea"})),
+            calls(("answer", {"edits": [edit("no piece of it")], "skipped": []})),
+            calls(("answer", {"edits": [edit("I like matcha tea.")], "skipped": []})),
+        ),
+    )
+    await fill(asked, alice)
+    text = {"text": "I like matcha tea. It is green."}
+    answer = await asked.execute(alice, "memory_remember", text, tool_call_id="first")
+    other = Service(database, max_files=100)
+    await other.execute(alice, "memory_remember", {"text": "I prefer black tea."})
+    result = await replay_call(other, alice, "first")
+
+    assert result.is_equal, told(result)
+    assert result.result["writes"] == answer["writes"] != []
+
+
+async def test_what_vectors_found_is_taken_from_the_log(database: Database, alice: Caller) -> None:
+    """Their ranking cannot be worked out again; all that follows from it is."""
+    if not database.has_vectors:
+        pytest.skip("no pgvector here")
+    embedder = HashEmbedder()
+    both = Service(database, max_files=100, embedder=embedder)
+    await fill(both, alice)
+    await embed_scope(database, embedder, alice.access.log_scope_id)
+    answer = await both.execute(alice, "memory_context", ASKED, tool_call_id="first")
+    await both.execute(alice, "memory_find", {"query": "tea with milk"}, tool_call_id="second")
+    [attempt] = await both.operation(alice, "first")
+    await change(both, alice)
+    results = [
+        await replay_call(Service(database, max_files=100), alice, call) for call in ("first", "second")
+    ]
+
+    assert attempt.inner[0].response
+    assert attempt.inner[0].response["near"]
+    assert [told(result) for result in results if not result.is_equal] == []
+    assert results[0].result["context"] == answer["context"]

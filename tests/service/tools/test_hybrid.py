@@ -1,0 +1,193 @@
+"""Searching by words and by meaning, through the tools that agents call."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memex.errors import ModelUnavailable, ValidationFailed
+from memex.service import query_embedding
+from memex.service.chunk_embedding import backfill
+from memex.service.service import Caller, Service
+from memex.store.database import Database
+from memex.store.identity.authentication import Context
+from memex.subagent.embedders.hashed import HashEmbedder
+from memex.subagent.embedders.interface import InputType
+
+FILES = {
+    "user/cluster.md": "# Kubernetes\n\nThe cluster runs on three nodes.",
+    "user/garden.md": "# Garden\n\nTomatoes want sun and a cluster of stakes.",
+    "user/tea.md": "---\ntags: [drink]\n---\n# Tea\n\nOolong is brewed at ninety degrees.",
+}
+
+
+class Failing(HashEmbedder):
+    """An embedder whose provider is away."""
+
+    async def embed(
+        self, texts: Sequence[str], kind: InputType = "document"
+    ) -> "np.typing.NDArray[np.float32]":
+        """Fail."""
+        raise ModelUnavailable("The embedder did not answer.", reason="timeout")
+
+
+class Hanging(HashEmbedder):
+    """An embedder that never answers."""
+
+    async def embed(
+        self, texts: Sequence[str], kind: InputType = "document"
+    ) -> "np.typing.NDArray[np.float32]":
+        """Wait for ever."""
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")
+
+
+async def service_with(
+    database: Database, caller: Caller, embedder: HashEmbedder | None, **more: Any
+) -> tuple[Service, Caller]:
+    """Return a service that has an embedder, its caller, with the files written and embedded."""
+    service = Service(database, max_files=100, embedder=embedder, **more)
+    alice = await service.caller(caller.principal, Context(user_id="alice"))
+    for path, content in FILES.items():
+        await service.execute(alice, "memory_write", {"path": path, "content": content, "overwrite": True})
+    if embedder is not None and database.has_vectors:
+        await backfill(database, HashEmbedder())
+    return service, alice
+
+
+async def find(service: Service, caller: Caller, query: str, **more: Any) -> list[dict[str, Any]]:
+    """Return the hits of memory_find."""
+    found = await service.execute(caller, "memory_find", {"query": query, **more})
+    return list(found["hits"])
+
+
+@pytest.fixture
+def with_vectors(database: Database) -> Database:
+    """A database that has pgvector."""
+    if not database.has_vectors:
+        pytest.skip("no pgvector here")
+    return database
+
+
+async def test_what_no_word_finds_is_found_by_its_vector(with_vectors: Database, alice: Caller) -> None:
+    """A misspelt name is in no file; its vector is near, and the match says which list found it."""
+    service, caller = await service_with(with_vectors, alice, HashEmbedder())
+
+    [best, *_] = await find(service, caller, "kubrnetes")
+
+    assert best["path"] == "user/cluster.md"
+    assert (best["match"]["mode"], best["match"]["bm25_rank"], best["match"]["vector_rank"]) == (
+        "hybrid",
+        None,
+        1,
+    )
+    assert best["match"]["fused"] == pytest.approx(0.4)
+    assert best["reason"].startswith("near in meaning")
+    assert "three nodes" in best["snippet"]
+    assert await find(service, caller, "kubrnetes", mode="bm25") == []
+
+
+async def test_both_lists_count(with_vectors: Database, alice: Caller) -> None:
+    """A file that words and vectors find ranks above one that only words find."""
+    service, caller = await service_with(with_vectors, alice, HashEmbedder())
+
+    hits = await find(service, caller, "kubernetes cluster nodes", mode="hybrid")
+
+    assert hits[0]["path"] == "user/cluster.md"
+    assert hits[0]["match"]["fused"] == pytest.approx(1.4)
+    assert hits[0]["match"]["bm25_rank"] == hits[0]["match"]["vector_rank"] == 1
+    assert [hit["match"]["fused"] for hit in hits] == sorted(
+        (hit["match"]["fused"] for hit in hits), reverse=True
+    )
+
+
+async def test_filters_hold_for_vectors_too(with_vectors: Database, alice: Caller) -> None:
+    """A prefix or a tag leaves out what lies near elsewhere."""
+    service, caller = await service_with(with_vectors, alice, HashEmbedder())
+
+    assert [h["path"] for h in await find(service, caller, "kubrnetes", tags=["Drink"])] == ["user/tea.md"]
+    assert [h["path"] for h in await find(service, caller, "x kubrnetes", prefix="user/g")] == [
+        "user/garden.md"
+    ]
+
+
+async def test_a_context_is_gathered_by_meaning_too(with_vectors: Database, alice: Caller) -> None:
+    """What only its vector finds is recalled, verbatim; without an embedder it is not."""
+    service, caller = await service_with(with_vectors, alice, HashEmbedder())
+    plain = Service(with_vectors, max_files=100)
+
+    recalled = await service.execute(caller, "memory_context", {"query": "kubrnetes", "budget": 800})
+    without = await plain.execute(caller, "memory_context", {"query": "kubrnetes", "budget": 800})
+
+    assert "The cluster runs on three nodes." in recalled["context"]
+    assert recalled["sources"][0]["path"] == "user/cluster.md"
+    assert without["context"] == ""
+
+
+async def test_an_embedder_that_fails_leaves_words(with_vectors: Database, alice: Caller) -> None:
+    """Auto goes on by words and a context says that it is degraded; who asks for hybrid gets the error."""
+    service, caller = await service_with(with_vectors, alice, Failing())
+
+    hits = await find(service, caller, "oolong")
+    recalled = await service.execute(caller, "memory_context", {"query": "oolong"})
+
+    assert [(hit["path"], hit["match"]["mode"]) for hit in hits] == [("user/tea.md", "bm25")]
+    assert (recalled["degraded"], "Oolong" in recalled["context"]) == ("MODEL_UNAVAILABLE", True)
+    with pytest.raises(ModelUnavailable):
+        await find(service, caller, "oolong", mode="hybrid")
+
+
+async def test_an_embedder_that_hangs_is_given_up(
+    with_vectors: Database, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search waits for a while and goes on by words."""
+    monkeypatch.setattr(query_embedding, "QUERY_TIMEOUT_S", 0.05)
+    service, caller = await service_with(with_vectors, alice, Hanging())
+
+    assert [hit["match"]["mode"] for hit in await find(service, caller, "oolong")] == ["bm25"]
+    recalled = await service.execute(caller, "memory_context", {"query": "oolong"})
+    assert recalled["degraded"] == "MODEL_UNAVAILABLE"
+
+
+async def test_without_vectors_everything_else_works(database: Database, alice: Caller) -> None:
+    """No embedder: auto searches by words, and hybrid is refused with what to do."""
+    service, caller = await service_with(database, alice, None)
+
+    assert [hit["match"]["mode"] for hit in await find(service, caller, "oolong", mode="auto")] == ["bm25"]
+    with pytest.raises(ValidationFailed, match="no vectors"):
+        await find(service, caller, "oolong", mode="hybrid")
+
+
+async def test_the_setting_is_the_mode_where_a_call_names_none(with_vectors: Database, alice: Caller) -> None:
+    """With bm25 set, vectors are used only by calls that ask for them."""
+    service, caller = await service_with(with_vectors, alice, HashEmbedder(), search_mode="bm25")
+
+    assert await find(service, caller, "kubrnetes") == []
+    assert (await find(service, caller, "kubrnetes", mode="auto"))[0]["path"] == "user/cluster.md"
+
+
+async def test_the_past_is_searched_by_words(with_vectors: Database, alice: Caller) -> None:
+    """as_of ranks by BM25 alone, and says so."""
+    service, caller = await service_with(with_vectors, alice, HashEmbedder())
+    state = (await service.execute(caller, "memory_context", {"query": "oolong"}))["state"]
+
+    hits = await find(service, caller, "oolong", as_of=state, mode="hybrid")
+
+    assert [hit["match"]["mode"] for hit in hits] == ["bm25"]
+
+
+async def test_a_commit_defers_the_embedding_of_its_scope(with_vectors: Database, alice: Caller) -> None:
+    """One job waits for a scope, however many writes made it needed, and it holds no text."""
+    service, caller = await service_with(with_vectors, alice, HashEmbedder())
+    await service.execute(caller, "memory_write", {"path": "user/new.md", "content": "secret words"})
+
+    async with with_vectors.maintenance() as connection:
+        cursor = await connection.execute(
+            "select task_name, args::text as args from procrastinate.procrastinate_jobs where status = 'todo'"
+        )
+        jobs = await cursor.fetchall()
+
+    assert [job["task_name"] for job in jobs] == ["embed_scope"]
+    assert "secret" not in jobs[0]["args"]
