@@ -107,6 +107,7 @@ def test_every_link_in_the_documents_leads_somewhere() -> None:
             assert found.exists() or found in made, f"{document.name}: {target}"
 
 
+@pytest.mark.slow
 def test_the_readme_runs(server_folder: Path, tmp_path: Path, forked: Forks) -> None:
     """`make serve` answers; every command block of the README and then of the tour does what it says."""
     forked.program(tmp_path / "memex")

@@ -5,12 +5,13 @@ import uuid
 from collections.abc import AsyncIterator
 
 import pytest
+from tests.examples import scaled
 from tests.servers import Server
 
 from memex.evals import mixed
 from memex.store.database import Database
 
-CALLS = 48  # `make eval-replay` makes a thousand
+CALLS = scaled(96)  # `make eval-replay` makes a thousand
 BUNDLES = 8
 
 
