@@ -5,13 +5,12 @@ import uuid
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.examples import scaled
 from tests.servers import Server
 
 from memex.evals import mixed
 from memex.store.database import Database
 
-CALLS = scaled(96)  # `make eval-replay` makes a thousand
+CALLS = 48  # `make eval-replay` makes a thousand
 BUNDLES = 8
 
 
@@ -31,6 +30,7 @@ async def other(stock_server: Server) -> AsyncIterator[Database]:
     stock_server.drop(name)
 
 
+@pytest.mark.slow
 async def test_calls_made_at_once_give_the_same_bytes(
     database: Database, conninfo: str, other: Database
 ) -> None:

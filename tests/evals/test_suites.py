@@ -22,7 +22,7 @@ def server(embedded_server: Server) -> Server:
 
 async def test_every_shipped_case_passes_or_is_known_to_fail(service: Service) -> None:
     """Neither fails a case that should pass, nor passes one that is said to fail."""
-    run = await run_cases("all", sampled(load_suite("all"), 4), MemexAdapter(service), EvaluationOptions())
+    run = await run_cases("all", sampled(load_suite("all"), 8), MemexAdapter(service), EvaluationOptions())
 
     assert {case.id: tables.problems_line(case) for case in run.of_status("failed")} == {}
     assert [case.id for case in run.of_status("fixed")] == []

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.examples import is_thorough
 
 from memex.errors import (
     Conflict,
@@ -788,7 +787,7 @@ async def step(service: Service, caller: Caller, model: Model, chance: random.Ra
 async def test_random_operations_leave_what_the_model_says(service: Service, apollo: Caller) -> None:
     """Listing, texts, every version ever named, and every past state by change and by time."""
     chance, model = random.Random(7), Model()
-    for n in range(250 if is_thorough() else 100):
+    for n in range(250):
         await step(service, apollo, model, chance, n)
         listed = (await service.execute(apollo, "memory_list", {}))["files"]
         assert [(file["path"], file["version"]) for file in listed] == sorted(
