@@ -28,7 +28,7 @@ from memex.evals.cases import (
     Step,
 )
 from memex.evals.checks import CaseVerdict, judge_context, judge_remember, merge_verdicts
-from memex.evals.retrieval.runs import code_revision
+from memex.evals.run_files import code_revision
 from memex.evals.runs import CaseRun, Run, Status
 
 CONCURRENCY = 4  # enough that Python and Postgres each keep a core busy

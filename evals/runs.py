@@ -2,36 +2,28 @@
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from psycopg.types.json import Jsonb
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from memex.errors import ValidationFailed
 from memex.evals import metrics
-from memex.evals.metrics import Estimate, PairedDifference
+from memex.evals.metrics import Changes, Figures, PairedDifference
+from memex.evals.run_files import FORMAT, RunDocument, RunFile, parse_run, read_run, write_run
 from memex.store.database import Database, row, rows
 from memex.store.sql import sql
 
-FORMAT = 1
-EVERYTHING = "all"  # the group of all cases
 LAST = "last"  # names the newest run of the same suite
 PASSED = "passed"  # the measure that every case has: 1 or 0
 SCORED = ("passed", "failed", "known", "fixed")  # the statuses that count
 
 Status = Literal["passed", "failed", "known", "fixed", "skipped"]
-Figures = dict[str, dict[str, Estimate]]  # by group, by measure
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class CaseRun(_Document):
+class CaseRun(RunDocument):
     """What became of a case.
 
     Attributes:
@@ -74,7 +66,7 @@ class CaseRun(_Document):
         return self.status in SCORED
 
 
-class Run(_Document):
+class Run(RunFile):
     """A run of a suite.
 
     Attributes:
@@ -125,7 +117,7 @@ class Run(_Document):
         return 100 * sum(scored) / len(scored) if scored else 100.0
 
 
-class RunSummary(_Document):
+class RunSummary(RunDocument):
     """A run in a list."""
 
     run_id: str
@@ -138,7 +130,7 @@ class RunSummary(_Document):
     where: str
 
 
-class Comparison(_Document):
+class Comparison(RunDocument):
     """A run beside an earlier one, over the cases that both have and that are the same in both.
 
     Attributes:
@@ -154,7 +146,7 @@ class Comparison(_Document):
 
     run_id: str
     cases: int
-    changes: dict[str, dict[str, PairedDifference]]
+    changes: Changes
     regressions: tuple[str, ...]
     gains: tuple[str, ...]
     added: tuple[str, ...]
@@ -174,12 +166,8 @@ def suite_slug(suite: str) -> str:
 
 def group_cases(cases: Iterable[CaseRun]) -> dict[str, list[CaseRun]]:
     """Return the cases that count: all, those of each kind, and those of each tag, the most frequent first."""
-    grouped: defaultdict[str, list[CaseRun]] = defaultdict(list)
-    for case in cases:
-        if case.is_scored:
-            for group in dict.fromkeys((EVERYTHING, case.kind, *case.tags)):
-                grouped[group].append(case)
-    return dict(sorted(grouped.items(), key=lambda item: (item[0] != EVERYTHING, -len(item[1]), item[0])))
+    scored = (case for case in cases if case.is_scored)
+    return metrics.group_items(scored, lambda case: (case.kind, *case.tags))
 
 
 def estimate_figures(cases: Iterable[CaseRun]) -> Figures:
@@ -234,28 +222,12 @@ def compare(before: Run, after: Run) -> Comparison:
 
 def save(run: Run, folder: Path) -> Path:
     """Write a run into a folder, and return its path; raises ValidationFailed where that cannot be."""
-    path = folder / f"{run.run_id}.json"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(run.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ValidationFailed(
-            f"Cannot write {path}: {error.strerror}.", hint="Name a folder in --runs."
-        ) from None
-    return path
+    return write_run(run, folder / f"{run.run_id}.json")
 
 
 def load(path: Path) -> Run:
-    """Return a run that was saved.
-
-    Raises:
-        ValidationFailed: the file is missing, or is none of this format.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValidationFailed(f"Cannot read the run {path}: {error}.") from None
-    return _parse(text, str(path))
+    """Return a run that was saved; raises ValidationFailed when the file is missing or holds no run of cases."""
+    return read_run(path, Run)
 
 
 def find(name: str, folder: Path, suite: str | None = None) -> Run | None:
@@ -299,7 +271,7 @@ async def load_stored(database: Database, tenant_id: int, run_id: str) -> Run | 
     """Return a run that the database keeps; by `last` none. For maintenance."""
     async with database.maintenance() as connection:
         found = await row(connection, "evals/eval_run_read", tenant_id=tenant_id, run_id=run_id)
-    return _parse(json.dumps(found["document"]), run_id) if found else None
+    return parse_run(json.dumps(found["document"]), run_id, Run) if found else None
 
 
 async def list_stored(database: Database, tenant_id: int, *, limit: int) -> list[RunSummary]:
@@ -320,18 +292,6 @@ def _summarise(run: Run, where: str) -> RunSummary:
         failed=len(run.of_status("failed")),
         where=where,
     )
-
-
-def _parse(text: str, name: str) -> Run:
-    try:
-        run = Run.model_validate_json(text)
-    except ValidationError:
-        raise ValidationFailed(
-            f"{name} holds no run of cases.", hint="Name one that `memex eval run` wrote."
-        ) from None
-    if run.format != FORMAT:
-        raise ValidationFailed(f"{name} is of format {run.format}, not {FORMAT}.", hint="Make the run again.")
-    return run
 
 
 def _measure_names(cases: Sequence[CaseRun]) -> list[str]:

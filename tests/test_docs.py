@@ -128,6 +128,7 @@ def test_the_glossary_is_in_order() -> None:
     assert words == sorted(set(words))
 
 
+@pytest.mark.slow
 def test_the_readme_runs(server_folder: Path, tmp_path: Path, forked: Forks) -> None:
     """`make serve` answers; every command block of the README and then of the tour does what it says."""
     forked.program(tmp_path / "memex")

@@ -2,10 +2,8 @@
 
 import random
 import statistics
-import tempfile
 import time
-from collections.abc import Awaitable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -215,14 +213,3 @@ def process_mb(pid: int | str, name: str = "VmRSS") -> float:
         return float("nan")
     found = next((line for line in lines if line.startswith(f"{name}:")), f"{name}: nan")
     return float(found.split()[1]) / 1024
-
-
-@contextmanager
-def temporary_data_folder() -> Iterator[Path]:
-    """A folder for an embedded server that is gone afterwards."""
-    # Not below a folder of the caller's alone: as root the server runs as another user.
-    with tempfile.TemporaryDirectory(
-        prefix="memex-bench-", dir="/var/tmp", ignore_cleanup_errors=True
-    ) as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder) / "data"

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from tests.examples import is_thorough
 
 from memex.errors import ProjectNotFound, Refused, ValidationFailed
 from memex.service.service import Caller, Service
@@ -321,7 +322,7 @@ async def test_index_and_scores_follow_random_edits(
     chance = random.Random(11)
     admin = await caller_of("alice", role="admin")
     bob = await caller_of("bob")
-    for _ in range(6):
+    for _ in range(6 if is_thorough() else 2):
         await scramble(service, [apollo, admin, admin], chance, 25)
         await scramble(service, [bob], chance, 3)
         await check_index(service)
