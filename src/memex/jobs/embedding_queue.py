@@ -102,7 +102,7 @@ async def _embed(database: Database, embedder: Embedder, scope_id: int) -> Embed
     except Exception as error:
         reason = error.details.get("reason") if isinstance(error, MemexError) else None
         _log.warning(
-            "vectors/embedding_failed",
+            "embedding_failed",
             model=embedder.name,
             scope_id=scope_id,
             error=type(error).__name__,
