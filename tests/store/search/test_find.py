@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.examples import is_thorough
+from tests.postings import unpack
 
 from memex.errors import ProjectNotFound, Refused, ValidationFailed
 from memex.service.service import Caller, Service
@@ -145,9 +146,9 @@ def _check_postings(posting_rows: list[dict[str, Any]], chunk_rows: list[dict[st
     for row in sorted(posting_rows, key=lambda row: row["segment"]):
         entries = found.setdefault(row["lexeme"], [])
         # An entry is looked for in the last segment that was opened at or before its chunk.
-        assert not entries or bm25.unpack(entries[-1])[0] < row["segment"]
+        assert not entries or unpack(entries[-1])[0] < row["segment"]
         assert 1 <= len(row["entries"]) == row["n"] <= 256
-        assert row["segment"] <= bm25.unpack(row["entries"][0])[0]
+        assert row["segment"] <= unpack(row["entries"][0])[0]
         entries += row["entries"]
     assert found == expected
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.states import standing_at
 
 from memex.errors import (
     Conflict,
@@ -802,13 +803,14 @@ async def test_random_operations_leave_what_the_model_says(service: Service, apo
         for mount, rev in model.revs.items():
             seen: list[Revision] = []
             for past in range(rev + 1):
-                standing = await memory.standing_at(mount, past)
+                standing = await standing_at(connection, apollo.access, mount, past)
                 assert _texts(standing) == model.texts_after.get((mount, past), {})
                 seen += [revision for revision in standing if revision.rev == past]
             for revision in seen:
-                assert revision in await memory.standing_at(mount, revision.created_at)
+                assert revision in await standing_at(connection, apollo.access, mount, revision.created_at)
             first = min(revision.created_at for revision in seen)
-            assert await memory.standing_at(mount, first - timedelta(microseconds=1)) == []
+            before = first - timedelta(microseconds=1)
+            assert await standing_at(connection, apollo.access, mount, before) == []
             times = [revision.created_at for revision in seen]
             assert times == sorted(times)
         for path in PATHS:
