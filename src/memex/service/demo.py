@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from memex.service.call import Caller, new_call
 from memex.service.log import references
-from memex.service.service import Caller, Service, new_call
-from memex.store.log.operations import CallAnswer
+from memex.service.service import Service
+from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import FileChange, Revision
 from memex.store.writes.draft import Draft
@@ -88,7 +89,7 @@ async def _commit(service: Service, caller: Caller, name: str, draft: Draft) -> 
     call = new_call(caller, name, {}, None)
     async with service.logged(caller, call):
         await draft.commit(call, _answer)
-    return call.tool_call_id
+    return call.request.tool_call_id
 
 
 def _answer(changes: tuple[FileChange, ...]) -> CallAnswer:

@@ -5,7 +5,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from memex.errors import Forbidden
-from memex.service.service import Caller, Service, check_role, new_call
+from memex.service.call import Caller, check_role, new_call
+from memex.service.service import Service
 from memex.store.access import Role
 from memex.store.identity import tenants
 from memex.store.identity.tenants import ApiKey

@@ -1,11 +1,9 @@
 """The service: permission, idempotency and the log around every operation of the store."""
 
 import asyncio
-import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -27,6 +25,7 @@ from memex.errors import (
     UnknownTool,
 )
 from memex.metrics import Metrics
+from memex.service.call import Caller, check_role, new_call
 from memex.service.log import operations
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.trace import load_trace
@@ -46,7 +45,7 @@ from memex.store.database import Connection, Database
 from memex.store.identity import authentication
 from memex.store.identity.authentication import Context, Principal
 from memex.store.log import operations as log
-from memex.store.log.operations import Call, CallOutcome
+from memex.store.log.call import Call, CallOutcome, CallRequest
 from memex.store.log.queue import LeasedCall
 from memex.store.memory import Memory
 from memex.store.paths import check_tool_call_id
@@ -68,34 +67,13 @@ ACTIONS = (
     *("key_list", "key_create", "key_revoke"),
 )
 
-ROLE_HINTS: dict[Role, str] = {
-    "agent": "Use the routes below /v1/admin/ with this key, or an agent's key here.",
-    "admin": "Use an admin's key: `memex keys create --role admin` makes one.",
-}
 READY_TIMEOUT_S = 2  # a request waits longer for a connection, but who probes must hear soon
 
 CANCELLED = "CANCELLED"  # the code of a call whose caller went away
 DENIED = (Forbidden, PhysicalPathForbidden, ProjectNotFound)
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who makes one call, for whom, and what that opens."""
-
-    principal: Principal
-    access: Access
-
-    @property
-    def logged(self) -> dict[str, Any]:
-        """The caller as the log names it."""
-        return {
-            "role": self.principal.role,
-            "key_id": self.principal.key_id,
-            "user": self.access.user_id,
-            "actor": self.access.actor,
-            "project": self.access.project,
-            "channel": self.access.channel,
-        }
+__all__ = ["ACTIONS", "TOOLS", "AnyTool", "Caller", "Service", "check_role", "new_call", "new_metrics"]
 
 
 class Service:
@@ -225,13 +203,15 @@ class Service:
             MemexError: logged as a failed or denied attempt.
         """
         call = Call(
-            tool_call_id=taken.tool_call_id,
-            tool=taken.kind,
-            arguments=taken.request,
-            principal=caller.logged,
-            now=taken.now,
-            engine=ENGINE,
-            accepted_id=taken.operation_id,
+            CallRequest(
+                tool_call_id=taken.tool_call_id,
+                tool=taken.kind,
+                arguments=taken.request,
+                principal=caller.logged,
+                now=taken.now,
+                engine=ENGINE,
+                accepted_id=taken.operation_id,
+            )
         )
         async with self.logged(caller, call) as recorded:
             if not taken.key_is_valid:
@@ -239,7 +219,7 @@ class Service:
                     "The key that this call came by was revoked.",
                     hint="Send the call again under its id, by a valid key.",
                 )
-            result = await self._run(caller, TOOLS[call.tool], call, taken.request)
+            result = await self._run(caller, TOOLS[call.request.tool], call, taken.request)
             recorded.result(result)
             return result
 
@@ -348,7 +328,7 @@ class Service:
         self, caller: Caller, tool: AnyTool, call: Call, arguments: dict[str, Any]
     ) -> dict[str, Any]:
         parsed = tool.parse(arguments)
-        call = replace(call, arguments=parsed.canonical())
+        call = call.with_arguments(parsed.canonical())
         if isinstance(tool, WriteTool):
             return await self._write(caller, tool, call, parsed)
         if isinstance(tool, PlannedTool):
@@ -364,17 +344,19 @@ class Service:
                 self.prompts_dir,
             )
             async with self._turn(work, parsed):
-                return await tool.answer(work, parsed) | {"tool_call_id": call.tool_call_id}
+                return await tool.answer(work, parsed) | {"tool_call_id": call.request.tool_call_id}
         as_of = parsed.as_of if isinstance(parsed, HasAsOf) else None
         vectors = QueryEmbeddings()
         if isinstance(parsed, FindArguments) and as_of is None:
             vectors = await self._query_embedder.of(parsed.query, parsed.mode, call)
         async with self.database.transaction(caller.access, snapshot=True) as connection:
-            reader = await memory_at(connection, caller.access, as_of, now=call.now, vectors=vectors.by_query)
+            reader = await memory_at(
+                connection, caller.access, as_of, now=call.request.now, vectors=vectors.by_query
+            )
             answer = await tool.answer(reader, parsed)
             state = await reader.state(caller.access.scopes)
             await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)
-        return answer.result | {"tool_call_id": call.tool_call_id}
+        return answer.result | {"tool_call_id": call.request.tool_call_id}
 
     async def _write(self, caller: Caller, tool: WriteTool[Any], call: Call, parsed: Any) -> dict[str, Any]:
         draft = self.draft(caller)
@@ -383,7 +365,7 @@ class Service:
         if commit.is_repeat:
             async with self.database.transaction(caller.access) as connection:
                 await log.add(connection, caller.access, call, status="repeated")
-        return commit.result | {"tool_call_id": call.tool_call_id}
+        return commit.result | {"tool_call_id": call.request.tool_call_id}
 
     async def _log_refusal(
         self,
@@ -412,12 +394,12 @@ class Service:
     @asynccontextmanager
     async def logged(self, caller: Caller, call: Call) -> AsyncIterator[telemetry.ActiveSpan]:
         """Count the call and trace it; when it raises, log it as failed or denied in a transaction of its own."""
-        tool = self.metrics.tool(call.tool)
+        tool = self.metrics.tool(call.request.tool)
         ended: CallOutcome | None = None
-        with self._tracing.call(tool, call.tool_call_id, call.arguments) as recorded:
+        with self._tracing.call(tool, call.request.tool_call_id, call.request.arguments) as recorded:
             try:
                 yield recorded
-                ended = call.outcomes[-1] if call.outcomes else CallOutcome("answered")
+                ended = call.record.outcomes[-1] if call.record.outcomes else CallOutcome("answered")
             except Exception as error:
                 code = error.code if isinstance(error, MemexError) else "INTERNAL"
                 status: Status = "denied" if isinstance(error, DENIED) else "failed"
@@ -425,22 +407,24 @@ class Service:
                 await self._log_failure(caller, call, ended)
                 raise
             except asyncio.CancelledError:
-                if any(one.kind == log.MODEL_REQUEST for one in call.inner):  # it has read memory
+                if any(one.kind == log.MODEL_REQUEST for one in call.record.inner):  # it has read memory
                     await asyncio.shield(self._log_failure(caller, call, CallOutcome("failed", CANCELLED)))
                 raise
             finally:
-                self.metrics.add_call(tool, ended, time.perf_counter() - call.started_s, call.inner)
+                self.metrics.add_call(
+                    tool, ended, time.perf_counter() - call.record.started_s, call.record.inner
+                )
                 recorded.call_ended(ended)
 
     @asynccontextmanager
     async def _turn(self, work: ToolContext, parsed: Any) -> AsyncIterator[None]:
         """Let equal texts of this process wait for the first: a model is asked once, and all get its answer."""
         is_written = isinstance(parsed, RememberArguments) and parsed.wait and not parsed.dry_run
-        is_written = is_written and work.call.accepted_id is None  # a worker has its lease
+        is_written = is_written and work.call.request.accepted_id is None  # a worker has its lease
         if not is_written or not work.planner.is_slow:
             yield
             return
-        name = work.access.log_scope_id, work.access.user_id, work.call.tool_call_id
+        name = work.access.log_scope_id, work.access.user_id, work.call.request.tool_call_id
         turn = self._turns.get(name)
         if turn is None:
             turn = self._turns[name] = asyncio.Lock()
@@ -454,38 +438,11 @@ class Service:
                     connection, caller.access, call, status=ended.status, error_code=ended.error_code
                 )
         except MemexError as unlogged:
-            self._log.warning("operation_not_logged", tool_call_id=call.tool_call_id, code=unlogged.code)
+            self._log.warning(
+                "operation_not_logged", tool_call_id=call.request.tool_call_id, code=unlogged.code
+            )
 
 
 def new_metrics() -> Metrics:
     """Return the numbers of a service that begins."""
     return Metrics((*TOOLS, *ACTIONS))
-
-
-def check_role(principal: Principal, role: Role) -> None:
-    """Refuse a key of another role; raises Forbidden."""
-    if principal.role != role:
-        raise Forbidden(
-            f"This is for {role} keys, and the key is an {principal.role}'s.", hint=ROLE_HINTS[role]
-        )
-
-
-def new_call(
-    caller: Caller,
-    tool: str,
-    arguments: dict[str, Any],
-    tool_call_id: str | None,
-    *,
-    now: datetime | None = None,
-) -> Call:
-    """Return a call made now, or by another clock; raises ValidationFailed for an id that is none."""
-    return Call(
-        tool_call_id=f"call_{secrets.token_hex(12)}"
-        if tool_call_id is None
-        else check_tool_call_id(tool_call_id),
-        tool=tool[:100],
-        arguments=arguments,
-        principal=caller.logged,
-        now=now or datetime.now(UTC),
-        engine=ENGINE,
-    )

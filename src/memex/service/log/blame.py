@@ -7,15 +7,16 @@ from typing import Annotated
 from pydantic import Field
 
 from memex.errors import FileNotFound
+from memex.service.call import Caller, new_call
 from memex.service.log import references
-from memex.service.service import Caller, Service, new_call
+from memex.service.service import Service
 from memex.service.tools.files import Path
 from memex.service.tools.tool import MAX_VERSION, Arguments, ResultPart, Tool, ToolResult
 from memex.store import offload
 from memex.store.access import Access
 from memex.store.database import Connection
 from memex.store.log import operations as log
-from memex.store.log.operations import CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.past.blame import Blame
 from memex.store.past.moves import moved_from
@@ -98,7 +99,7 @@ async def blame(
     )
     async with service.logged(caller, call):
         arguments = _TOOL.parse(given)
-        call = replace(call, arguments=arguments.canonical())
+        call = call.with_arguments(arguments.canonical())
         async with service.database.transaction(caller.access, snapshot=True) as connection:
             memory = Memory(connection, caller.access)
             state = await memory.state(caller.access.scopes)
@@ -119,7 +120,7 @@ async def blame(
         async with service.database.transaction(caller.access) as connection:
             answer = CallAnswer(body, arguments.canonical(), logged)
             await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)
-    return result.model_copy(update={"tool_call_id": call.tool_call_id})
+    return result.model_copy(update={"tool_call_id": call.request.tool_call_id})
 
 
 async def _blamed(service: Service, caller: Caller, asked: Revision) -> BlameResult:

@@ -20,7 +20,7 @@ from memex.service.tools.planned_tool import (
 from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
 from memex.store.database import Connection
 from memex.store.log import operations as log
-from memex.store.log.operations import CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.subagent.context.recall import RecalledContext, RecalledSpan, recall
 from memex.subagent.context.selection import MAX_OMITTED
 from memex.subagent.memory_tools import MemoryTools
@@ -134,7 +134,7 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
     if arguments.as_of is None:
         vectors = await work.meaning.of(arguments.query, None, work.call)
     if work.planner.is_slow:  # no connection is held while it thinks
-        pinned = PinnedSnapshot(work.database, access, whole=work.access, now=work.call.now)
+        pinned = PinnedSnapshot(work.database, access, whole=work.access, now=work.call.request.now)
         tools = MemoryTools(
             partial(pinned.open, arguments.as_of, vectors.by_query),
             work.call,
@@ -144,7 +144,10 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
         recalled = await recall(work.planner, request, tools)
         async with work.database.transaction(access) as connection:
             return await _render_answer(work, arguments, recalled, pinned.state or {}, vectors, connection)
-    async with open_snapshot(work, access, arguments.as_of, vectors, work.call.now) as (moment, connection):
+    async with open_snapshot(work, access, arguments.as_of, vectors, work.call.request.now) as (
+        moment,
+        connection,
+    ):
         tools = MemoryTools(lambda: nullcontext(moment), work.call)
         recalled = await recall(work.planner, request, tools)
         return await _render_answer(work, arguments, recalled, moment.state, vectors, connection)

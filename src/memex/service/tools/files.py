@@ -22,7 +22,7 @@ from memex.service.tools.tool import (
 )
 from memex.settings import SearchMode
 from memex.store import offload
-from memex.store.log.operations import CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.store.markdown import MAX_TAG_CHARS
 from memex.store.memory import Memory, check_span
 from memex.store.records import FileChange, Hit, Link, Span

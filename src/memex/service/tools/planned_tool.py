@@ -13,7 +13,7 @@ from memex.service.snapshots import AsOf, memory_at
 from memex.service.tools.tool import Arguments, Tool
 from memex.store.access import Access
 from memex.store.database import Connection, Database
-from memex.store.log.operations import Call
+from memex.store.log.call import Call
 from memex.store.writes.draft import Draft
 from memex.subagent import prompts
 from memex.subagent.limits import Spending

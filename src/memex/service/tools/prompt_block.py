@@ -8,12 +8,13 @@ from typing import Annotated
 from pydantic import Field
 
 from memex.errors import BudgetTooSmall
-from memex.service.service import Caller, Service, new_call
+from memex.service.call import Caller, new_call
+from memex.service.service import Service
 from memex.service.tools.context import BudgetResult, Source, SourceSpan
 from memex.service.tools.tool import Arguments, Tool, ToolResult
 from memex.store import catalogue, markdown
 from memex.store.log import operations as log
-from memex.store.log.operations import CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import Reference
 from memex.subagent import prompts
@@ -78,7 +79,7 @@ async def prompt_block(
     )
     async with service.logged(caller, call):
         arguments = _TOOL.parse(given)
-        call = replace(call, arguments=arguments.canonical())
+        call = call.with_arguments(arguments.canonical())
         if arguments.budget < MIN_BUDGET:
             raise BudgetTooSmall(
                 f"A prompt block of {arguments.budget} characters holds nothing.",
@@ -86,7 +87,7 @@ async def prompt_block(
                 minimum=MIN_BUDGET,
             )
         guide = prompts.load_text(PROMPT, service.prompts_dir)
-        call.prompts[guide.sha256] = guide.text
+        call.record.prompts[guide.sha256] = guide.text
         access = caller.access.narrowed(arguments.project)
         async with service.database.transaction(access, snapshot=True) as connection:
             memory = Memory(connection, access)
@@ -103,7 +104,7 @@ async def prompt_block(
         # Not in the snapshot: it could not see a prompt that another call keeps at the same moment.
         async with service.database.transaction(access) as connection:
             await log.add(connection, access, call, status="answered", answer=answer, state=state)
-    return result.model_copy(update={"tool_call_id": call.tool_call_id})
+    return result.model_copy(update={"tool_call_id": call.request.tool_call_id})
 
 
 async def _pinned(shared: Memory, budget: int) -> list[PinnedNote]:

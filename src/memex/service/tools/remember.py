@@ -18,7 +18,7 @@ from memex.service.tools.planned_tool import (
 from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
 from memex.store.log import operations as log
 from memex.store.log import queue
-from memex.store.log.operations import CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.store.records import FileChange
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import KnownStatement, RememberPlan, RememberRequest
@@ -95,13 +95,13 @@ async def remember_text(work: ToolContext, arguments: RememberArguments) -> dict
     if not arguments.dry_run and (first := await work.draft.first_result(work.call)) is not None:
         return await _repeated_answer(work, first)
     project = arguments.project if arguments.project is not None else work.access.project
-    request = RememberRequest(arguments.text, project, work.call.now)
+    request = RememberRequest(arguments.text, project, work.call.request.now)
     # Each operation looks for itself: no connection is held while the text is read and thought about.
     tools = MemoryTools(
         partial(open_fresh_snapshot, work, work.access.narrowed(project)), work.call, spending=work.spending
     )
     plan = await work.planner.plan_remember(request, tools)
-    staged = stage.stage(work.draft, plan, work.call.now.date())
+    staged = stage.stage(work.draft, plan, work.call.request.now.date())
     beside = planning_record(work, plan.planner, plan.failure, "remember")
 
     def answer(changes: tuple[FileChange, ...]) -> CallAnswer:
@@ -110,7 +110,7 @@ async def remember_text(work: ToolContext, arguments: RememberArguments) -> dict
     if arguments.dry_run:
         preview = await work.draft.preview()
         made = answer(preview.changes)
-        state = ((work.call.inner[-1].state if work.call.inner else None) or {}) | preview.state
+        state = ((work.call.record.inner[-1].state if work.call.record.inner else None) or {}) | preview.state
         async with work.database.transaction(work.access) as connection:
             await log.add(connection, work.access, work.call, status="dry_run", answer=made, state=state)
         return made.result

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memex.errors import FileNotFound, InvalidPath, LimitExceeded, Refused, ValidationFailed
+from memex.service.call import Caller, new_call
 from memex.service.log import references
-from memex.service.service import Caller, Service, new_call
+from memex.service.service import Service
 from memex.service.tools.tool import ResultPart
 from memex.sources.vault import Vault, VaultRefusal, open_vault
 from memex.store.log import operations as log
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer
 from memex.store.memory import Memory
 from memex.store.paths import MAX_ID_CHARS, VirtualPath, parse
 from memex.store.records import FileChange, FileSummary, Revision, Status
@@ -284,7 +285,7 @@ class _Import:
         batches, number, done = self._batches(), 0, 0
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             number, done = number + 1, done + len(batch)
-            await self._store(batch, f"{self._call.tool_call_id}.{number}")
+            await self._store(batch, f"{self._call.request.tool_call_id}.{number}")
             progress(done, len(self._places))
         progress(len(self._places), len(self._places))
 
@@ -292,7 +293,7 @@ class _Import:
         """Return the report."""
         refused = [_refused_file(one.name, one.error) for one in self._refused]
         return ImportResult(
-            tool_call_id=self._call.tool_call_id,
+            tool_call_id=self._call.request.tool_call_id,
             calls=self._calls,
             dry_run=self._dry_run,
             counts=Counts(
@@ -391,7 +392,7 @@ class _Import:
             if not _is_unchanged(note, heads):
                 draft.write(note.path, note.text, overwrite=True)
         arguments = {"files": {note.path: note.sha256 for note in notes}}
-        call = new_call(self._caller, self._call.tool, arguments, call_id)
+        call = new_call(self._caller, self._call.request.tool, arguments, call_id)
         commit = await draft.commit(call, lambda changes: _answer(notes, heads, changes))
         if commit.is_repeat:
             async with self._service.database.transaction(self._caller.access) as connection:
@@ -423,7 +424,7 @@ class _Export:
     def result(self, call: Call, state: dict[str, int]) -> ExportResult:
         """Return the report."""
         return ExportResult(
-            tool_call_id=call.tool_call_id,
+            tool_call_id=call.request.tool_call_id,
             files=self._files,
             refused=self._refused,
             size_bytes=self._size_bytes,
@@ -527,4 +528,4 @@ def _printable_name(name: str) -> str:
 
 
 def _since(call: Call) -> float:
-    return round(time.perf_counter() - call.started_s, 3)
+    return round(time.perf_counter() - call.record.started_s, 3)

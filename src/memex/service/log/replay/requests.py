@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from memex.errors import LimitExceeded, ValidationFailed
+from memex.service.call import Caller, new_call
 from memex.service.log.replay.bundle import Bundle, restored_database
 from memex.service.log.replay.counterfactual import (
     ChangedResult,
@@ -18,13 +19,13 @@ from memex.service.log.replay.replay import DISTORTED, ReplayResult, logged_opti
 from memex.service.log.replay.rerun import READ_TOOLS, LoggedCall, check_replayable, load_call, rerun
 from memex.service.planners import TenantSpending
 from memex.service.query_embedding import QueryEmbedder
-from memex.service.service import Caller, Service, new_call
+from memex.service.service import Service
 from memex.store.access import Access
 from memex.store.database import rows
 from memex.store.identity import authentication
 from memex.store.identity.authentication import Context, Principal
 from memex.store.log import operations as log
-from memex.store.log.operations import CallAnswer, digest
+from memex.store.log.call import CallAnswer, digest
 from memex.store.upkeep.restore import read_scopes, restore
 from memex.store.upkeep.throwaway import throwaway_tenant
 from memex.subagent.planner import Planner
@@ -181,7 +182,7 @@ async def _changed(
         made = compare_outcomes(logged, change, before, after, is_replayed=is_replayed)
         summary = made.model_dump(mode="json", exclude={"diff"})
         async with service.database.transaction(caller.access) as connection:
-            answer = CallAnswer(summary, call.arguments, summary, planner.config if planner else None)
+            answer = CallAnswer(summary, call.request.arguments, summary, planner.config if planner else None)
             await log.add(connection, caller.access, call, status="answered", answer=answer)
         return made
 

@@ -17,7 +17,7 @@ from memex.service.tools.tool import ReadTool
 from memex.store.access import Access
 from memex.store.database import Connection, Database, rows
 from memex.store.log import operations as log
-from memex.store.log.operations import Call, InnerOperation
+from memex.store.log.call import Call, CallRequest, InnerOperation
 from memex.store.past.memory import open_past
 from memex.store.paths import check_tool_call_id
 from memex.store.records import Operation
@@ -120,7 +120,7 @@ class Rerun:
     @property
     def inner(self) -> Sequence[InnerOperation]:
         """The operations inside it."""
-        return self.call.inner
+        return self.call.record.inner
 
 
 async def rerun(
@@ -145,9 +145,11 @@ async def rerun(
     arguments = {**operation.request, **by.arguments}
     own = access_of(access, operation)
     started_s = time.perf_counter()
-    call = Call(operation.tool_call_id, operation.kind, arguments, operation.principal, logged.now)
+    call = Call(
+        CallRequest(operation.tool_call_id, operation.kind, arguments, operation.principal, logged.now)
+    )
     if under is not None:
-        call = replace(call, inner=under.inner, prompts=under.prompts, config=under.config)
+        call = replace(call, record=under.record)
     match operation.kind:
         case CONTEXT.name:
             question = CONTEXT.parse(arguments)
@@ -239,7 +241,7 @@ async def _remember(
     arguments: RememberArguments,
     by: RerunOptions,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    project = arguments.project if arguments.project is not None else call.principal.get("project")
+    project = arguments.project if arguments.project is not None else call.request.principal.get("project")
     request = RememberRequest(arguments.text, project, logged.now)
     moments = LoggedSnapshots(
         database,
@@ -289,7 +291,11 @@ def _not_replayable(tool: str) -> ValidationFailed:
 def failed_rerun(logged: LoggedCall, code: str) -> Rerun:
     """Return what came of a call that cannot be run again, by the code of the error."""
     operation = logged.operation
-    call = Call(operation.tool_call_id, operation.kind, operation.request, operation.principal, logged.now)
+    call = Call(
+        CallRequest(
+            operation.tool_call_id, operation.kind, operation.request, operation.principal, logged.now
+        )
+    )
     return Rerun(call, {"error": code}, {}, 0.0)
 
 
