@@ -185,7 +185,9 @@ async def test_what_a_model_and_an_embedder_saw_is_told_apart(service: Service, 
     await run(service, alice, "write", "w", path="user/a.md", content="oolong")
     now = datetime.now(UTC)
     call = Call(CallRequest("m", "memory_context", {}, alice.logged, now, engine=ENGINE))
-    call.record.inner.append(InnerOperation(MODEL_REQUEST, {"shown": ["user/a.md@1:0-6"]}, {}, None, None, now, 1.0))
+    call.record.inner.append(
+        InnerOperation(MODEL_REQUEST, {"shown": ["user/a.md@1:0-6"]}, {}, None, None, now, 1.0)
+    )
     async with service.database.transaction(alice.access) as connection:
         await log.add(connection, alice.access, call, status="answered", answer=CallAnswer({}, {}, {}))
     async with service.database.maintenance() as connection:

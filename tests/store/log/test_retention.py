@@ -33,7 +33,9 @@ async def log(
     for prompt in prompts:
         sha256 = prompt.encode().ljust(32)
         call.record.prompts[sha256] = prompt
-        call.record.inner.append(InnerOperation(MODEL_REQUEST, {}, {}, None, None, when, 1.0, prompt_sha256=sha256))
+        call.record.inner.append(
+            InnerOperation(MODEL_REQUEST, {}, {}, None, None, when, 1.0, prompt_sha256=sha256)
+        )
     async with service.database.transaction(caller.access) as connection:
         answer = None if status in ("failed", "repeated") else CallAnswer({}, {}, {})
         await add(connection, caller.access, call, status=status, answer=answer)

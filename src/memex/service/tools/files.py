@@ -479,7 +479,9 @@ async def stage_delete(draft: Draft, arguments: DeleteArguments) -> None:
 
 
 TOOLS: tuple[ReadTool[Any] | WriteTool[Any], ...] = (
-    ReadTool("memory_find", FindArguments, FindResult, find),
+    ReadTool(
+        "memory_find", FindArguments, FindResult, find, lambda arguments: (arguments.query, arguments.mode)
+    ),
     ReadTool("memory_read", ReadArguments, ReadResult, read),
     ReadTool("memory_list", ListArguments, ListResult, list_files),
     WriteTool("memory_write", WriteArguments, WriteResult, stage_write, answer_write),
