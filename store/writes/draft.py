@@ -19,7 +19,7 @@ from memex.store import offload
 from memex.store.access import Access
 from memex.store.database import Connection, Database, Rows, Statement, batch, row_as, rows_as
 from memex.store.log import operations
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer
 from memex.store.paths import parse
 from memex.store.records import FileChange, ScopeState, revision_of
 from memex.store.search import vectors
@@ -261,7 +261,9 @@ class Draft:
             ToolCallConflict, ToolCallInProgress: it was another request, or still runs.
         """
         async with self._database.transaction(self._access, snapshot=True) as connection:
-            [found] = await batch(connection, operations.committed_statement(self._access, call.tool_call_id))
+            [found] = await batch(
+                connection, operations.committed_statement(self._access, call.request.tool_call_id)
+            )
             return await operations.first_result(connection, self._access, call, found)
 
     async def _commit_short(
@@ -288,7 +290,7 @@ class Draft:
         self, call: Call, answer: Callable[[tuple[FileChange, ...]], CallAnswer]
     ) -> Commit:
         """Commit a plan that is made before the lock is taken, once more if something has moved on since."""
-        committed = operations.committed_statement(self._access, call.tool_call_id)
+        committed = operations.committed_statement(self._access, call.request.tool_call_id)
         found, *loaded = await self._database.read(self._access, committed, *self._to_load())
         if found and (first := await self.first_result(call)) is not None:
             return Commit(first, is_repeat=True)
@@ -340,7 +342,7 @@ class Draft:
         return {self._access.by_id[scope.scope_id].mount: scope.rev for scope in scopes}
 
     def _to_lock(self, call: Call) -> tuple[Statement, Statement]:
-        committed = operations.committed_statement(self._access, call.tool_call_id)
+        committed = operations.committed_statement(self._access, call.request.tool_call_id)
         return ("writes/scope_lock", {"scope_ids": self._scope_ids()}), committed
 
     def _to_see(self) -> tuple[Statement, Statement]:

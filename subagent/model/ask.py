@@ -31,7 +31,8 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 
 from memex.errors import ModelUnavailable, Refused
-from memex.store.log.operations import MODEL_REQUEST, InnerOperation
+from memex.store.log.call import InnerOperation
+from memex.store.log.operations import MODEL_REQUEST
 from memex.store.log.spend import ModelUsage
 from memex.subagent.limits import Limits, Meter, ModelFailure, model_unavailable
 from memex.subagent.memory_tools import MemoryTools

@@ -16,7 +16,7 @@ from memex.errors import ProjectNotFound, Refused, ValidationFailed
 from memex.service.service import Caller, Service
 from memex.store import links, markdown
 from memex.store.identity import tenants
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.search import bm25, chunks
 from memex.store.search.analyzer import Analyzer
@@ -299,7 +299,7 @@ async def scramble(service: Service, callers: Sequence[Caller], chance: random.R
                     draft.write(one, text(chance), overwrite=True)
                 draft.delete(path)
                 draft.write(path, text(chance))
-                call = Call(f"draft-{step}", "draft", {}, caller.logged, datetime.now(UTC))
+                call = Call(CallRequest(f"draft-{step}", "draft", {}, caller.logged, datetime.now(UTC)))
                 await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
             else:
                 await service.execute(caller, tool, arguments)

@@ -28,7 +28,7 @@ from memex.errors import (
 )
 from memex.service.service import Caller, Service
 from memex.store.identity import tenants
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.records import FileChange, Revision
 from memex.store.writes.draft import Commit, Draft
@@ -77,7 +77,7 @@ def draft_of(service: Service, caller: Caller, **limits: int) -> Draft:
 
 async def commit(draft: Draft, caller: Caller, tool_call_id: str) -> Commit:
     """Commit a draft under a call whose arguments are always the same."""
-    call = Call(tool_call_id, "memory_remember", {"text": "x"}, caller.logged, datetime.now(UTC))
+    call = Call(CallRequest(tool_call_id, "memory_remember", {"text": "x"}, caller.logged, datetime.now(UTC)))
     return await draft.commit(call, _answer)
 
 
