@@ -16,7 +16,7 @@ from memex.service.service import Caller, Service
 from memex.store.database import Connection
 from memex.store.identity.authentication import Context, Principal
 from memex.store.identity.tenants import ensure_tenant
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.search.analyzer import Analyzer
 from memex.store.writes import pending
 from memex.store.writes.draft import Draft
@@ -104,7 +104,7 @@ class Bench:
             draft = Draft(self.service.database, caller.access, max_files=1_000_000)
             for at, content in enumerate(files[first : first + FILES_A_COMMIT], start=first):
                 draft.write(f"user/{folder}/{at:06}.md", content)
-            call = Call(f"fill-{folder}-{first}", "bench", {}, caller.logged, datetime.now(UTC))
+            call = Call(CallRequest(f"fill-{folder}-{first}", "bench", {}, caller.logged, datetime.now(UTC)))
             await draft.commit(call, lambda changes: CallAnswer({}, {}, {"files": len(changes)}))
         return time.perf_counter() - started
 

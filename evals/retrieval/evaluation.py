@@ -28,7 +28,7 @@ from memex.service.service import Caller, Service, new_call
 from memex.settings import Settings
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Context, Principal
-from memex.store.log.operations import CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.store.search.find import MAX_HITS
 from memex.subagent.engine import ENGINE
 from memex.wiring import running_service

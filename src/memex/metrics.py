@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from memex.store.log.operations import MODEL_REQUEST, CallOutcome, InnerOperation
+from memex.store.log.call import CallOutcome, InnerOperation
+from memex.store.log.operations import MODEL_REQUEST
 from memex.subagent.embedders.interface import Embedder, InputType
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from memex.errors import MemexError, ValidationFailed
 from memex.settings import Settings
-from memex.store.log.operations import CallOutcome
+from memex.store.log.call import CallOutcome
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan

@@ -2,12 +2,13 @@
 
 import pytest
 from tests.examples import sampled
+from tests.recorded_cases import group_recorded_cases
 from tests.servers import Server
 
 from memex.evals.cases import load_suite
 from memex.evals.evaluation import EvaluationOptions, run_cases
 from memex.evals.memex_adapter import MemexAdapter
-from memex.evals.recordings import SHIPPED, CasePlayback, PlaybackPlanner, group_recorded_cases
+from memex.evals.recordings import SHIPPED, CasePlayback, PlaybackPlanner
 from memex.evals.report import tables
 from memex.service.planners import Planners
 from memex.service.service import Service

@@ -14,7 +14,7 @@ from memex.service.service import Caller, Service
 from memex.store import links
 from memex.store.graph import MAX_LINKS, Direction
 from memex.store.identity import tenants
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.offload import LONG_CHARS
 from memex.store.paths import parse
@@ -33,7 +33,7 @@ async def put(service: Service, caller: Caller, files: Mapping[str, str | None])
             draft.delete(path)
         else:
             draft.write(path, text, overwrite=True)
-    call = Call(f"put-{random.getrandbits(64)}", "put", {}, caller.logged, datetime.now(UTC))
+    call = Call(CallRequest(f"put-{random.getrandbits(64)}", "put", {}, caller.logged, datetime.now(UTC)))
     await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
 
 

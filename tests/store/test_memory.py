@@ -13,7 +13,7 @@ from memex.service.service import Caller, Service
 from memex.store import markdown
 from memex.store.graph import MAX_OUT_LINKS
 from memex.store.identity import tenants
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.records import NearLink, Reference
 from memex.store.search import bm25, chunks
@@ -34,7 +34,7 @@ async def put(service: Service, caller: Caller, files: Mapping[str, str | None])
             draft.delete(path)
         else:
             draft.write(path, text, overwrite=True)
-    call = Call(f"put-{random.getrandbits(64)}", "put", {}, caller.logged, datetime.now(UTC))
+    call = Call(CallRequest(f"put-{random.getrandbits(64)}", "put", {}, caller.logged, datetime.now(UTC)))
     await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
 
 

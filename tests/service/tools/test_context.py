@@ -36,7 +36,7 @@ from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Context, Principal
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.records import Reference
 from memex.store.writes.draft import Draft
 from memex.subagent.memory_tools import MAX_OPERATIONS, MemoryTools
@@ -72,7 +72,7 @@ async def put(service: Service, caller: Caller, texts: Mapping[str, str | None])
             draft.delete(path)
         else:
             draft.write(path, text, overwrite=True)
-    call = Call(f"put-{uuid.uuid4()}", "put", {}, caller.logged, datetime.now(UTC))
+    call = Call(CallRequest(f"put-{uuid.uuid4()}", "put", {}, caller.logged, datetime.now(UTC)))
     await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
 
 

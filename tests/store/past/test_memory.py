@@ -15,7 +15,7 @@ from tests.examples import costly
 from memex.errors import FileNotFound, LimitExceeded, VersionNotFound
 from memex.service.service import Caller, Service
 from memex.store import markdown
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.past import changes as changed
 from memex.store.past.memory import PastMemory, open_past
@@ -52,7 +52,7 @@ async def put(service: Service, caller: Caller, files: Mapping[str, str | None])
             draft.delete(path)
         else:
             draft.write(path, text, overwrite=True)
-    call = Call(f"put-{uuid.uuid4()}", "put", {}, caller.logged, datetime.now(UTC))
+    call = Call(CallRequest(f"put-{uuid.uuid4()}", "put", {}, caller.logged, datetime.now(UTC)))
     await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
 
 
@@ -96,7 +96,7 @@ async def commit(service: Service, caller: Caller, chance: random.Random, texts:
         elif kind == "delete":
             del texts[path]
             draft.delete(path)
-    call = Call(f"commit-{uuid.uuid4()}", "put", {}, caller.logged, datetime.now(UTC))
+    call = Call(CallRequest(f"commit-{uuid.uuid4()}", "put", {}, caller.logged, datetime.now(UTC)))
     await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
 
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from tests.examples import is_thorough
+from tests.postings import unpack
 
 from memex.errors import ProjectNotFound, Refused, ValidationFailed
 from memex.service.service import Caller, Service
 from memex.store import links, markdown
 from memex.store.identity import tenants
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.search import bm25, chunks
 from memex.store.search.analyzer import Analyzer
@@ -145,9 +146,9 @@ def _check_postings(posting_rows: list[dict[str, Any]], chunk_rows: list[dict[st
     for row in sorted(posting_rows, key=lambda row: row["segment"]):
         entries = found.setdefault(row["lexeme"], [])
         # An entry is looked for in the last segment that was opened at or before its chunk.
-        assert not entries or bm25.unpack(entries[-1])[0] < row["segment"]
+        assert not entries or unpack(entries[-1])[0] < row["segment"]
         assert 1 <= len(row["entries"]) == row["n"] <= 256
-        assert row["segment"] <= bm25.unpack(row["entries"][0])[0]
+        assert row["segment"] <= unpack(row["entries"][0])[0]
         entries += row["entries"]
     assert found == expected
 
@@ -298,7 +299,7 @@ async def scramble(service: Service, callers: Sequence[Caller], chance: random.R
                     draft.write(one, text(chance), overwrite=True)
                 draft.delete(path)
                 draft.write(path, text(chance))
-                call = Call(f"draft-{step}", "draft", {}, caller.logged, datetime.now(UTC))
+                call = Call(CallRequest(f"draft-{step}", "draft", {}, caller.logged, datetime.now(UTC)))
                 await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
             else:
                 await service.execute(caller, tool, arguments)

@@ -9,7 +9,7 @@ from memex.errors import ValidationFailed
 from memex.service.service import Caller, Service
 from memex.settings import Settings
 from memex.store.identity.authentication import Context
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.writes.draft import Draft
 from memex.wiring import running_service
@@ -22,7 +22,7 @@ async def write(service: Service, caller: Caller, files: dict[str, str]) -> None
     draft = Draft(service.database, caller.access)
     for path, content in files.items():
         draft.write(path, content)
-    call = Call(f"write-{len(files)}", "write", {}, caller.logged, datetime.now(UTC))
+    call = Call(CallRequest(f"write-{len(files)}", "write", {}, caller.logged, datetime.now(UTC)))
     await draft.commit(call, lambda changes: CallAnswer({}, {}, {}))
 
 

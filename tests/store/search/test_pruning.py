@@ -12,7 +12,7 @@ from tests.examples import costly
 
 from memex.service.service import Caller, Service
 from memex.store.database import Connection, Rows, batch
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.search import lexical, pruning
 from memex.store.search.bm25 import Query, weigh
 from memex.store.search.dates import DateRange
@@ -47,7 +47,7 @@ async def fill(service: Service, caller: Caller, chance: random.Random) -> None:
             )
             texts.append(front + "".join(sections))
         draft.write(f"user/{chance.choice('ab')}/{number}.md", chance.choice(texts[-3:]))
-    call = Call(f"fill-{uuid.uuid4()}", "fill", {}, caller.logged, datetime.now(UTC))
+    call = Call(CallRequest(f"fill-{uuid.uuid4()}", "fill", {}, caller.logged, datetime.now(UTC)))
     await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
     async with service.database.transaction(caller.access) as connection:
         await pending.merge_scopes(connection, caller.access.writable_ids)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.service.service import Caller, Service
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.records import Hit
 from memex.store.search.series import MAX_SHORT_LEXEMES, borrow_scores, neighbours
@@ -70,7 +70,7 @@ async def write(service: Service, caller: Caller, files: dict[str, str]) -> None
     draft = Draft(service.database, caller.access)
     for path, content in files.items():
         draft.write(path, content)
-    call = Call(f"write-{len(files)}", "write", {}, caller.logged, datetime.now(UTC))
+    call = Call(CallRequest(f"write-{len(files)}", "write", {}, caller.logged, datetime.now(UTC)))
     await draft.commit(call, lambda changes: CallAnswer({}, {}, {}))
 
 

@@ -18,7 +18,7 @@ from tests.examples import costly
 from memex.errors import Refused
 from memex.service.service import Caller, Service
 from memex.store import markdown
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.search import bm25, chunks, lexical
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.pruning import Filters
@@ -50,7 +50,7 @@ async def edit(service: Service, caller: Caller, chance: random.Random) -> None:
         draft = Draft(service.database, caller.access)
         for one in chance.sample(PATHS, 3):
             draft.write(one, text(chance), overwrite=True)
-        call = Call(f"draft-{uuid.uuid4()}", "draft", {}, caller.logged, datetime.now(UTC))
+        call = Call(CallRequest(f"draft-{uuid.uuid4()}", "draft", {}, caller.logged, datetime.now(UTC)))
         await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
         return
     arguments: dict[str, Any] = {"path": path}
