@@ -10,13 +10,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
-import tests.examples  # noqa: F401  # sets how much is tried
+import tests.kit.property_budget  # noqa: F401  # sets how much is tried
 from psycopg.conninfo import make_conninfo
 from tests import selection
-from tests.cli.forking import Forks, forks
-from tests.model_server import ModelServer, serving
+from tests.kit.forked_commands import Forks, forks
+from tests.kit.model_server import ModelServer, serving
+from tests.kit.postgres_servers import Server
 from tests.selection import SERVERS, NoProcess
-from tests.servers import Server
 from tests.time_limit import TimeLimit
 
 from memex.service.service import Caller, Service

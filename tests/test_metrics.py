@@ -10,7 +10,7 @@ from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RequestUsage
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex.errors import ModelUnavailable
 from memex.metrics import BUCKETS_S, COUNTERS, GAUGES, HISTOGRAMS, MAX_MODELS, Metrics

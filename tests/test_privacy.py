@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from tests.conftest import CallerOf
-from tests.model_server import ModelServer, fails
-from tests.servers import Server
+from tests.kit.model_server import ModelServer, fails
+from tests.kit.postgres_servers import Server
 
 from memex.errors import ModelUnavailable
 from memex.http.app import create_app

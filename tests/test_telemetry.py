@@ -20,7 +20,7 @@ from opentelemetry.trace import StatusCode
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from tests.conftest import CallerOf
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex import telemetry
 from memex.errors import FileNotFound, MemexError, ReadOnlyMount, UnknownTool, ValidationFailed

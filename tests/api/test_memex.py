@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.http.conftest import _serving as serving
-from tests.servers import Server
+from tests.kit.http_service import serving_http as serving
+from tests.kit.postgres_servers import Server
 
 from memex import Memex
 from memex.api import memex as client

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex.evals import mixed
 from memex.store.database import Database

@@ -1,7 +1,7 @@
 """The suites that Memex brings along, played by the rules, and from what models answered."""
 
 import pytest
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex.evals.cases import load_suite
 from memex.evals.evaluation import EvaluationOptions, run_cases

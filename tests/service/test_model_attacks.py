@@ -10,8 +10,8 @@ from pydantic_ai import Agent
 from pydantic_ai.exceptions import ModelConnectionError
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from tests.model_server import ModelServer, Step
-from tests.servers import Server
+from tests.kit.model_server import ModelServer, Step
+from tests.kit.postgres_servers import Server
 
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service

@@ -15,7 +15,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.usage import RequestUsage
 from tests.conftest import CallerOf
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex.errors import Forbidden
 from memex.service.planners import Planners

@@ -10,7 +10,7 @@ import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from tests.conftest import CallerOf
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service

@@ -21,7 +21,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import costly
+from tests.kit.property_budget import costly
 
 from memex.errors import (
     BudgetTooSmall,

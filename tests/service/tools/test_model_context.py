@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from tests.model_server import (
+from tests.kit.model_server import (
     ERROR_TEXT,
     Act,
     ModelServer,
@@ -32,7 +32,7 @@ from tests.model_server import (
     says,
     serving,
 )
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex.service.log.operations import OperationResult
 from memex.service.service import Caller, Service

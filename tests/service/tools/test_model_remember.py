@@ -12,7 +12,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
 from tests.conftest import CallerOf
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import costly
+from tests.kit.property_budget import costly
 
 from memex.errors import FileNotFound, LimitExceeded, VersionNotFound
 from memex.service.service import Caller, Service

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import costly
+from tests.kit.property_budget import costly
 
 from memex.service.service import Caller, Service
 from memex.store.database import Connection, Rows, batch

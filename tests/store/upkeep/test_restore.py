@@ -12,8 +12,8 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import costly
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
+from tests.kit.property_budget import costly
 
 from memex.errors import ProjectNotFound, Refused, ValidationFailed
 from memex.service.service import Caller, Service

@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 from pydantic_ai import Agent, ModelHTTPError, ToolOutput
 from pydantic_ai.exceptions import ModelConnectionError
-from tests.model_server import (
+from tests.kit.model_server import (
     ModelServer,
     Step,
     Usage,
@@ -46,8 +46,8 @@ def refuse(*_, **__):
     raise AssertionError("a socket was opened")
 
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
-from memex.subagent.model.chat import Access, chat_model
-chat_model("openai:small", Access(api_key="secret"))
+from memex.subagent.model.chat import ModelAccess, chat_model
+chat_model("openai:small", ModelAccess(api_key="secret"))
 print([name for name in ("openai", "pydantic_ai") if name in sys.modules])
 """
 

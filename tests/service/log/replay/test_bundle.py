@@ -15,7 +15,7 @@ import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex.errors import LimitExceeded, OperationNotFound, ProjectNotFound, ValidationFailed
 from memex.service.chunk_embedding import embed_scope

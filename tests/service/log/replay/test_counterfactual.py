@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.model_server import ModelServer, Usage, calls, fails, says
-from tests.servers import Server
+from tests.kit.model_server import ModelServer, Usage, calls, fails, says
+from tests.kit.postgres_servers import Server
 
 from memex.errors import LimitExceeded, ProjectNotFound, ValidationFailed
 from memex.service.chunk_embedding import embed_scope

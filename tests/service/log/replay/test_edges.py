@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex.errors import ValidationFailed
 from memex.service.log.replay.bundle import export_call

@@ -9,7 +9,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.profiles import ModelProfile
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex.service.log.operations import InnerResult
 from memex.service.planners import Planners

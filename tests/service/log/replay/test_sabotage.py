@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex.service.log.replay.requests import replay_call
 from memex.service.planners import Planners
