@@ -42,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "process: starts a server or another process; not in make test-fast")
     config.addinivalue_line("markers", "both_servers: runs on each of the two servers in each run")
+    config.addinivalue_line("markers", "embedded_only: runs on the embedded server, which has pgvector")
     if not (config.getoption("--all") or config.getoption("--no-time-limit") or config.getoption("usepdb")):
         config.pluginmanager.register(TimeLimit())
     if config.getoption("--fast"):

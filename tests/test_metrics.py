@@ -29,13 +29,10 @@ from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
 from memex.wiring import running_service
 
+# One server is enough: what is counted knows nothing of it.
+pytestmark = pytest.mark.embedded_only
+
 ANSWERED = CallOutcome("answered")
-
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """One server is enough: what is counted knows nothing of it."""
-    return embedded_server
 
 
 def samples(metrics: Metrics, **gauges: Any) -> dict[tuple[str, ...], float]:

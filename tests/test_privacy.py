@@ -13,7 +13,6 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from tests.conftest import CallerOf
 from tests.kit.model_server import ModelServer, fails
-from tests.kit.postgres_servers import Server
 
 from memex.errors import ModelUnavailable
 from memex.http.app import create_app
@@ -26,15 +25,12 @@ from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.embedders.interface import InputType
 from memex.wiring import running_service
 
+# The server must have pgvector.
+pytestmark = pytest.mark.embedded_only
+
 SECRET = "quetzalcoatl"
 NAME = HashEmbedder().name
 WATCHED = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo")
-
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """The server that has pgvector."""
-    return embedded_server
 
 
 class Watch:

@@ -1,7 +1,6 @@
 """The suites that Memex brings along, played by the rules, and from what models answered."""
 
 import pytest
-from tests.kit.postgres_servers import Server
 
 from memex.evals.cases import load_suite
 from memex.evals.evaluation import EvaluationOptions, run_cases
@@ -12,11 +11,8 @@ from memex.service.planners import Planners
 from memex.service.service import Service
 from memex.store.database import Database
 
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """One server is enough: contexts are the same on each."""
-    return embedded_server
+# One server is enough: contexts are the same on each.
+pytestmark = pytest.mark.embedded_only
 
 
 async def test_every_shipped_case_passes_or_is_known_to_fail(service: Service) -> None:

@@ -24,13 +24,10 @@ from memex.store.search import vectors
 from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.embedders.interface import InputType
 
+# The server must have pgvector.
+pytestmark = pytest.mark.embedded_only
+
 PATIENCE_S = 20.0
-
-
-@pytest.fixture
-def server(embedded_server: Any) -> Any:
-    """The server that has pgvector."""
-    return embedded_server
 
 
 class Scripted:

@@ -12,7 +12,6 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
 from tests.conftest import CallerOf
-from tests.kit.postgres_servers import Server
 
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service
@@ -24,6 +23,9 @@ from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.limits import Limits
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
+
+# One server is enough: what a planner does is the same on each.
+pytestmark = pytest.mark.embedded_only
 
 Result = dict[str, Any]
 Reply = Callable[[str], ModelResponse]
@@ -107,12 +109,6 @@ def told(result: Result) -> list[tuple[str, int, str]]:
 def skipped(text: str, result: Result) -> list[tuple[str, str]]:
     """Return the skipped parts of a text, and why."""
     return [(text[skip["start"] : skip["end"]], skip["reason"]) for skip in result["skipped"]]
-
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """One server is enough: what a planner does is the same on each."""
-    return embedded_server
 
 
 @pytest.fixture

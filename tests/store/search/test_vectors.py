@@ -20,13 +20,10 @@ from memex.store.search.vectors import NearChunk
 from memex.store.sql import sql
 from memex.subagent.embedders.hashed import HashEmbedder
 
+# The server must have pgvector.
+pytestmark = pytest.mark.embedded_only
+
 EMBEDDER = HashEmbedder(64)
-
-
-@pytest.fixture
-def server(embedded_server: Any) -> Any:
-    """The server that has pgvector."""
-    return embedded_server
 
 
 async def write(service: Service, caller: Caller, **files: str) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
@@ -19,14 +18,11 @@ from memex.subagent.remember.file_series import nth_file
 from memex.subagent.remember.related import MAX_LINKS, RelatedFiles, find_related
 from memex.subagent.statements.extraction import Statement
 
+# One server is enough: what is asked of it is tested on both by the tests of the store.
+pytestmark = pytest.mark.embedded_only
+
 OWN = frozenset({"user/notes.md", "user/profile.md"})
 Ask = Callable[..., Awaitable[RelatedFiles]]
-
-
-@pytest.fixture
-def server(embedded_server: Any) -> Any:
-    """One server is enough: what is asked of it is tested on both by the tests of the store."""
-    return embedded_server
 
 
 @pytest.fixture
