@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from tests.conftest import CallerOf
+from tests.kit.memory import write
 from tests.kit.model_server import ModelServer, fails
 
 from memex.errors import ModelUnavailable
@@ -189,12 +190,6 @@ class Seeing(HashEmbedder):
         if len(self.sent) == self._fails_at:
             raise ModelUnavailable("The embedder did not answer.", reason="timeout")
         return await super().embed(texts, kind)
-
-
-async def write(service: Service, caller: Caller, path: str, content: str) -> None:
-    """Write a whole file, whatever stands there."""
-    arguments = {"path": path, "content": content, "overwrite": True}
-    await service.execute(caller, "memory_write", arguments)
 
 
 async def sent(service: Service, caller: Caller) -> list[tuple[str, list[str]]]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.kit.http_service import serving_http as serving
+from tests.kit.memory import open_project
 from tests.kit.postgres_servers import Server
 
 from memex import Memex
@@ -298,9 +299,7 @@ async def test_a_project_is_its_members(memex: Memex, here: Memex) -> None:
     service, tenant_id = await here._api._started()
     admin = await service.caller(Principal(tenant_id, "admin"), Context())
     for slug in ("apollo", "hermes"):
-        await service.administer(admin, "open", {}, partial(tenants.open_project, slug=slug))
-        add = partial(tenants.add_member, slug=slug, user_id="alice")
-        await service.administer(admin, "add", {}, add)
+        await open_project(service, admin, slug, "alice")
     apollo = memex.for_user("alice", project="apollo")
     await apollo.remember("We decided to use SQLite.")
     await apollo.remember("We decided to use Redis.", project="hermes")

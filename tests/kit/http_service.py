@@ -31,7 +31,7 @@ class Served:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the server's loop and return its result."""
         assert self.loop is not None
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=60)
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=180)
 
 
 @contextmanager

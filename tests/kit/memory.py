@@ -31,6 +31,11 @@ async def run_tool(
     return await service.execute(caller, f"memory_{tool}", arguments, tool_call_id=call_id)
 
 
+def skipped(text: str, answer: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the parts of a text that memory_remember skipped, and why."""
+    return [(text[skip["start"] : skip["end"]], skip["reason"]) for skip in answer["skipped"]]
+
+
 async def write_each(service: Service, caller: Caller, files: Mapping[str, str]) -> None:
     """Write whole files by one memory_write each."""
     for path, content in files.items():
@@ -45,10 +50,10 @@ async def put(service: Service, caller: Caller, files: Mapping[str, str | None])
             draft.delete(path)
         else:
             draft.write(path, content, overwrite=True)
-    await commit(draft, caller)
+    await commit_draft(draft, caller)
 
 
-async def commit(draft: Draft, caller: Caller) -> None:
+async def commit_draft(draft: Draft, caller: Caller) -> None:
     """Commit a draft under a tool call id of its own."""
     call = Call(f"put-{uuid.uuid4()}", "put", {}, caller.logged, datetime.now(UTC))
     await draft.commit(call, lambda _: CallAnswer({}, {}, {}))

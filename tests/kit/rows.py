@@ -20,5 +20,5 @@ async def select(database: Database, statement: str, *parameters: Any) -> list[t
 async def until(database: Database, condition: str, *parameters: Any) -> None:
     """Wait until a query's one value is true."""
     async with asyncio.timeout(PATIENCE_S):
-        while await select(database, condition, *parameters) != [(True,)]: # noqa: ASYNC110  # the database tells nobody
+        while await select(database, condition, *parameters) != [(True,)]:  # noqa: ASYNC110  # the database tells nobody
             await asyncio.sleep(POLL_S)

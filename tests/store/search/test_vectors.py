@@ -2,12 +2,13 @@
 """Vectors in Postgres: who sees them, what lies nearest, and how the statements are answered."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
+from tests.kit.plans import plan_nodes
 
 from memex.service.chunk_embedding import embed_scope
 from memex.service.service import Caller, Service
@@ -354,13 +355,7 @@ async def _plan(connection: Connection, name: str, scope_id: int) -> list[dict[s
     cursor = await connection.execute(b"explain (format json) execute hot (" + given + b")")
     [row] = await cursor.fetchall()
     await connection.execute("deallocate hot")
-    return list(_nodes(row["QUERY PLAN"][0]["Plan"]))
-
-
-def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield plan
-    for child in plan.get("Plans", ()):
-        yield from _nodes(child)
+    return list(plan_nodes(row["QUERY PLAN"][0]["Plan"]))
 
 
 async def test_a_text_is_embedded_as_it_is_indexed(service: Service, alice: Caller) -> None:

@@ -5,10 +5,10 @@ from contextlib import nullcontext
 from datetime import UTC, datetime
 
 import pytest
+from tests.kit.memory import open_project
 
 from memex.service.service import Caller, Service
 from memex.store import links
-from memex.store.identity import tenants
 from memex.store.log.operations import Call
 from memex.store.memory import Memory
 from memex.store.search.analyzer import Analyzer
@@ -29,8 +29,7 @@ Ask = Callable[..., Awaitable[RelatedFiles]]
 async def alice(service: Service, caller_of: Callable[..., Awaitable[Caller]]) -> Caller:
     """Alice, a member of the project apollo."""
     admin = await caller_of(None, role="admin")
-    await service.administer(admin, "open", {}, lambda c, a: tenants.open_project(c, a, "apollo"))
-    await service.administer(admin, "add", {}, lambda c, a: tenants.add_member(c, a, "apollo", "alice"))
+    await open_project(service, admin, "apollo", "alice")
     return await caller_of("alice")
 
 
