@@ -1,7 +1,7 @@
-"""Prints the part of requirements.lock that the service needs, hashes included: `python locked.py [EXTRA …]`.
+"""Print the part of requirements.lock that the service needs, with its hashes: `python locked.py [EXTRA …]`.
 
-The lock holds what developing and every extra need as well. Which package another one asks for stands in its
-comments, so nothing is asked of an index. Run beside requirements.lock and pyproject.toml.
+The lock file also holds the packages for development and for every extra. Its comments say which package needs
+which, so this program asks no package index. Run it in the folder of requirements.lock and pyproject.toml.
 """
 
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def main(extras: list[str]) -> None:
-    """Print the entries of what the project, its build and these extras depend on, and of what those do."""
+    """Print the entries of all packages that the project, its build and these extras need, directly or not."""
     settings = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
     project = settings["project"]
     asked = [*settings["build-system"]["requires"], *project["dependencies"]]
@@ -35,7 +35,7 @@ def _name(requirement: str) -> str:
 
 
 def _asked_for_by(entry: str) -> list[str]:
-    """Return the packages that stand in an entry's comment `# via`."""
+    """Return the packages that the comment `# via` of an entry names."""
     comment = entry.partition("# via")[2]
     return [_name(word) for word in re.findall(r"^[ #]*([A-Za-z0-9._-]+)", comment, re.MULTILINE)]
 

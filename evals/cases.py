@@ -1,4 +1,4 @@
-"""Cases: what is asked of a fixed state of memory, and what must come of it. YAML files of pydantic_evals.
+"""Cases: what is asked of a fixed state of memory, and what is expected. Cases are YAML files of pydantic_evals.
 
 A suite is context, remember, sequences or all, which Memex brings along, or the path of a YAML file or of a folder
 of such files. Each file holds cases of one kind.
@@ -51,25 +51,25 @@ class _Expectation(_Model):
 
 
 class ExpectedSpan(_Model):
-    """A text that stands in a file, and inside a passage that is returned of it."""
+    """A text that a file holds, and that a returned passage of this file contains."""
 
     path: str
     text: str = Field(min_length=1)
 
 
 class ContextExpected(_Expectation):
-    """What must come of a question.
+    """What is expected of the answer to a question.
 
     Attributes:
-        paths: files that are sources.
-        not_paths: files that are none.
-        facts: texts that stand in the context, white space folded.
-        not_facts: texts that do not.
-        spans: texts of files that lie inside a returned passage.
-        reasons: why a source is one, by path.
-        max_chars: that the context has at most.
-        empty: nothing is recalled.
-        error: the code with which the call is refused.
+        paths: files that must be sources.
+        not_paths: files that must not be sources.
+        facts: texts that the context must hold; runs of white space count as one space.
+        not_facts: texts that the context must not hold.
+        spans: texts of files that must lie inside a returned passage.
+        reasons: the reason why a file is a source, by path.
+        max_chars: the most characters that the context may have.
+        empty: whether nothing may be recalled.
+        error: the code with which the call must be refused.
     """
 
     paths: tuple[str, ...] = ()
@@ -86,17 +86,17 @@ class ContextExpected(_Expectation):
 
 
 class RememberExpected(_Expectation):
-    """What must come of a text.
+    """What is expected after a text is remembered.
 
     Attributes:
         status: committed, or nothing.
-        present: texts that a file holds afterwards, by path.
-        absent: texts that it does not hold afterwards; `*` for no file.
-        touched: the files that are written; no other one is.
-        superseded: old and new texts: the old one is gone, the new one stands in the same file.
-        skipped: parts of the text that are not written, each with the reason.
-        idempotent: the same text again writes nothing.
-        error: the code with which the call is refused.
+        present: texts that a file must hold afterwards, by path.
+        absent: texts that a file must not hold afterwards, by path; `*` stands for every file.
+        touched: the files that must be written; no other file may be.
+        superseded: pairs of an old and a new text: the old one must be gone, and the new one be in the same file.
+        skipped: parts of the text that must not be written, each with the reason.
+        idempotent: whether the same text again must write nothing.
+        error: the code with which the call must be refused.
     """
 
     status: Literal["committed", "nothing"] | None = None
@@ -110,7 +110,7 @@ class RememberExpected(_Expectation):
 
 
 class ContextInputs(_Model):
-    """A question. `user` is the state's first by default, `now` its clock."""
+    """A question. The defaults of `user` and `now` are the first user and the clock of the state."""
 
     state: str
     query: str
@@ -141,7 +141,7 @@ class RememberStep(_Model):
 
 
 class AskStep(_Model):
-    """A question, with what must come of it."""
+    """A question, with what is expected of its answer."""
 
     ask: str
     expect: ContextExpected
@@ -153,7 +153,7 @@ class AskStep(_Model):
 
 
 class FileToWrite(_Model):
-    """A whole file, written past the planner."""
+    """A whole file, written without a planner."""
 
     path: str
     content: str
@@ -185,7 +185,7 @@ Step = Annotated[
 
 
 class SequenceInputs(_Model):
-    """Sessions in their order, and the questions after them. A step's user is by default that of the case."""
+    """Sessions in their order, and the questions after them. The default user of a step is the user of the case."""
 
     state: str
     steps: tuple[Step, ...] = Field(min_length=1)
@@ -193,12 +193,12 @@ class SequenceInputs(_Model):
 
 
 class Metadata(_Model):
-    """What is known of a case.
+    """What is known about a case.
 
     Attributes:
-        tags: by which cases are chosen and figures are grouped.
-        note: why there is this case.
-        known_failure: the planner that is known to fail it, or several; `builtin` for the rules.
+        tags: the tags that choose cases and group figures.
+        note: why the case exists.
+        known_failure: the planner that is known to fail the case, or several; `builtin` stands for the rules.
     """
 
     tags: tuple[str, ...] = ()
@@ -206,7 +206,7 @@ class Metadata(_Model):
     known_failure: str | tuple[str, ...] | None = None
 
     def is_known_of(self, planner: str) -> bool:
-        """Whether a planner is known to fail the case."""
+        """Return whether a planner is known to fail the case."""
         known = self.known_failure
         return planner == known if isinstance(known, str) else planner in (known or ())
 
@@ -227,13 +227,13 @@ class Case:
     """A case with its state.
 
     Attributes:
-        kind: of the case.
-        name: its own among those of its kind in a suite.
+        kind: the kind of the case.
+        name: the name of the case, unique among the cases of its kind in a suite.
         inputs: what is asked.
-        expected: what must come of it; None for a sequence, whose questions say it.
-        metadata: what is known of it.
-        state: where it is asked.
-        file: where it stands.
+        expected: what is expected; None for a sequence, whose questions say it.
+        metadata: what is known about the case.
+        state: the fixed state over which the case is asked.
+        file: the file of the case.
     """
 
     kind: Kind
@@ -246,17 +246,17 @@ class Case:
 
     @property
     def id(self) -> str:
-        """Its name in a run, such as `context/allergies-are-found`."""
+        """The name of the case in a run, such as `context/allergies-are-found`."""
         return f"{self.kind}/{self.name}"
 
     @property
     def user(self) -> str:
-        """For whom it asks, where a step names nobody."""
+        """The user of every step that names no user."""
         return self.inputs.user or self.state.default_user
 
     @property
     def sha256(self) -> str:
-        """The digest of all that decides its outcome: what is asked, of which state, and what is expected."""
+        """The digest of everything that decides the outcome: the inputs, the state, and what is expected."""
         asked = [
             self.kind,
             self.inputs.model_dump(mode="json", exclude={"state"}),
@@ -274,7 +274,7 @@ def load_suite(suite: str) -> list[Case]:
         suite: context, remember, sequences, all, or the path of a YAML file or of a folder of such files.
 
     Raises:
-        ValidationFailed: there is no such suite, or something is wrong in it; names file, case and field.
+        ValidationFailed: there is no such suite, or it has a mistake; names the file, the case and the field.
     """
     found, problems = read_suite(suite)
     if problems:
@@ -291,7 +291,7 @@ def load_suite(suite: str) -> list[Case]:
 
 
 def read_suite(suite: str) -> tuple[list[Case], list[str]]:
-    """Return the cases of a suite that can be read, and in sentences what is wrong with its files.
+    """Return the readable cases of a suite, and the problems of its files as sentences.
 
     Raises:
         ValidationFailed: there is no such suite.
@@ -315,7 +315,7 @@ def read_suite(suite: str) -> tuple[list[Case], list[str]]:
 
 
 def suite_files(suite: str) -> list[Path]:
-    """Return the files of a suite, sorted; raises as `read_suite`."""
+    """Return the files of a suite, sorted; raises the same errors as `read_suite`."""
     if suite in (ALL, *KINDS):
         folders = [SHIPPED / kind for kind in (KINDS if suite == ALL else [suite])]
         return [path for folder in folders for path in sorted(folder.rglob("*.yaml"))]
@@ -334,7 +334,7 @@ def suite_files(suite: str) -> list[Path]:
 
 
 def find_impossible_expectations(case: Case) -> Iterator[str]:
-    """Yield what can never come true of a case: users that the state has not, texts that stand nowhere in it."""
+    """Yield the expectations that can never hold: unknown users, and texts that no file of the state holds."""
     named = [case.inputs, *(case.inputs.steps if isinstance(case.inputs, SequenceInputs) else ())]
     for user in sorted({one.user for one in named if one.user} - set(case.state.manifest.users)):
         yield f"the state {case.state.manifest.name} has no user {user!r}"
@@ -365,12 +365,12 @@ def _impossible_context_expectations(expected: ContextExpected, seen: Mapping[st
 
 
 def fold_whitespace(text: str) -> str:
-    """Return a text with every run of white space as one space."""
+    """Return the text with each run of white space as one space."""
     return " ".join(text.split())
 
 
 def _read(path: Path, states: dict[Path, State], problems: list[str]) -> list[Case]:
-    """Return the cases of a file, and add what is wrong with single ones to `problems`."""
+    """Return the cases of a file, and add the problems of single cases to `problems`."""
     data = read_yaml(path)
     rows = data.get("cases") if isinstance(data, dict) else None
     if not isinstance(rows, list) or not rows:
@@ -410,7 +410,7 @@ def _read(path: Path, states: dict[Path, State], problems: list[str]) -> list[Ca
 
 
 def _kind(path: Path, rows: Sequence[Any]) -> Kind:
-    """Return of which kind the cases of a file are, by what the first one asks."""
+    """Return the kind of the cases of a file, judged by the inputs of the first case."""
     inputs = rows[0].get("inputs") if isinstance(rows[0], dict) else None
     for name, kind in _KIND_BY_INPUT.items():
         if isinstance(inputs, dict) and name in inputs:

@@ -1,4 +1,4 @@
-"""Plays cases: puts each one's state in its place, asks, judges what comes back, and makes the run."""
+"""Runs cases: places the state of each case, asks, checks the answers, and returns the run."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ from memex.evals.cases import (
     Step,
 )
 from memex.evals.checks import CaseVerdict, judge_context, judge_remember, merge_verdicts
-from memex.evals.retrieval.runs import code_revision
+from memex.evals.run_files import code_revision
 from memex.evals.runs import CaseRun, Run, Status
 
 CONCURRENCY = 4  # enough that Python and Postgres each keep a core busy
@@ -39,7 +39,7 @@ AnyReport = ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any, Any]
 
 
 class ContextRater(Protocol):
-    """Rates whether a context answers a question."""
+    """Rates how well a context answers a question."""
 
     async def __call__(self, query: str, context: str) -> float:
         """Return how well a context answers a question, from 0 to 1."""
@@ -48,16 +48,16 @@ class ContextRater(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOptions:
-    """How cases are played.
+    """How cases are run.
 
     Attributes:
-        planner: what plans there, as known failures name it: `builtin`, or a model.
-        concurrency: cases at a time.
-        budget: of the questions that name none.
-        judge: rates contexts too, as one more measure.
-        during: what surrounds each case, such as what records it.
-        engine: of the service, kept in the run.
-        kept: more of how it was run, kept in the run.
+        planner: the planner, by the name that known failures use: `builtin`, or a model.
+        concurrency: the number of cases that run at the same time.
+        budget: the budget of questions that name none.
+        judge: rates contexts, which adds one more measure; None without a judge.
+        during: opens a block around each case, for example one that records the answers of a model.
+        engine: the engine of the service, kept in the run.
+        kept: other facts about how the cases were run, kept in the run.
     """
 
     planner: str = "builtin"
@@ -71,7 +71,7 @@ class EvaluationOptions:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What came of a case: what was found of it, and the traces of its calls."""
+    """The result of one case: its verdict, and the traces of its calls."""
 
     judged: CaseVerdict
     expectations: int
@@ -80,24 +80,24 @@ class CaseResult:
 
 @dataclass
 class VerdictEvaluator(Evaluator[Case, CaseResult, Any]):
-    """Tells pydantic_evals, and who watches it, what was found."""
+    """Reports the verdict of a case to pydantic_evals, and to the tools that watch it."""
 
     def evaluate(self, ctx: EvaluatorContext[Case, CaseResult, Any]) -> dict[str, Any]:
-        """Return whether the case passed, and its figures."""
+        """Return whether the case passed, and its measures."""
         judged = ctx.output.judged
         passed = EvaluationReason(value=not judged.problems, reason=" ".join(judged.problems) or None)
         return {runs.PASSED: passed, **judged.measures}
 
 
 def ignore_progress(_what: str, _done: int, _total: int) -> None:
-    """Take no notice of progress."""
+    """Ignore a report of progress."""
 
 
 def select_cases(cases: Sequence[Case], *, tags: Sequence[str] = (), names: Sequence[str] = ()) -> list[Case]:
-    """Return the cases that bear one of some tags and have one of some names; all for none.
+    """Return the cases that have one of the tags and one of the names; no tags or no names select all cases.
 
     Raises:
-        ValidationFailed: no case is left, or a name is none's.
+        ValidationFailed: no case is selected, or no case has one of the names.
     """
     known = {name for case in cases for name in (case.name, case.id)}
     if strangers := sorted(set(names) - known):
@@ -121,16 +121,16 @@ async def run_cases(
     *,
     progress: Progress = ignore_progress,
 ) -> Run:
-    """Play cases, some at once, and return the run.
+    """Run cases, some at the same time, and return the run.
 
-    Questions of a state share one place; whatever writes has a place of its own.
+    All questions of a state share one place. Each case that writes has a place of its own.
 
     Args:
-        suite: as it was named.
-        cases: of it.
-        service: that is asked.
-        options: how.
-        progress: is told what is being done, how much of it is done, and of how much.
+        suite: the name of the suite, as the caller gave it.
+        cases: the cases to run.
+        service: the service that is asked.
+        options: how the cases are run.
+        progress: is called with the present step, the amount that is done, and the whole amount.
     """
     started_at, started = datetime.now(UTC), time.perf_counter()
     async with AsyncExitStack() as held:
@@ -318,14 +318,14 @@ async def _run_step(
 
 
 def _budget_of(question: ContextInputs | AskStep, options: EvaluationOptions) -> int:
-    """Return the budget of a question; one that a case names stays."""
+    """Return the budget of a question: its own, or the budget of the options."""
     return (
         question.budget if options.budget is None or "budget" in question.model_fields_set else options.budget
     )
 
 
 def _add_cost(judged: CaseVerdict, *calls: Recalled | Remembered) -> CaseVerdict:
-    """Return what was found with what the calls took, as far as the service tells it."""
+    """Return the verdict with measures of what the calls cost, as far as the service tells it."""
     cost: dict[str, float] = {}
     seconds = [call.seconds for call in calls if call.seconds is not None]
     if seconds:
@@ -344,7 +344,7 @@ def _add_cost(judged: CaseVerdict, *calls: Recalled | Remembered) -> CaseVerdict
 
 
 def total_usage(usages: Sequence[Usage]) -> Usage:
-    """Return what several calls used together."""
+    """Return the sum of what several calls used."""
     total = Usage()
     for one in usages:
         total = total.plus(one)

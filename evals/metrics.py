@@ -4,8 +4,10 @@ A ranking is given by the ranks of a question's relevant documents: counted from
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +17,11 @@ DEPTH = 100
 BOOTSTRAP_SAMPLES = 2_000
 SEED = 7
 CONFIDENCE = 0.95
+EVERYTHING = "all"  # the group of all cases of a run, or of all questions of a part
 
 Ranks = Sequence[int | None]
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,19 @@ class PairedDifference:
     gained: int
     lost: int
     mcnemar: float | None
+
+
+Figures = dict[str, dict[str, Estimate]]  # by group, by measure
+Changes = dict[str, dict[str, PairedDifference]]  # by group, by measure
+
+
+def group_items(items: Iterable[T], groups_of: Callable[[T], Iterable[str]]) -> dict[str, list[T]]:
+    """Return the items of each group: first all of them, then the groups with the most items, ties by name."""
+    grouped: defaultdict[str, list[T]] = defaultdict(list)
+    for item in items:
+        for group in dict.fromkeys((EVERYTHING, *groups_of(item))):
+            grouped[group].append(item)
+    return dict(sorted(grouped.items(), key=lambda pair: (pair[0] != EVERYTHING, -len(pair[1]), pair[0])))
 
 
 def recall(ranks: Ranks, k: int) -> float:

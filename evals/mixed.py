@@ -26,9 +26,9 @@ from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
+from rich.console import Console
 
 from memex.errors import MemexError
-from memex.evals.bench.workbench import console
 from memex.service.log.replay.bundle import export_call
 from memex.service.log.replay.bundle_archive import pack_bundle, read
 from memex.service.log.replay.requests import replay_bundle
@@ -43,6 +43,8 @@ from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
+
+console = Console(width=110)
 
 USERS = ("ada", "bob", "cleo", "dan")
 PROJECT = "apollo"

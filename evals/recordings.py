@@ -117,15 +117,6 @@ def find_recorded_model(folder: Path, cases: Sequence[Case], model: str | None) 
     return model
 
 
-def group_recorded_cases(folder: Path, cases: Sequence[Case]) -> dict[str, list[Case]]:
-    """Return the cases that have a recording, by the model; raises as `load`."""
-    found: dict[str, list[Case]] = {}
-    for case in cases:
-        for path in sorted((folder / case.kind).glob(f"*/{case.name}.json")):
-            found.setdefault(load(path).model, []).append(case)
-    return found
-
-
 class CasePlayback:
     """Lets each case be played from its recording; for `Options.during`."""
 

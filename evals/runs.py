@@ -1,53 +1,45 @@
-"""Runs of cases as they are kept: what became of each case, the figures with their intervals, and comparisons."""
+"""Runs of cases, as they are kept: the outcome of each case, the figures with their intervals, and comparisons."""
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from psycopg.types.json import Jsonb
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from memex.errors import ValidationFailed
 from memex.evals import metrics
-from memex.evals.metrics import Estimate, PairedDifference
+from memex.evals.metrics import Changes, Figures, PairedDifference
+from memex.evals.run_files import FORMAT, RunDocument, RunFile, parse_run, read_run, write_run
 from memex.store.database import Database, row, rows
 from memex.store.sql import sql
 
-FORMAT = 1
-EVERYTHING = "all"  # the group of all cases
 LAST = "last"  # names the newest run of the same suite
 PASSED = "passed"  # the measure that every case has: 1 or 0
 SCORED = ("passed", "failed", "known", "fixed")  # the statuses that count
 
 Status = Literal["passed", "failed", "known", "fixed", "skipped"]
-Figures = dict[str, dict[str, Estimate]]  # by group, by measure
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class CaseRun(_Document):
-    """What became of a case.
+class CaseRun(RunDocument):
+    """The outcome of a case.
 
     Attributes:
-        id: such as `context/allergies-are-found`.
+        id: the name, such as `context/allergies-are-found`.
         kind: context, remember or sequences.
-        state: the name of the state that it asks.
-        tags: of the case.
-        note: why there is the case.
-        sha256: of all that decides its outcome: a case with another one is another case.
-        status: passed; failed; known, a failure that is known of this planner; fixed, one that is known and passed;
-            skipped, where the service cannot be asked about anything that is expected.
+        state: the name of the state over which the case is asked.
+        tags: the tags of the case.
+        note: why the case exists.
+        sha256: the digest of everything that decides the outcome; a case with another digest is another case.
+        status: passed; failed; known, a known failure of this planner; fixed, a known failure that passed;
+            skipped, when the service can tell nothing of what is expected.
         problems: what is wrong, in sentences.
-        unknown: the expectations that the service cannot be asked about.
-        measures: its figures.
+        unknown: the expectations about which the service cannot tell anything.
+        measures: the measures of the case, by name.
         asked: the question or the text, or those of a sequence.
-        traces: of each call: what came back, and what happened inside.
+        traces: for each call, what came back and what happened inside the call.
     """
 
     id: str
@@ -65,33 +57,33 @@ class CaseRun(_Document):
 
     @property
     def is_passed(self) -> bool:
-        """Whether nothing was wrong."""
+        """Whether the case passed."""
         return self.status in ("passed", "fixed")
 
     @property
     def is_scored(self) -> bool:
-        """Whether it counts."""
+        """Whether the case counts in the figures."""
         return self.status in SCORED
 
 
-class Run(_Document):
+class Run(RunFile):
     """A run of a suite.
 
     Attributes:
-        format: of the document.
-        run_id: its name.
-        suite: that was run, as it was named.
-        started_at: when.
-        duration_s: of all of it.
+        format: the format of the document.
+        run_id: the name of the run.
+        suite: the name of the suite, as the caller gave it.
+        started_at: the start of the run.
+        duration_s: the duration of the whole run.
         service: the name of the memory service.
-        planner: what planned: builtin, or a model; the service's name, of another one.
-        options: how it was run.
-        engine: of Memex, by which alone the same state and request give the same answer.
-        revision: the commit of the code, where there is one.
+        planner: `builtin` or the name of a model; for another service, the name of that service.
+        options: how the cases were run.
+        engine: the engine of Memex. Only one and the same engine gives equal answers for equal states and requests.
+        revision: the commit of the code; None outside a repository.
         states: the digest of each state, by name.
-        counts: the cases of each group.
-        figures: the mean of each measure over the cases that have it, by group.
-        cases: what became of each.
+        counts: the number of cases in each group.
+        figures: by group, the mean of each measure over the cases that have the measure.
+        cases: the outcome of each case.
     """
 
     format: int = FORMAT
@@ -110,23 +102,23 @@ class Run(_Document):
     cases: tuple[CaseRun, ...]
 
     def of_status(self, *statuses: Status) -> list[CaseRun]:
-        """Return the cases that ended so."""
+        """Return the cases with this status."""
         return [case for case in self.cases if case.status in statuses]
 
     @property
     def stale(self) -> list[str]:
-        """The cases that were played from answers to other requests than today's."""
+        """The cases whose recorded answers belong to requests that differ from today's."""
         return [case.id for case in self.cases if any(trace.get("stale") for trace in case.traces)]
 
     @property
     def pass_rate(self) -> float:
-        """The percentage of the cases that count which passed; 100 of none."""
+        """The percentage of the scored cases that passed; 100 if no case is scored."""
         scored = [case.is_passed for case in self.cases if case.is_scored]
         return 100 * sum(scored) / len(scored) if scored else 100.0
 
 
-class RunSummary(_Document):
-    """A run in a list."""
+class RunSummary(RunDocument):
+    """One run in a list of runs."""
 
     run_id: str
     suite: str
@@ -138,23 +130,23 @@ class RunSummary(_Document):
     where: str
 
 
-class Comparison(_Document):
-    """A run beside an earlier one, over the cases that both have and that are the same in both.
+class Comparison(RunDocument):
+    """A run compared with an earlier run, over the cases that are the same in both.
 
     Attributes:
-        run_id: of the earlier one.
-        cases: how many both have.
-        changes: what became of each measure, by group.
+        run_id: the name of the earlier run.
+        cases: the number of cases that are the same in both runs.
+        changes: the paired difference of each measure, by group.
         regressions: the cases that passed and fail now.
-        gains: those that failed and pass now.
-        added: those that the earlier one has not.
-        removed: those that only the earlier one has.
-        changed: those whose question, expectation or state is another one.
+        gains: the cases that failed and pass now.
+        added: the cases that the earlier run does not have.
+        removed: the cases that only the earlier run has.
+        changed: the cases whose question, expectation or state has changed.
     """
 
     run_id: str
     cases: int
-    changes: dict[str, dict[str, PairedDifference]]
+    changes: Changes
     regressions: tuple[str, ...]
     gains: tuple[str, ...]
     added: tuple[str, ...]
@@ -163,27 +155,23 @@ class Comparison(_Document):
 
 
 def new_id(suite: str, started_at: datetime) -> str:
-    """Return the name of a run, which sorts by its time among those of its suite."""
+    """Return a new name for a run. Names of the runs of one suite sort by time."""
     return f"{suite_slug(suite)}-{started_at.astimezone(UTC):%Y%m%dT%H%M%S%fZ}"
 
 
 def suite_slug(suite: str) -> str:
-    """Return how runs of a suite are called."""
+    """Return the part of a run's name that stands for the suite."""
     return re.sub(r"[^\w.-]+", "-", Path(suite).stem).strip("-") or "suite"
 
 
 def group_cases(cases: Iterable[CaseRun]) -> dict[str, list[CaseRun]]:
-    """Return the cases that count: all, those of each kind, and those of each tag, the most frequent first."""
-    grouped: defaultdict[str, list[CaseRun]] = defaultdict(list)
-    for case in cases:
-        if case.is_scored:
-            for group in dict.fromkeys((EVERYTHING, case.kind, *case.tags)):
-                grouped[group].append(case)
-    return dict(sorted(grouped.items(), key=lambda item: (item[0] != EVERYTHING, -len(item[1]), item[0])))
+    """Return the scored cases in groups: all, each kind, and each tag, the most frequent tag first."""
+    scored = (case for case in cases if case.is_scored)
+    return metrics.group_items(scored, lambda case: (case.kind, *case.tags))
 
 
 def estimate_figures(cases: Iterable[CaseRun]) -> Figures:
-    """Return the mean of each measure over the cases of each group that have it."""
+    """Return for each group the mean of each measure, over the cases that have the measure."""
     return {
         group: {
             name: metrics.estimate_means(
@@ -196,15 +184,15 @@ def estimate_figures(cases: Iterable[CaseRun]) -> Figures:
 
 
 def count_groups(cases: Iterable[CaseRun]) -> dict[str, int]:
-    """Return how many cases each group has."""
+    """Return the number of cases in each group."""
     return {group: len(members) for group, members in group_cases(cases).items()}
 
 
 def compare(before: Run, after: Run) -> Comparison:
-    """Return what became of the figures and of each case from one run to a later one.
+    """Return the changes of the figures and of the cases from one run to a later run.
 
     Raises:
-        ValidationFailed: they have no case in common.
+        ValidationFailed: the runs have no case in common.
     """
     earlier = {case.id: case for case in before.cases}
     later = {case.id: case for case in after.cases}
@@ -233,33 +221,17 @@ def compare(before: Run, after: Run) -> Comparison:
 
 
 def save(run: Run, folder: Path) -> Path:
-    """Write a run into a folder, and return its path; raises ValidationFailed where that cannot be."""
-    path = folder / f"{run.run_id}.json"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(run.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ValidationFailed(
-            f"Cannot write {path}: {error.strerror}.", hint="Name a folder in --runs."
-        ) from None
-    return path
+    """Write a run into a folder and return its path; raises ValidationFailed if the folder cannot be written."""
+    return write_run(run, folder / f"{run.run_id}.json")
 
 
 def load(path: Path) -> Run:
-    """Return a run that was saved.
-
-    Raises:
-        ValidationFailed: the file is missing, or is none of this format.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValidationFailed(f"Cannot read the run {path}: {error}.") from None
-    return _parse(text, str(path))
+    """Return a saved run; raises ValidationFailed if the file is missing or holds no run of cases."""
+    return read_run(path, Run)
 
 
 def find(name: str, folder: Path, suite: str | None = None) -> Run | None:
-    """Return a run by its name in a folder, or its path, or by `last` the newest of a suite; None for none."""
+    """Return the run of this name in a folder or of this path; `last` means the newest run of a suite, or None."""
     if name == LAST:
         kept = [one for one in list_runs(folder) if suite is None or one.suite == suite]
         return load(Path(kept[0].where)) if kept else None
@@ -270,7 +242,7 @@ def find(name: str, folder: Path, suite: str | None = None) -> Run | None:
 
 
 def list_runs(folder: Path) -> list[RunSummary]:
-    """Return the runs of a folder, the newest first; what is none is passed over."""
+    """Return the runs of a folder, the newest first. Other files are passed over."""
     found = []
     for path in folder.glob("*.json"):
         try:
@@ -281,7 +253,7 @@ def list_runs(folder: Path) -> list[RunSummary]:
 
 
 async def store(database: Database, tenant_id: int, run: Run) -> None:
-    """Keep a run in the database, in the tenant's name. For maintenance."""
+    """Store a run in the database, for the tenant. Uses maintenance."""
     async with database.maintenance() as connection:
         await connection.execute(
             sql("evals/eval_run_add"),
@@ -296,14 +268,14 @@ async def store(database: Database, tenant_id: int, run: Run) -> None:
 
 
 async def load_stored(database: Database, tenant_id: int, run_id: str) -> Run | None:
-    """Return a run that the database keeps; by `last` none. For maintenance."""
+    """Return the run of this name from the database, or None; `last` is not a name here. Uses maintenance."""
     async with database.maintenance() as connection:
         found = await row(connection, "evals/eval_run_read", tenant_id=tenant_id, run_id=run_id)
-    return _parse(json.dumps(found["document"]), run_id) if found else None
+    return parse_run(json.dumps(found["document"]), run_id, Run) if found else None
 
 
 async def list_stored(database: Database, tenant_id: int, *, limit: int) -> list[RunSummary]:
-    """Return the runs that the database keeps, the newest first. For maintenance."""
+    """Return the runs in the database, the newest first. Uses maintenance."""
     async with database.maintenance() as connection:
         found = await rows(connection, "evals/eval_run_list", tenant_id=tenant_id, limit=limit)
     return [RunSummary(**record, where="database") for record in found]
@@ -322,24 +294,12 @@ def _summarise(run: Run, where: str) -> RunSummary:
     )
 
 
-def _parse(text: str, name: str) -> Run:
-    try:
-        run = Run.model_validate_json(text)
-    except ValidationError:
-        raise ValidationFailed(
-            f"{name} holds no run of cases.", hint="Name one that `memex eval run` wrote."
-        ) from None
-    if run.format != FORMAT:
-        raise ValidationFailed(f"{name} is of format {run.format}, not {FORMAT}.", hint="Make the run again.")
-    return run
-
-
 def _measure_names(cases: Sequence[CaseRun]) -> list[str]:
     return list(dict.fromkeys(name for case in cases for name in case.measures))
 
 
 def _paired_changes(pairs: Sequence[tuple[CaseRun, CaseRun]]) -> dict[str, PairedDifference]:
-    """Return what became of each measure, over the cases that have it in both runs."""
+    """Return the paired difference of each measure, over the cases that have it in both runs."""
     found: dict[str, PairedDifference] = {}
     for name in _measure_names([after for _, after in pairs]):
         both = [
@@ -353,5 +313,5 @@ def _paired_changes(pairs: Sequence[tuple[CaseRun, CaseRun]]) -> dict[str, Paire
 
 
 def _dumps(document: Any) -> str:
-    """Return JSON that Postgres takes: it has no NUL."""
+    """Return the value as JSON without NUL characters, which Postgres refuses."""
     return json.dumps(document).replace("\\u0000", "�")

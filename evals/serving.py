@@ -5,7 +5,7 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from memex.evals.bench.workbench import temporary_data_folder
+from memex.evals.fixtures.data_folder import temporary_data_folder
 from memex.evals.recordings import PlaybackPlanner
 from memex.service.planners import Planners
 from memex.service.service import Service

@@ -1,4 +1,4 @@
-"""An agent loop over Anthropic's Messages API: the model remembers and recalls."""
+"""An agent loop over Anthropic's Messages API. The model remembers and recalls."""
 
 import asyncio
 import sys
@@ -10,7 +10,7 @@ from memex.integrations.anthropic import run_tool_use, tools
 
 
 async def main(said: str) -> None:
-    """Answer one message of alice."""
+    """Answer one message of the user alice."""
     async with Memex() as memex, AsyncAnthropic() as client:
         memory = memex.for_user("alice", actor="anthropic-agent")
         block = await memory.prompt_block()

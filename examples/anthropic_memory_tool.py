@@ -1,4 +1,4 @@
-"""Claude's own memory tool, with its files kept in Memex."""
+"""Claude's own memory tool. Memex keeps the files of the tool."""
 
 import asyncio
 import sys
@@ -10,7 +10,7 @@ from memex.integrations.anthropic_memory import MemoryTool
 
 
 async def main(said: str) -> None:
-    """Answer one message of alice."""
+    """Answer one message of the user alice."""
     async with Memex() as memex, AsyncAnthropic() as client:
         runner = client.beta.messages.tool_runner(
             model="claude-sonnet-4-5",

@@ -1,4 +1,4 @@
-"""An agent of CrewAI with the memory tools, in an environment of its own: see the guide."""
+"""An agent of CrewAI with the memory tools. CrewAI needs an environment of its own; see the guide."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A graph of LangGraph whose nodes keep what they learn in a store over Memex."""
+"""A graph of LangGraph whose nodes keep what they learn in a store that uses Memex."""
 
 import asyncio
 import sys
@@ -12,14 +12,14 @@ from memex.integrations.langgraph import MemexStore
 
 
 class GraphState(TypedDict):
-    """What goes through the graph."""
+    """The values that the nodes of the graph pass on."""
 
     said: str
     known: list[str]
 
 
 async def learn(state: GraphState, *, store: BaseStore) -> dict[str, list[str]]:
-    """Keep what was said, and return all that was ever said about tea."""
+    """Store the message, and return all stored messages about tea."""
     await store.aput(("facts",), str(hash(state["said"])), {"text": state["said"]})
     found = await store.asearch(("facts",), query="tea")
     return {"known": [item.value["text"] for item in found]}

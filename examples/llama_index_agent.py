@@ -11,7 +11,7 @@ from memex.integrations.llama_index import memory_tools
 
 
 async def main(said: str) -> None:
-    """Answer one message of alice."""
+    """Answer one message of the user alice."""
     async with Memex() as memex:
         memory = memex.for_user("alice", actor="llama-index-agent")
         agent = FunctionAgent(

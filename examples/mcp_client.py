@@ -1,4 +1,4 @@
-"""An MCP client of a running Memex: what an agent's program does with the two tools, and with the notes."""
+"""An MCP client of a running Memex: it calls the two tools and lists the notes, as an agent does."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from mcp import Client
 
 
 async def main(said: str) -> None:
-    """Remember what alice said, and show what is recalled of it."""
+    """Remember a message of alice, and print what memory recalls."""
     url, key = os.environ["MEMEX_URL"], os.environ["MEMEX_API_KEY"]
     headers = {"Authorization": f"Bearer {key}", "Memex-User": "alice"}
     async with (
@@ -21,7 +21,8 @@ async def main(said: str) -> None:
     ):
         print(*[tool.name for tool in (await client.list_tools()).tools])
 
-        # The id by which your model's API names the call: sent twice under it, it is done once.
+        # Use the id that your model's API gives to the call. A call that is sent twice with one id is
+        # done once.
         tool_call_id = f"call_{uuid.uuid4().hex}"
         for _ in range(2):
             done = await client.call_tool(

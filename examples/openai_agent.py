@@ -1,4 +1,4 @@
-"""An agent loop over Chat Completions: the model remembers and recalls, several calls at once."""
+"""An agent loop over Chat Completions. The model may remember and recall in several calls at once."""
 
 import asyncio
 import sys
@@ -10,7 +10,7 @@ from memex.integrations.openai import run_tool_calls, tools
 
 
 async def main(said: str) -> None:
-    """Answer one message of alice."""
+    """Answer one message of the user alice."""
     async with Memex() as memex, AsyncOpenAI() as client:
         memory = memex.for_user("alice", actor="openai-agent")
         messages = [

@@ -10,7 +10,7 @@ from memex.integrations.openai import run_tool_calls, tools
 
 
 async def main(said: str) -> None:
-    """Answer one message of alice."""
+    """Answer one message of the user alice."""
     async with Memex() as memex, AsyncOpenAI() as client:
         memory = memex.for_user("alice", actor="openai-responses-agent")
         block = await memory.prompt_block()

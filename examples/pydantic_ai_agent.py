@@ -10,7 +10,7 @@ from memex.integrations.pydantic_ai import MemoryToolset
 
 
 async def main(said: str) -> None:
-    """Answer one message of alice."""
+    """Answer one message of the user alice."""
     async with Memex() as memex:
         memory = memex.for_user("alice", actor="pydantic-ai-agent")
         agent = Agent(

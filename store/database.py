@@ -1,19 +1,21 @@
 """The pool, and transactions that say who acts."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow, dict_row, kwargs_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from memex.errors import StoreUnavailable
 from memex.store import migrate
 from memex.store.access import Access
 from memex.store.sql import sql
+
+Shape = TypeVar("Shape")
 
 Connection = AsyncConnection[DictRow]
 Rows = list[dict[str, Any]]
@@ -203,6 +205,31 @@ async def batch(connection: Connection, *statements: Statement) -> list[Rows]:
 async def row(connection: Connection, statement: str, /, **parameters: Any) -> dict[str, Any] | None:
     """Run `queries/{statement}.sql` and return its first row, None when there is none."""
     cursor = await connection.execute(sql(statement), parameters)
+    return await cursor.fetchone()
+
+
+async def rows_as(
+    shape: Callable[..., Shape], connection: Connection, statement: str, /, **parameters: Any
+) -> list[Shape]:
+    """Run `queries/{statement}.sql` and return what `shape` makes of each row.
+
+    Args:
+        shape: a dataclass, or a function that makes one; its parameters have the names of the columns.
+        connection: in a transaction that may read the rows.
+        statement: the name of the query.
+        parameters: those of the query.
+    """
+    cursor = connection.cursor(row_factory=kwargs_row(shape))
+    await cursor.execute(sql(statement), parameters)
+    return await cursor.fetchall()
+
+
+async def row_as(
+    shape: Callable[..., Shape], connection: Connection, statement: str, /, **parameters: Any
+) -> Shape | None:
+    """Run `queries/{statement}.sql` and return what `shape` makes of the first row, None when there is none."""
+    cursor = connection.cursor(row_factory=kwargs_row(shape))
+    await cursor.execute(sql(statement), parameters)
     return await cursor.fetchone()
 
 

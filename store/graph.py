@@ -3,11 +3,11 @@
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 from memex.store import links, offload
 from memex.store.access import Access, Scope
-from memex.store.database import Connection, rows
+from memex.store.database import Connection, rows_as
 from memex.store.paths import parse
 from memex.store.records import Link, NearLink
 from memex.store.search.index import MAX_ANCHOR_CHARS, MAX_KEY_CHARS, MAX_RAW_CHARS
@@ -48,6 +48,56 @@ class WrittenLink:
     target_keys: Sequence[str]
     raw: str
     anchor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _OutLink:
+    """A row of `memory/link_out`: a link of a file that the caller knows."""
+
+    scope_id: int
+    file_id: int
+    raw: str
+    anchor: str | None
+    target_keys: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _NearLink:
+    """A row of `memory/link_near`; `place` counts the files of the request from 1."""
+
+    place: int
+    raw: str
+    anchor: str | None
+    target_keys: Sequence[str]
+    is_near: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InLink:
+    """A row of `memory/link_in`: a link with the file that holds the link."""
+
+    scope_id: int
+    file_id: int
+    path: str
+    raw: str
+    anchor: str | None
+    target_keys: Sequence[str]
+
+    def written(self, scopes: Mapping[int, Scope]) -> WrittenLink:
+        """Return the link with its file, whose scope is one of `scopes`."""
+        source = LinkedFile(scopes[self.scope_id], self.file_id, self.path)
+        return WrittenLink(source, self.target_keys, self.raw, self.anchor)
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedFile:
+    """A row of `memory/file_by_key`."""
+
+    scope_id: int
+    file_id: int
+    path: str
+    path_key: str
+    name_key: str
 
 
 NamedFile = tuple[LinkedFile, str, str]  # with the keys of its path and its name
@@ -160,20 +210,25 @@ class LinkGraph:
 
     async def _links_out(self, sources: Mapping[FileKey, LinkedFile]) -> list[WrittenLink]:
         """Return the links that stand in files."""
-        records = await rows(
+        found = await rows_as(
+            _OutLink,
             self._connection,
             "memory/link_out",
             scope_ids=[scope_id for scope_id, _ in sources],
             file_ids=[file_id for _, file_id in sources],
             limit=MAX_LINKS_PER_HOP,
         )
-        return [_written_link(record, sources[record["scope_id"], record["file_id"]]) for record in records]
+        return [
+            WrittenLink(sources[link.scope_id, link.file_id], link.target_keys, link.raw, link.anchor)
+            for link in found
+        ]
 
     async def _near(
         self, sources: Sequence[LinkedFile], texts: Sequence[str]
     ) -> list[tuple[WrittenLink, bool]]:
         """Return the links that stand in files, by file, each with whether it stands in the text given with it."""
-        records = await rows(
+        found = await rows_as(
+            _NearLink,
             self._connection,
             "memory/link_near",
             scope_ids=[source.scope.scope_id for source in sources],
@@ -182,23 +237,21 @@ class LinkGraph:
             limit=MAX_OUT_LINKS,
         )
         return [
-            (_written_link(record, sources[record["place"] - 1]), record["is_near"]) for record in records
+            (WrittenLink(sources[link.place - 1], link.target_keys, link.raw, link.anchor), link.is_near)
+            for link in found
         ]
 
     async def _links_in(self, targets: Mapping[FileKey, LinkedFile]) -> list[WrittenLink]:
         """Return the links that may lead to files, by their keys."""
-        records = await rows(
+        found = await rows_as(
+            InLink,
             self._connection,
             "memory/link_in",
             scope_ids=[scope.scope_id for scope in self._access.scopes],
             keys=sorted(link_keys(targets.values())),
             limit=MAX_LINKS_PER_HOP,
         )
-        scopes = self._access.by_id
-        return [
-            _written_link(record, LinkedFile(scopes[record["scope_id"]], record["file_id"], record["path"]))
-            for record in records
-        ]
+        return [link.written(self._access.by_id) for link in found]
 
     async def _resolved(self, written: Sequence[WrittenLink]) -> list[ResolvedLink]:
         """Find the file that each link means."""
@@ -229,7 +282,8 @@ class LinkGraph:
 
     async def _named(self, path_keys: set[str], name_keys: set[str]) -> list[NamedFile]:
         """Return the files whose path or name has one of these keys."""
-        found = await rows(
+        found = await rows_as(
+            _NamedFile,
             self._connection,
             "memory/file_by_key",
             scope_ids=[scope.scope_id for scope in self._access.scopes],
@@ -238,12 +292,8 @@ class LinkGraph:
         )
         scopes = self._access.by_id
         return [
-            (
-                LinkedFile(scopes[record["scope_id"]], record["file_id"], record["path"]),
-                record["path_key"],
-                record["name_key"],
-            )
-            for record in found
+            (LinkedFile(scopes[file.scope_id], file.file_id, file.path), file.path_key, file.name_key)
+            for file in found
         ]
 
     def _resolve(self, own: Scope, key: str, named: Sequence[NamedFile]) -> LinkedFile | None:
@@ -277,10 +327,6 @@ def link_keys(targets: Iterable[LinkedFile]) -> set[str]:
         path_key, name_key = links.path_keys(target.path)
         keys |= {path_key, name_key, f"{links.key(target.scope.mount)}/{path_key}"}
     return keys
-
-
-def _written_link(record: dict[str, Any], source: LinkedFile) -> WrittenLink:
-    return WrittenLink(source, record["target_keys"], record["raw"], record["anchor"])
 
 
 def _hop(link: Link) -> int:

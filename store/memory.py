@@ -1,22 +1,44 @@
 """What is read from memory: find, read, list, links, history, over the scopes of one caller."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from memex.errors import FileNotFound, ValidationFailed, VersionNotFound
 from memex.store.access import Access, Scope
-from memex.store.database import Connection, Rows, row, rows
+from memex.store.database import Connection, Shape, row_as, rows, rows_as
 from memex.store.graph import Direction, LinkGraph
 from memex.store.paths import Prefix, parse, parse_prefix
-from memex.store.records import FilePassages, FileSummary, Link, NearLink, QueryVector, Reference, Revision
+from memex.store.records import (
+    FilePassages,
+    FileSummary,
+    Link,
+    NearLink,
+    QueryVector,
+    Reference,
+    Revision,
+    ScopeState,
+    revision_of,
+)
 from memex.store.search import find
 from memex.store.search.bm25 import Query
 from memex.store.search.dates import DateRange, parse_days
 from memex.store.search.find import SearchResult
 
 NEWEST = 2**62  # above every rev
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSpan:
+    """The text of a span, with the size of the whole text and whether that version is a deletion."""
+
+    place: int  # among the spans of one request, from 1
+    size_chars: int
+    deleted: bool
+    text: str
 
 
 class Memory:
@@ -96,7 +118,7 @@ class Memory:
             starts=[reference.span[0] for reference in references],
             ends=[reference.span[1] for reference in references],
         )
-        found = {record["place"]: record for record in records}
+        found = {stored.place: stored for stored in records}
         return [_text(reference, found.get(place)) for place, reference in enumerate(references, start=1)]
 
     async def read(self, path: str, *, version: int | None = None) -> Revision:
@@ -109,11 +131,14 @@ class Memory:
         parsed = parse(path)
         scope = self._access.scope_of(parsed)
         if version is None:
-            found = await self._standing("memory/file_read", scope, path=parsed.relative)
+            found = await self._standing(
+                partial(revision_of, scope), "memory/file_read", scope, path=parsed.relative
+            )
             if not found:
                 raise FileNotFound(f"{parsed}: there is no such file.", path=str(parsed))
         else:
-            found = await rows(
+            found = await rows_as(
+                partial(revision_of, scope),
                 self._connection,
                 "memory/revision_read",
                 scope_id=scope.scope_id,
@@ -124,7 +149,7 @@ class Memory:
                 raise VersionNotFound(
                     f"{parsed} has no version {version}.", path=str(parsed), version=version
                 )
-        return _revision(found[0], scope)
+        return found[0]
 
     async def read_files(self, paths: Sequence[str], *, with_content: bool = True) -> Sequence[Revision]:
         """Return those of some files that stand now, by mount and path; without their texts when so asked."""
@@ -133,10 +158,13 @@ class Memory:
             wanted[self._access.scope_of(parsed)].append(parsed.relative)
         found: list[Revision] = []
         for scope in sorted(wanted, key=lambda scope: scope.mount):
-            records = await self._standing(
-                "memory/file_load", scope, paths=wanted[scope], with_content=with_content
+            found += await self._standing(
+                partial(revision_of, scope),
+                "memory/file_load",
+                scope,
+                paths=wanted[scope],
+                with_content=with_content,
             )
-            found += [_revision(record, scope) for record in records]
         return found
 
     async def list_files(
@@ -162,14 +190,14 @@ class Memory:
         for scope in sorted(_matching(self._access.scopes, within), key=lambda scope: scope.mount):
             if last is not None and scope.mount < last.mount_name:
                 continue
-            records = await self._standing(
+            found += await self._standing(
+                partial(_summary_of, scope),
                 "memory/file_list",
                 scope,
                 prefix=within.relative,
                 after=last.relative if last is not None and scope.mount == last.mount_name else "",
                 limit=limit - len(found),
             )
-            found += [_listed(record, scope) for record in records]
             if len(found) >= limit:
                 break
         return found
@@ -189,7 +217,8 @@ class Memory:
         """
         parsed = parse(path)
         scope = self._access.scope_of(parsed)
-        found = await rows(
+        found = await rows_as(
+            partial(revision_of, scope),
             self._connection,
             "memory/revision_history",
             scope_id=scope.scope_id,
@@ -200,18 +229,18 @@ class Memory:
         )
         if not found and before is None:
             raise FileNotFound(f"{parsed}: there was never such a file.", path=str(parsed))
-        return [_revision(record, scope) for record in found]
+        return found
 
     async def before(self, revision: Revision) -> Revision | None:
         """Return what a file was before a revision, None when that made it."""
-        found = await row(
+        return await row_as(
+            partial(revision_of, revision.scope),
             self._connection,
             "memory/revision_before",
             scope_id=revision.scope.scope_id,
             file_id=revision.file_id,
             rev=revision.rev,
         )
-        return _revision(found, revision.scope) if found else None
 
     async def links(self, path: str, *, direction: Direction = "both", depth: int = 1) -> Sequence[Link]:
         """Return the links from and to a file, up to `depth` hops away, at most 1,000; each file is left once.
@@ -243,22 +272,8 @@ class Memory:
     async def state(self, scopes: Iterable[Scope] | None = None) -> dict[str, int]:
         """Return how many changes each scope has seen, by mount."""
         wanted = [scope.scope_id for scope in (self._access.searched() if scopes is None else scopes)]
-        found = await rows(self._connection, "memory/scope_state", scope_ids=wanted)
-        return {self._access.by_id[record["scope_id"]].mount: record["rev"] for record in found}
-
-    async def standing_at(self, mount: str, moment: int | datetime) -> Sequence[Revision]:
-        """Return every file of a mount as it stood after a change, or at a time, with its text.
-
-        Args:
-            mount: user, shared or projects/<slug>.
-            moment: the number of a change (0 is before the first), or a time with its zone.
-        """
-        scope = self._access.scope_at(mount)
-        if isinstance(moment, datetime):
-            last = await row(self._connection, "memory/scope_rev_at", scope_id=scope.scope_id, time=moment)
-            moment = last["rev"] if last else 0
-        found = await rows(self._connection, "memory/revision_at", scope_id=scope.scope_id, rev=moment)
-        return [_revision(record, scope) for record in found]
+        found = await rows_as(ScopeState, self._connection, "memory/scope_state", scope_ids=wanted)
+        return {self._access.by_id[one.scope_id].mount: one.rev for one in found}
 
     def _mounted(self, project: str | None) -> Sequence[Scope]:
         """Return the scopes of a search, in whose languages the query is read."""
@@ -272,26 +287,29 @@ class Memory:
         found = (parse_days(query, self._now, language) for language in languages)
         return next((days for days in found if days is not None), None)
 
-    async def _standing(self, statement: str, scope: Scope, **parameters: Any) -> Rows:
+    async def _standing(
+        self, shape: Callable[..., Shape], statement: str, scope: Scope, **parameters: Any
+    ) -> list[Shape]:
         """Run a statement over the files that stand in a scope."""
-        return await rows(self._connection, statement, scope_id=scope.scope_id, **parameters)
+        return await rows_as(shape, self._connection, statement, scope_id=scope.scope_id, **parameters)
 
-    async def _spans(self, scopes: Sequence[Scope], **parameters: Any) -> Rows:
+    async def _spans(self, scopes: Sequence[Scope], **parameters: Any) -> list[StoredSpan]:
         """Return spans of stored versions, each path in the scope beside it."""
         scope_ids = [scope.scope_id for scope in scopes]
-        return await rows(self._connection, "memory/revision_span", scope_ids=scope_ids, **parameters)
+        return await rows_as(
+            StoredSpan, self._connection, "memory/revision_span", scope_ids=scope_ids, **parameters
+        )
 
 
-def _text(reference: Reference, record: dict[str, Any] | None) -> str:
-    if record is None or record["deleted"]:
+def _text(reference: Reference, stored: StoredSpan | None) -> str:
+    if stored is None or stored.deleted:
         raise VersionNotFound(
             f"{reference.path} has no text in version {reference.version}.", path=reference.path
         )
     start, end = reference.span
-    if not 0 <= start <= end <= record["size_chars"]:
-        raise ValidationFailed(f"{reference} does not lie in its {record['size_chars']:,} characters.")
-    text: str = record["text"]
-    return text
+    if not 0 <= start <= end <= stored.size_chars:
+        raise ValidationFailed(f"{reference} does not lie in its {stored.size_chars:,} characters.")
+    return stored.text
 
 
 def check_span(content: str, span: Sequence[int]) -> tuple[int, int]:
@@ -313,36 +331,8 @@ def _matching(scopes: Iterable[Scope], prefix: Prefix) -> list[Scope]:
     return [scope for scope in scopes if find.is_within(scope, prefix)]
 
 
-def _listed(record: dict[str, Any], scope: Scope) -> FileSummary:
-    return FileSummary(
-        path=scope.virtual(record["path"]),
-        version=record["version"],
-        size_chars=record["size_chars"],
-        title=record["title"],
-        tags=tuple(record["tags"]),
-        updated_at=record["created_at"],
-    )
-
-
-def _revision(record: dict[str, Any], scope: Scope) -> Revision:
-    return Revision(
-        scope=scope,
-        file_id=record["file_id"],
-        version=record["version"],
-        rev=record["rev"],
-        rev_end=record["rev_end"],
-        path=record["path"],
-        content=record["content"],
-        sha256=bytes(record["sha256"]).hex(),
-        operation=record["operation"],
-        deleted=record["deleted"],
-        counterpart=record["counterpart"],
-        reason=record["reason"],
-        actor=record["actor"],
-        channel=record["channel"],
-        tool_call_id=record["tool_call_id"],
-        created_at=record["created_at"],
-        title=record["title"],
-        tags=tuple(record["tags"]),
-        size_chars=record["size_chars"],
-    )
+def _summary_of(
+    scope: Scope, *, path: str, tags: Sequence[str], created_at: datetime, **columns: Any
+) -> FileSummary:
+    """Return the summary of a file, from the columns of its row."""
+    return FileSummary(path=scope.virtual(path), tags=tuple(tags), updated_at=created_at, **columns)

@@ -48,6 +48,21 @@ class Revision:
         return f"{self.virtual_path}@{self.version}"
 
 
+def revision_of(scope: Scope, *, sha256: bytes, tags: Sequence[str], **columns: Any) -> Revision:
+    """Return a revision, from the columns of its row."""
+    return Revision(scope=scope, sha256=bytes(sha256).hex(), tags=tuple(tags), **columns)
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeState:
+    """The number of a scope's last change, and how the scope is indexed."""
+
+    scope_id: int
+    rev: int
+    language: str
+    rebuilds: int
+
+
 @dataclass(frozen=True, slots=True)
 class FileSummary:
     """A file in a list, without its text."""

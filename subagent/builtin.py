@@ -29,14 +29,9 @@ from memex.subagent.remember.filing.places import destination
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements import secrets
-from memex.subagent.statements.extraction import (
-    Extraction,
-    SkippedSpan,
-    Statement,
-    extract_statements,
-    normal_form,
-)
+from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement, extract_statements
 from memex.subagent.statements.language import STATEMENT_KINDS
+from memex.subagent.statements.subjects import normal_form
 
 READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
 # Statements of one text for which memory is searched; for each, its own file is always looked at.

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import StrEnum
 from typing import Protocol
 
 from memex.errors import ModelUnavailable
@@ -12,6 +13,20 @@ from memex.store.log.spend import ModelUsage
 REQUESTS = "requests"
 OUTPUT_TOKENS = "output tokens"
 RESERVED_SHARE = 4  # one part of so many
+
+
+class ModelFailure(StrEnum):
+    """Why a model gave no plan. The values are the sentences that the log keeps, so they never change."""
+
+    TIMEOUT = "it took too long"
+    NO_CONNECTION = "there is no connection to it"
+    CONTENT_FILTER = "a content filter kept its answer back"
+    WRONG_FORM = "its answer has not the wanted form"
+    UNKNOWN_FORM = "an answer of no known form"
+    SHUTDOWN = "Memex is ending"
+    UNKNOWN_SPANS = "its plan names spans that there are not"
+    NOTHING_APPLICABLE = "nothing of its plan can be carried out"
+    TEXT_TOO_LONG = "the text is too long for the call's limit of requests"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +156,12 @@ def model_unavailable(reason: str, *, is_misuse: bool = False) -> ModelUnavailab
     """Return the error of a model that gave no plan.
 
     Args:
-        reason: in words that hold no memory text.
+        reason: a `ModelFailure`, or other words that hold no memory text.
         is_misuse: it answered, and could not work with its tools; asked in another way it may do better.
     """
     return ModelUnavailable(
         f"The model gave no plan: {reason}.",
         hint="The built-in planner answers instead; `memex log` shows what happened.",
-        reason=reason,
+        reason=str(reason),
         is_misuse=is_misuse or None,
     )

@@ -11,7 +11,8 @@ from memex import telemetry
 from memex.errors import LimitExceeded, MemexError
 from memex.store import catalogue
 from memex.store.graph import Direction
-from memex.store.log.operations import Call, InnerOperation, shorten
+from memex.store.log.call import Call, InnerOperation
+from memex.store.log.operations import shorten
 from memex.store.memory import Memory
 from memex.store.records import FilePassages, FileSummary, Hit, Link, NearLink, Reference, Revision
 from memex.store.search.bm25 import Query
@@ -72,7 +73,7 @@ class MemoryTools:
     @property
     def now(self) -> datetime:
         """The call's clock."""
-        return self._call.now
+        return self._call.request.now
 
     def reset_operations(self) -> None:
         """Give whoever plans next the whole number of operations."""
@@ -80,8 +81,8 @@ class MemoryTools:
 
     def log(self, inner: InnerOperation, prompt: Prompt) -> None:
         """Log a request to a model among the operations of the call, with the prompt that it was made with."""
-        self._call.inner.append(inner)
-        self._call.prompts[prompt.sha256] = prompt.text
+        self._call.record.inner.append(inner)
+        self._call.record.prompts[prompt.sha256] = prompt.text
 
     async def find(self, query: str, *, limit: int = 10, passages: int = 0) -> SearchResult:
         """Return the files that answer a query best, with so many passages of each; see `Memory.find`."""
@@ -206,7 +207,7 @@ class MemoryTools:
                 raise
             finally:
                 recorded.operation_ended(response, code)
-                self._call.inner.append(
+                self._call.record.inner.append(
                     InnerOperation(
                         kind=kind,
                         request=request,

@@ -107,6 +107,28 @@ def test_every_link_in_the_documents_leads_somewhere() -> None:
             assert found.exists() or found in made, f"{document.name}: {target}"
 
 
+def test_lines_of_the_documents_are_short() -> None:
+    """Prose wraps at 100 characters; code, tables and a line that is one long link may be longer."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "evals").glob("*/README.md")]
+    for page in pages:
+        if page.name == "architecture.md":
+            continue
+        text = page.read_text(encoding="utf-8")
+        prose = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
+        for line in prose.splitlines():
+            if not line.startswith(("|", "    ")) and " " in re.sub(r"\[[^]]*\]\([^)]*\)|^[-* ]+", "", line):
+                assert len(line) <= 100, f"{page.relative_to(ROOT)}: {line}"
+
+
+def test_the_glossary_is_in_order() -> None:
+    """A reader finds a word by its place in the alphabet."""
+    glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    words = [word.strip("`").lower() for word in re.findall(r"^## (.+)$", glossary, re.MULTILINE)]
+
+    assert words == sorted(set(words))
+
+
+@pytest.mark.slow
 def test_the_readme_runs(server_folder: Path, tmp_path: Path, forked: Forks) -> None:
     """`make serve` answers; every command block of the README and then of the tour does what it says."""
     forked.program(tmp_path / "memex")

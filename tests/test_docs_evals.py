@@ -44,6 +44,7 @@ def run(page: str, folder: Path, server_folder: Path, forked: Forks) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_page_on_cases_runs(tmp_path: Path, server_folder: Path, forked: Forks) -> None:
     """A state and cases of each kind are made and pass; live memory becomes a case; another service is asked."""
     said = run("cases.md", tmp_path, server_folder, forked)
@@ -57,6 +58,7 @@ def test_the_page_on_cases_runs(tmp_path: Path, server_folder: Path, forked: For
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_the_page_on_ci_runs(tmp_path: Path, server_folder: Path, forked: Forks) -> None:
     """Its gate passes and writes what CI reads; what the workflow runs is what the page runs."""
     said = run("ci.md", tmp_path, server_folder, forked)

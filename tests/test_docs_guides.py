@@ -30,6 +30,7 @@ def environment(embedded_server: Server) -> Iterator[dict[str, str]]:
         yield kept | {"MEMEX_URL": served.url, "MEMEX_API_KEY": admin, "MEMEX_AGENT_KEY": agent}
 
 
+@pytest.mark.slow
 def test_the_guide_to_python_runs(environment: dict[str, str]) -> None:
     """Over HTTP; what it prints is what it says."""
     [block] = blocks("guides/python.md", "python")
@@ -48,6 +49,7 @@ def test_the_guide_to_python_runs(environment: dict[str, str]) -> None:
     assert ended.stdout.endswith("BUDGET_TOO_SMALL\n")
 
 
+@pytest.mark.slow
 def test_the_guide_to_the_commands_runs(environment: dict[str, str], tmp_path: Path, forked: Forks) -> None:
     """All of its commands, in their order, against a running service."""
     programs = tmp_path / "bin"

@@ -21,7 +21,7 @@ from memex.settings import Settings
 from memex.store.database import Database
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Context, Principal
-from memex.store.log.operations import CallOutcome, InnerOperation
+from memex.store.log.call import CallOutcome, InnerOperation
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.embedders.hashed import HashEmbedder

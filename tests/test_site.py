@@ -50,6 +50,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_no_page_needs_another_host(site: Path) -> None:
     """Scripts, styles, fonts and images are the site's own."""
     pages = list(site.rglob("*.html"))
@@ -65,6 +66,7 @@ def test_no_page_needs_another_host(site: Path) -> None:
     assert len(pages) > 30
 
 
+@pytest.mark.slow
 def test_every_page_is_found(site: Path) -> None:
     """Each document of docs/ became a page, and llms.txt leads to all that stand in the navigation."""
     listed = (site / "llms.txt").read_text(encoding="utf-8")
@@ -78,6 +80,7 @@ def test_every_page_is_found(site: Path) -> None:
     assert "oolong tea" in (site / "llms-full.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_every_route_command_and_setting_has_its_place(site: Path) -> None:
     """The pages of reference are those of the code."""
     http, cli, environment = (

@@ -376,7 +376,7 @@ class TestExporting:
             def shutdown(self) -> None:
                 released.set()
 
-        monkeypatch.setattr(telemetry, "PATIENCE_S", 0.01)
+        monkeypatch.setattr(telemetry, "FLUSH_TIMEOUT_S", 0.01)
         with telemetry.send_spans(Stuck()) as tracing, tracing.call("memory_find", "call-1", {}):
             pass
 

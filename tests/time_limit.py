@@ -28,14 +28,18 @@ def work() -> int:
 
 
 def slowness() -> float:
-    """Return how many times longer this machine takes now than a quiet one; at least 1."""
+    """Return how many times longer a test may take on this machine now than on a quiet one; at least 1.
+
+    It is the product of how slowly this process runs and of how many wait for a core: a test has processes of
+    its own that wait too.
+    """
     times_s = []
     for _ in range(MEASURED_TIMES):
         started = time.perf_counter()
         work()
         times_s.append(time.perf_counter() - started)
     waiting = os.getloadavg()[0] / (os.cpu_count() or 1)  # who waits for a core, over the last minute
-    return max(1.0, median(times_s) / QUIET_S, waiting)
+    return max(1.0, median(times_s) / QUIET_S) * max(1.0, waiting)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""Pages of reference made of the code: routes, commands, classes, settings.
+"""Reference pages made from the code: routes, commands, classes, settings.
 
-`python docs/site/reference.py` writes docs/reference/environment.md anew; the others are made when the site
+`python docs/site/reference.py` writes docs/reference/environment.md; the other pages are made when the site
 is built.
 """
 
@@ -35,44 +35,44 @@ TYPES = {
 
 ENVIRONMENT_HEAD = """# Environment
 
-Every setting of Memex is an environment variable. A process reads the variables once, when it starts. An
-empty variable counts as unset. If a value is invalid, the process does not start: it prints the error
-`VALIDATION_ERROR` with the name of the variable. A command-line option, such as `memex serve --port`,
-overrides the variable of the same meaning.
+Every setting of Memex is an environment variable. A process reads the variables once, when it
+starts. An empty variable counts as unset. If a value is invalid, the process does not start: it
+prints the error `VALIDATION_ERROR` with the name of the variable. A command-line option, such as
+`memex serve --port`, overrides the variable of the same meaning.
 
 | variable | type | default | meaning |
 | --- | --- | --- | --- |
 """
 ENVIRONMENT_END = """
-The variables {secrets}, and a `DATABASE_URL` that contains a password, are
-secrets. Set them in the environment or in a secret store, and never in a file under version control. Memex
-never logs them.
+The variables {secrets}, and a `DATABASE_URL` that contains a
+password, are secrets. Set them in the environment or in a secret store, and never in a file under
+version control. Memex never logs them.
 
 Model providers and OpenTelemetry have variables of their own, such as `ANTHROPIC_API_KEY` and
-`OTEL_SERVICE_NAME`. The pages on [models](../models.md) and [observability](../observability.md) name them.
+`OTEL_SERVICE_NAME`. The pages on [models](../models.md) and [observability](../observability.md)
+name them.
 """
 HTTP_HEAD = """# HTTP
 
-A running service shows the same at `/docs`, where calls can be tried, and as a document at `/openapi.json`.
+A running service shows the same routes at `/docs`, where you can try calls, and as a document at
+`/openapi.json`.
 
-- **Key**: `Authorization: Bearer mx_…`. An agent's key is for all routes but those below `/v1/admin` and
-  `/metrics`, which
-  need an admin's.
-- **User**: a key that is bound to a user needs no more. Else each call names the user: in the body's
-  `context`, or in the
-  header `Memex-User`. `Memex-Project`, `Memex-Actor` and `Memex-Tool-Call-Id` are headers of the same kind.
+- **Key**: send `Authorization: Bearer mx_…`. The key of an agent is for all routes except those
+  below `/v1/admin` and `/metrics`, which need the key of an administrator.
+- **User**: with a key that is bound to a user, a call names no user. With any other key, each call
+  names the user: in the member `context` of the body, or in the header `Memex-User`. The headers
+  `Memex-Project`, `Memex-Actor` and `Memex-Tool-Call-Id` name the rest of the context.
 - **Errors** are problem bodies (RFC 9457) with a stable `code`, a `hint` and the `request_id`: [all
   codes](../errors.md).
-- **Lists** go on with `cursor`, which is the `next_cursor` of the page before.
-- A request has at most 8 MiB, an import 16 MiB. Every answer carries `X-Request-ID`.
+- **Lists** come in pages. To get the next page, send the `next_cursor` of a page as `cursor`.
+- A request has at most 8 MiB, an import 16 MiB. Every answer has the header `X-Request-ID`.
 
 ## The tools
 
-`POST /v1/tools/{tool}/execute` runs one, with `{"context": {…}, "arguments": {…}}`. Agents are given the
-first two;
-`GET /v1/tools?profile=files` has all.
+`POST /v1/tools/{tool}/execute` runs a tool, with `{"context": {…}, "arguments": {…}}`. Agents get
+the first two tools; `GET /v1/tools?profile=files` lists all tools.
 
-| tool | arguments | what |
+| tool | arguments | what it does |
 | --- | --- | --- |
 """
 CLI_HEAD = """# Command line
@@ -84,13 +84,14 @@ JSON document. Errors go to stderr; the exit code is then 1, or 2 if the argumen
 """
 PYTHON_HEAD = """# Python
 
-`pip install memex`, with `[embedded]` for a Postgres of its own. Everything is asynchronous, and the same in
-process and over HTTP; the [guide](../guides/python.md) shows it at work.
+Install `memex`, or `memex[embedded]` with a Postgres of its own. Every method is asynchronous, and
+works the same in your process and over HTTP; the [guide](../guides/python.md) shows an example.
 """
 PYTHON_ERRORS = """
 ## Errors
 
-`from memex import errors`. Each has `code`, `message`, `hint` and `details`; [what they mean](../errors.md).
+`from memex import errors`. Each error has `code`, `message`, `hint` and `details`; [errors](../errors.md)
+says what the codes mean.
 """
 
 

@@ -21,8 +21,9 @@ from memex.evals.bench.past import bench_as_of
 from memex.evals.bench.search import bench_find, bench_growth, bench_hybrid
 from memex.evals.bench.startup import bench_start
 from memex.evals.bench.tools import bench_context, bench_import, bench_remember
-from memex.evals.bench.workbench import Bench, RandomText, console, temporary_data_folder
+from memex.evals.bench.workbench import Bench, RandomText, console
 from memex.evals.bench.writes import bench_bloat, bench_pending, bench_writes
+from memex.evals.fixtures.data_folder import temporary_data_folder
 from memex.service.service import Service
 from memex.store.database import Database
 from memex.store.embedded import server as embedded

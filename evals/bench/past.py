@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from memex.evals.bench.workbench import Bench, Timings, console, new_table, ratio_line
 from memex.service.service import Caller
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.sql import sql
 from memex.store.writes.draft import Draft
 
@@ -82,7 +82,7 @@ async def _change(bench: Bench, caller: Caller) -> None:
     draft = Draft(bench.service.database, caller.access, max_files=1_000_000)
     for number in range(CHANGED_FILES):
         draft.write(f"user/notes/{number:06}.md", bench.text.file(sections=1), overwrite=True)
-    call = Call(f"change-{time.time_ns()}", "bench", {}, caller.logged, datetime.now(UTC))
+    call = Call(CallRequest(f"change-{time.time_ns()}", "bench", {}, caller.logged, datetime.now(UTC)))
     await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
 
 

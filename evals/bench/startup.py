@@ -16,7 +16,8 @@ from typing import Any
 
 from rich.table import Table
 
-from memex.evals.bench.workbench import RandomText, console, process_mb, temporary_data_folder
+from memex.evals.bench.workbench import RandomText, console, process_mb
+from memex.evals.fixtures.data_folder import temporary_data_folder
 
 HEAVY_LIBRARIES = (
     "fastapi, uvicorn, psycopg, psycopg_pool, pydantic_settings, structlog, markdown_it, Stemmer, yaml"

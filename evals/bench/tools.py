@@ -19,7 +19,7 @@ from memex.evals.bench.workbench import Bench, Timings, console, cpu_ns, new_tab
 from memex.service.service import Caller
 from memex.service.tools.transfer import import_vault
 from memex.store.log import operations as log
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.context.recall import recall
@@ -110,7 +110,7 @@ async def bench_context(bench: Bench, *, files: int, rounds: int) -> None:
 async def _measure_context(bench: Bench, caller: Caller, query: str, into: dict[str, PhaseTimings]) -> None:
     """Do by hand what the service does for memory_context, and put each phase down."""
     access = caller.access.narrowed()
-    call = Call("bench", "memory_context", {"query": query}, caller.logged, datetime.now(UTC))
+    call = Call(CallRequest("bench", "memory_context", {"query": query}, caller.logged, datetime.now(UTC)))
     planner = BuiltinPlanner(bench.analyzer)
     clock = Clock(bench.backend_pid)
     async with bench.service.database.transaction(access, snapshot=True) as connection:
@@ -119,7 +119,7 @@ async def _measure_context(bench: Bench, caller: Caller, query: str, into: dict[
         tools = MeasuredTools(moment, call, clock)
         await recall(planner, ContextRequest(query, BUDGET, 1), tools)
         tools.spent["assembly"].append(clock.lap())
-        answer = CallAnswer({}, call.arguments, {})
+        answer = CallAnswer({}, call.request.arguments, {})
         await log.add(connection, access, call, status="answered", answer=answer, state=moment.state)
     tools.spent["log"].append(clock.lap())
     for name, laps in tools.spent.items():

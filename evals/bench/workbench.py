@@ -2,10 +2,8 @@
 
 import random
 import statistics
-import tempfile
 import time
-from collections.abc import Awaitable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +16,7 @@ from memex.service.service import Caller, Service
 from memex.store.database import Connection
 from memex.store.identity.authentication import Context, Principal
 from memex.store.identity.tenants import ensure_tenant
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.search.analyzer import Analyzer
 from memex.store.writes import pending
 from memex.store.writes.draft import Draft
@@ -106,7 +104,7 @@ class Bench:
             draft = Draft(self.service.database, caller.access, max_files=1_000_000)
             for at, content in enumerate(files[first : first + FILES_A_COMMIT], start=first):
                 draft.write(f"user/{folder}/{at:06}.md", content)
-            call = Call(f"fill-{folder}-{first}", "bench", {}, caller.logged, datetime.now(UTC))
+            call = Call(CallRequest(f"fill-{folder}-{first}", "bench", {}, caller.logged, datetime.now(UTC)))
             await draft.commit(call, lambda changes: CallAnswer({}, {}, {"files": len(changes)}))
         return time.perf_counter() - started
 
@@ -215,14 +213,3 @@ def process_mb(pid: int | str, name: str = "VmRSS") -> float:
         return float("nan")
     found = next((line for line in lines if line.startswith(f"{name}:")), f"{name}: nan")
     return float(found.split()[1]) / 1024
-
-
-@contextmanager
-def temporary_data_folder() -> Iterator[Path]:
-    """A folder for an embedded server that is gone afterwards."""
-    # Not below a folder of the caller's alone: as root the server runs as another user.
-    with tempfile.TemporaryDirectory(
-        prefix="memex-bench-", dir="/var/tmp", ignore_cleanup_errors=True
-    ) as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder) / "data"

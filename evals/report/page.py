@@ -11,10 +11,10 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import ScalarFormatter
 
-from memex.evals.metrics import PairedDifference
+from memex.evals.metrics import EVERYTHING, PairedDifference
 from memex.evals.report import tables
 from memex.evals.report.page_elements import COLOURS, SOFT, render_plot, render_table, style_sheet
-from memex.evals.runs import EVERYTHING, PASSED, CaseRun, Comparison, Run, Status
+from memex.evals.runs import PASSED, CaseRun, Comparison, Run, Status
 
 MAX_TRACE_CHARS = 6_000
 MAX_GROUPS = 16

@@ -10,7 +10,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from memex.evals.report.tables import Table
+from memex.evals.report.table import Table
 
 # Stand-ins that the page's style sheet replaces, so that a plot follows the screen's colours.
 _INK, SOFT, _LINE = "#010101", "#010102", "#010103"

@@ -1,10 +1,10 @@
 """The figures of a run of cases as tables of texts: for the terminal and for the page. Pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from memex.evals.metrics import Estimate, PairedDifference
-from memex.evals.runs import EVERYTHING, PASSED, CaseRun, Comparison, Run
+from memex.evals.metrics import EVERYTHING, Estimate, PairedDifference
+from memex.evals.report.table import Table
+from memex.evals.runs import PASSED, CaseRun, Comparison, Run
 
 # In the order in which they are shown; those of a share are in percent.
 SHARES = (
@@ -31,15 +31,6 @@ LESS_IS_BETTER = (
 NEUTRAL_MEASURES = ("budget-use", "context-chars")  # more is neither better nor worse
 NOISE_P = 0.05
 MIN_TAG_CASES = 3  # figures of fewer say nothing
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A title, the names of the columns, and rows of texts; the first column is text, the others numbers."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def summary(run: Run) -> str:

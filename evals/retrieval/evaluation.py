@@ -5,30 +5,30 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memex.evals.bench.workbench import FILES_A_COMMIT, temporary_data_folder
+from memex.evals.fixtures.data_folder import temporary_data_folder
 from memex.evals.retrieval import runs
 from memex.evals.retrieval.evidence import measure_recall
 from memex.evals.retrieval.first_prompt import first_prompt_answer
 from memex.evals.retrieval.leak_guard import check_leaks
 from memex.evals.retrieval.runs import (
-    LeakGuardResult,
     PartRun,
     QuestionOutcome,
     RetrievalConfig,
     RetrievalRun,
 )
 from memex.evals.retrieval.suites import Collection, Question, SuitePart, readers_of
+from memex.evals.run_files import FORMAT, code_revision
 from memex.service.chunk_embedding import backfill
 from memex.service.service import Caller, Service, new_call
 from memex.settings import Settings
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Context, Principal
-from memex.store.log.operations import CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.store.search.find import MAX_HITS
 from memex.subagent.engine import ENGINE
 from memex.wiring import running_service
@@ -36,6 +36,7 @@ from memex.wiring import running_service
 BUDGETS = (2_000, 4_000, 8_000)
 CONCURRENCY = 4  # questions: enough that Python and Postgres each keep a core busy
 MAX_FILES = 10_000
+FILES_A_COMMIT = 100
 
 Progress = Callable[[str, int, int], None]
 
@@ -81,7 +82,7 @@ async def run_suite(
         played = [await _run_part(service, part, options, progress) for part in parts if part.questions]
         server = await _server_version(service)
     return RetrievalRun(
-        format=runs.FORMAT,
+        format=FORMAT,
         suite=suite,
         started_at=started_at,
         duration_s=time.perf_counter() - started,
@@ -93,7 +94,7 @@ async def run_suite(
             server=server,
         ),
         engine=ENGINE,
-        revision=runs.code_revision(),
+        revision=code_revision(),
         parts=tuple(played),
     )
 
@@ -136,7 +137,7 @@ async def _run_part(
         files=part.files,
         load_s=loaded - started,
         ask_s=asked - loaded,
-        guard=None if part.has_names else LeakGuardResult(**asdict(check_leaks(part.collections))),
+        guard=None if part.has_names else check_leaks(part.collections),
         figures=runs.estimate_figures(outcomes),
         counts=runs.count_groups(outcomes),
         outcomes=tuple(outcomes),

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memex.service.service import Caller, Service, new_call
-from memex.service.snapshots import PinnedSnapshot
+from memex.service.snapshots import LiveSnapshots, MemoryView
 from memex.store.search.analyzer import Analyzer
 from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
@@ -23,12 +23,13 @@ async def first_prompt_answer(service: Service, caller: Caller, query: str) -> d
     The characters are those of the prompt with its instructions. Memory is searched by words alone.
     """
     now = datetime.now(UTC)
-    pinned = PinnedSnapshot(service.database, caller.access, whole=caller.access, now=now)
-    tools = MemoryTools(pinned.open, new_call(caller, "eval", {}, None))
     planner = BuiltinPlanner(Analyzer())
     request = ContextRequest(query, BUDGET, MAX_HOPS)
-    survey = await planner.find_candidates(request, tools)
-    files = await tools.catalogue(max_chars=CATALOGUE_CHARS)
+    view = MemoryView(now=now)
+    async with LiveSnapshots(service.database, caller.access).begin(view, "pinned") as snapshots:
+        tools = MemoryTools(snapshots.open, new_call(caller, "eval", {}, None))
+        survey = await planner.find_candidates(request, tools)
+        files = await tools.catalogue(max_chars=CATALOGUE_CHARS)
     sheet = NumberedSpans(planner.cutter(survey.query), files.dates)
     instructions = prompts.load("context").instructions
     text = first_prompt(request, survey, files, sheet, now, instructions)

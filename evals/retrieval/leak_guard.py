@@ -7,13 +7,13 @@ which folder comes first is not.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memex.evals.metrics import recall
+from memex.evals.retrieval.runs import LeakGuardResult
 from memex.evals.retrieval.suites import Collection, Question
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import rank, weigh
@@ -24,28 +24,7 @@ SEED = 11
 LEVEL = 0.01  # of seven parts one would fall outside a 95 % interval by chance every third time
 
 
-@dataclass(frozen=True, slots=True)
-class LeakGuard:
-    """What paths alone find, as recall@10, beside what chance finds.
-
-    Attributes:
-        observed: recall@10 of the ranker that sees paths.
-        chance: its mean under random names.
-        low: of the 95 % interval of that mean.
-        high: likewise.
-        p: how likely chance is to be as far off as the ranker, two-sided.
-        is_at_chance: whether the names say nothing.
-    """
-
-    observed: float
-    chance: float
-    low: float
-    high: float
-    p: float
-    is_at_chance: bool
-
-
-def check_leaks(collections: Sequence[Collection]) -> LeakGuard:
+def check_leaks(collections: Sequence[Collection]) -> LeakGuardResult:
     """Return what the paths of these collections give away about their questions."""
     observed = list(chain.from_iterable(_recall_by_paths(collection) for collection in collections))
     drawn = np.concatenate([_recall_by_chance(collection, at) for at, collection in enumerate(collections)])
@@ -55,7 +34,9 @@ def check_leaks(collections: Sequence[Collection]) -> LeakGuard:
     # One draw more, so that p is never 0: the ranker's own result is one of those that chance could give.
     as_far = int((np.abs(draws - chance) >= abs(value - chance) - 1e-12).sum())
     p = (as_far + 1) / (len(draws) + 1)
-    return LeakGuard(value, chance, float(low), float(high), p, p >= LEVEL)
+    return LeakGuardResult(
+        observed=value, chance=chance, low=float(low), high=float(high), p=p, is_at_chance=p >= LEVEL
+    )
 
 
 def _recall_by_paths(collection: Collection) -> list[float]:

@@ -11,11 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from memex.evals import metrics
-from memex.evals.metrics import DEPTH, PairedDifference
+from memex.evals.metrics import DEPTH, EVERYTHING, PairedDifference
 from memex.evals.report.page_elements import COLOURS, SOFT, render_plot, render_table, style_sheet
 from memex.evals.retrieval import tables
 from memex.evals.retrieval.runs import (
-    EVERYTHING,
     PartRun,
     QuestionOutcome,
     RetrievalComparison,

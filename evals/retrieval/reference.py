@@ -15,9 +15,9 @@ from pathlib import Path
 import Stemmer  # type: ignore[import-not-found]  # compiled, without types
 
 from memex.evals import metrics
+from memex.evals.metrics import EVERYTHING
 from memex.evals.retrieval import datasets
 from memex.evals.retrieval.datasets import DatasetQuestion, Turn
-from memex.evals.retrieval.runs import EVERYTHING
 from memex.store.search.bm25 import rank, weigh
 
 SUITES = ("locomo", "beam", "beam-500k", "scifact", "cranfield")  # that have published figures

@@ -1,30 +1,16 @@
 """Runs as they are kept: a JSON file each, with figures, intervals, and what became of every question."""
 
 import re
-import subprocess
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from memex.errors import ValidationFailed
 from memex.evals import metrics
-from memex.evals.metrics import Estimate, PairedDifference
-
-FORMAT = 1
-EVERYTHING = "all"  # the group of all questions of a part
-
-Figures = dict[str, dict[str, Estimate]]  # by group, by measure
-Changes = dict[str, dict[str, PairedDifference]]
+from memex.evals.metrics import Changes, Figures
+from memex.evals.run_files import RunDocument, RunFile, read_run, write_run
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class EvidenceRecall(_Document):
+class EvidenceRecall(RunDocument):
     """What a context held of a question's evidence: whole pieces, and the mean share of each piece."""
 
     found: int
@@ -33,7 +19,7 @@ class EvidenceRecall(_Document):
     used_chars: int
 
 
-class QuestionOutcome(_Document):
+class QuestionOutcome(RunDocument):
     """What became of a question: the rank of each relevant document, None if not found; its contexts by budget.
 
     `prompt` is what a model's first prompt offers of the evidence; runs of older versions have none.
@@ -63,8 +49,17 @@ class QuestionOutcome(_Document):
         return found
 
 
-class LeakGuardResult(_Document):
-    """What the leak guard found; see `guard.Guard`."""
+class LeakGuardResult(RunDocument):
+    """What paths alone find, as recall@10, beside what chance finds.
+
+    Attributes:
+        observed: recall@10 of the ranker that sees paths.
+        chance: its mean under random names.
+        low: of the 95 % interval of that mean.
+        high: likewise.
+        p: how likely chance is to be as far off as the ranker, two-sided.
+        is_at_chance: whether the names say nothing.
+    """
 
     observed: float
     chance: float
@@ -74,7 +69,7 @@ class LeakGuardResult(_Document):
     is_at_chance: bool
 
 
-class PartRun(_Document):
+class PartRun(RunDocument):
     """A part of a suite, played. `guard` is None where paths are content."""
 
     name: str
@@ -88,7 +83,7 @@ class PartRun(_Document):
     outcomes: tuple[QuestionOutcome, ...]
 
 
-class RetrievalConfig(_Document):
+class RetrievalConfig(RunDocument):
     """How a run was made."""
 
     mode: str
@@ -98,10 +93,9 @@ class RetrievalConfig(_Document):
     server: str
 
 
-class RetrievalRun(_Document):
+class RetrievalRun(RunFile):
     """A run of a suite."""
 
-    format: int
     suite: str
     started_at: datetime
     duration_s: float
@@ -116,7 +110,7 @@ class RetrievalRun(_Document):
         return f"{self.suite}-{self.started_at.astimezone(UTC):%Y%m%dT%H%M%SZ}.json"
 
 
-class RetrievalComparison(_Document):
+class RetrievalComparison(RunDocument):
     """A run beside an earlier one: by part, group and measure, over the questions that both asked."""
 
     run: str
@@ -126,11 +120,7 @@ class RetrievalComparison(_Document):
 
 def group_outcomes(outcomes: Iterable[QuestionOutcome]) -> dict[str, list[QuestionOutcome]]:
     """Return the outcomes of everything, and of each kind of question, the most frequent kind first."""
-    grouped: defaultdict[str, list[QuestionOutcome]] = defaultdict(list)
-    for outcome in outcomes:
-        for kind in (EVERYTHING, *outcome.kinds):
-            grouped[kind].append(outcome)
-    return dict(sorted(grouped.items(), key=lambda item: (item[0] != EVERYTHING, -len(item[1]), item[0])))
+    return metrics.group_items(outcomes, lambda outcome: outcome.kinds)
 
 
 def estimate_figures(outcomes: Sequence[QuestionOutcome]) -> Figures:
@@ -156,49 +146,19 @@ def compare(before: RetrievalRun, after: RetrievalRun, *, name: str) -> Retrieva
 
 
 def save(run: RetrievalRun, folder: Path) -> Path:
-    """Write a run into its folder, and return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / run.file_name
-    path.write_text(run.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    return path
+    """Write a run into its folder, and return its path; raises ValidationFailed where that cannot be."""
+    return write_run(run, folder / run.file_name)
 
 
 def load(path: Path) -> RetrievalRun:
-    """Return a run that was saved.
-
-    Raises:
-        ValidationFailed: the file is missing, or is none of this format.
-    """
-    try:
-        run = RetrievalRun.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise ValidationFailed(f"Cannot read the run {path}: {error.strerror}.") from None
-    except ValidationError:
-        raise ValidationFailed(f"{path} holds no run.", hint="Name a file that a run wrote.") from None
-    if run.format != FORMAT:
-        raise ValidationFailed(f"{path} is of format {run.format}, not {FORMAT}.", hint="Make the run again.")
-    return run
+    """Return a run that was saved; raises ValidationFailed when the file is missing or holds no such run."""
+    return read_run(path, RetrievalRun)
 
 
 def find_previous(folder: Path, suite: str) -> Path | None:
     """Return the newest run of a suite in a folder; its name sorts by its time."""
     named = re.compile(rf"{re.escape(suite)}-\d{{8}}T\d{{6}}Z\.json")
     return max((path for path in folder.glob("*.json") if named.fullmatch(path.name)), default=None)
-
-
-def code_revision() -> str | None:
-    """Return the commit that this code is of, `-dirty` when it was changed since; None outside a repository."""
-    try:
-        described = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--exclude=*"],
-            cwd=Path(__file__).resolve().parent,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return described.stdout.strip()
 
 
 def _paired_changes(before: Sequence[QuestionOutcome], after: Sequence[QuestionOutcome]) -> Changes:

@@ -1,4 +1,4 @@
-"""The log: one JSON object a line, on stderr. It holds no key and no memory text."""
+"""The log of the process: one JSON object for each line, on stderr. The log holds no key and no memory text."""
 
 import logging
 import sys
@@ -13,9 +13,10 @@ LAST_FRAMES = 8
 
 
 def configure(level: str) -> None:
-    """Send the events of Memex, and what its libraries log, to stderr from this level on.
+    """Send the events of Memex, and the records of its libraries, to stderr from this level on.
 
-    Uvicorn tells of its starting and ending as `info`, which our own events say better: only its warnings count.
+    Libraries are logged from `warning` on: uvicorn reports its start and end as `info`, and the events of Memex say
+    this better.
     """
     least = logging.getLevelNamesMapping()[level.upper()]
     common: list[Processor] = [
@@ -42,7 +43,7 @@ def configure(level: str) -> None:
 
 
 def frames(error: BaseException) -> list[dict[str, Any]]:
-    """Return where an error rose, the innermost frames last."""
+    """Return the innermost frames of the place where an error was raised, the innermost one last."""
     return [
         {"file": frame.filename, "line": frame.lineno, "function": frame.name}
         for frame in traceback.extract_tb(error.__traceback__)[-LAST_FRAMES:]
@@ -50,7 +51,7 @@ def frames(error: BaseException) -> list[dict[str, Any]]:
 
 
 def _without_message(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """Replace an exception by its class and place: its message can quote a row, and so a memory."""
+    """Replace an exception by its class and place, because its message can quote a row and so a memory."""
     found = event.pop("exc_info", None)
     if found is True:
         found = sys.exc_info()

@@ -1,7 +1,8 @@
-"""What a service counts, as plain numbers that are put into Prometheus' form when somebody asks for them.
+"""The numbers that a service counts. They become Prometheus' format when somebody asks for them.
 
-No label holds a tenant, a user, a path or a text, and each comes from a closed set, so that no caller can make the
-series grow. The library of Prometheus is loaded by the first who asks: that takes as long as some commands.
+No label holds a tenant, a user, a path or a text. Each label comes from a closed set, so that no caller can make
+the series grow. The Prometheus library is loaded at the first request for the numbers, because loading it takes as
+long as some commands.
 """
 
 from bisect import bisect_left
@@ -10,7 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from memex.store.log.operations import MODEL_REQUEST, CallOutcome, InnerOperation
+from memex.store.log.call import CallOutcome, InnerOperation
+from memex.store.log.operations import MODEL_REQUEST
 from memex.subagent.embedders.interface import Embedder, InputType
 
 if TYPE_CHECKING:
@@ -22,8 +24,8 @@ Labels = tuple[str, ...]
 Gauges = Mapping[str, Mapping[Labels, float]]  # by name and labels
 
 OTHER = "other"
-CANCELLED = "cancelled"  # the caller went away before the call ended, so that no log has it
-MAX_MODELS = 20  # that have series of their own; a setting names two or three
+CANCELLED = "cancelled"  # the caller went away before the call ended, so the log has no row
+MAX_MODELS = 20  # models that have series of their own; settings name two or three
 BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 COUNTERS: dict[str, tuple[str, Labels]] = {
@@ -50,18 +52,18 @@ GAUGES: dict[str, tuple[str, Labels]] = {
 
 @dataclass(slots=True)
 class Histogram:
-    """How often something took how long: `counts` by the upper bounds of `BUCKETS_S`, the last without one."""
+    """How many events took how long: `counts` by the upper bounds of `BUCKETS_S`; the last count has no bound."""
 
     total_s: float = 0.0
     counts: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS_S) + 1))
 
     def add(self, seconds: float) -> None:
-        """Count one more."""
+        """Count one event that took this long."""
         self.total_s += seconds
         self.counts[bisect_left(BUCKETS_S, seconds)] += 1
 
     def cumulated(self) -> list[tuple[str, float]]:
-        """Return how many took no longer than each bound."""
+        """Return for each bound how many events took no longer."""
         bounds = [*map(str, BUCKETS_S), "+Inf"]
         return [(bound, sum(self.counts[: place + 1])) for place, bound in enumerate(bounds)]
 
@@ -70,7 +72,7 @@ class Metrics:
     """The numbers of one service since it started.
 
     Args:
-        tools: the kinds of calls that have series of their own; all else is `other`.
+        tools: the kinds of calls that have series of their own; all other kinds count as `other`.
     """
 
     def __init__(self, tools: Collection[str] = ()) -> None:
@@ -83,7 +85,7 @@ class Metrics:
         }
 
     def tool(self, name: str) -> str:
-        """Return the label of a kind of call, which may be a caller's invention."""
+        """Return the label for a kind of call, which a caller may have invented."""
         return name if name in self._tools else OTHER
 
     def add_call(
@@ -92,10 +94,10 @@ class Metrics:
         """Count a call that ended, and the requests to models inside it.
 
         Args:
-            name: of the tool.
-            ended: how; None when its caller went away.
-            seconds: how long it took.
-            inner: the operations inside it.
+            name: the name of the tool.
+            ended: how the call ended; None when its caller went away.
+            seconds: how long the call took.
+            inner: the operations inside the call.
         """
         tool = self.tool(name)
         self._counts["memex_operations_total"][tool, ended.status if ended else CANCELLED] += 1
@@ -107,11 +109,11 @@ class Metrics:
                 self._add_request(one)
 
     def add_unauthenticated(self) -> None:
-        """Count a request that had no valid key."""
+        """Count a request without a valid key."""
         self._counts["memex_unauthenticated_total"][()] += 1
 
     def counting(self, embedder: Embedder) -> Embedder:
-        """Return an embedder whose requests are counted here."""
+        """Return the embedder, wrapped so that its requests are counted here."""
         return _CountingEmbedder(embedder, self)
 
     def add_embedding(self, model: str, kind: InputType, texts: int, *, is_answered: bool) -> None:
@@ -123,11 +125,11 @@ class Metrics:
             self._counts["memex_texts_embedded_total"][model,] += texts
 
     def exposition(self, gauges: Gauges, accept: str = "") -> tuple[bytes, str]:
-        """Return all numbers in the form that an Accept header asks for, and the media type of that.
+        """Return all numbers in the format that an Accept header asks for, and the media type of that format.
 
         Args:
-            gauges: what is measured now, of `GAUGES`.
-            accept: the header; the plain text format where it asks for nothing else.
+            gauges: the values of `GAUGES`, as measured now.
+            accept: the header; the plain text format is the default.
         """
         from prometheus_client import CollectorRegistry  # noqa: PLC0415  # 30 ms, see above
         from prometheus_client.exposition import choose_encoder  # noqa: PLC0415
@@ -182,7 +184,7 @@ class Metrics:
 
 @dataclass(frozen=True, eq=False)
 class _Snapshot:
-    """A collector, as Prometheus' library calls it, of what was measured already."""
+    """A collector, in the form that the Prometheus library calls, of families that are already measured."""
 
     families: "Sequence[Metric]"
 
@@ -200,16 +202,16 @@ class _CountingEmbedder:
 
     @property
     def name(self) -> str:
-        """By which its vectors are stored."""
+        """The name under which the vectors of the embedder are stored."""
         return self._embedder.name
 
     @property
     def dimensions(self) -> int | None:
-        """Of each vector."""
+        """The number of dimensions of each vector."""
         return self._embedder.dimensions
 
     async def embed(self, texts: Sequence[str], kind: InputType = "document") -> "NDArray[float32]":
-        """Return vectors as `Embedder.embed` does."""
+        """Return the same vectors as `Embedder.embed`."""
         is_answered = False
         try:
             made = await self._embedder.embed(texts, kind)

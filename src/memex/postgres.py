@@ -1,4 +1,7 @@
-"""Settings in, a migrated Postgres out. Imports little, so that it works while the heavy libraries are loading."""
+"""Open the migrated Postgres that the settings name.
+
+This module imports little, so that it can run while the heavy libraries are still loading.
+"""
 
 import asyncio
 import os
@@ -16,30 +19,30 @@ from memex.store.embedded import server as embedded
 from memex.store.migrate import Migration, migrate
 
 CONNECT_TIMEOUT_S = 10
-STOP_TIMEOUT_S = 10.0  # Docker waits as long before it kills
+STOP_TIMEOUT_S = 10.0  # Docker waits this long before it kills
 STOP_POLL_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """A database with this version's schema. `lease` is a share of the embedded server, None with DATABASE_URL."""
+    """A database with this version's schema. `lease` is a lease on the embedded server; None with DATABASE_URL."""
 
     conninfo: str = field(repr=False)
     lease: embedded.ServerLease | None
     applied: tuple[Migration, ...]
 
     def close(self) -> None:
-        """Give the share of the embedded server back."""
+        """Close the lease on the embedded server, if there is one."""
         if self.lease is not None:
             _give_back(self.lease)
 
 
 def start(settings: Settings) -> Postgres:
-    """Start or join the embedded server, or take DATABASE_URL, and apply the migrations that are missing.
+    """Start or join the embedded server, or use DATABASE_URL, and apply the missing migrations.
 
     Raises:
         ValidationFailed: DATABASE_URL cannot be read.
-        StoreUnavailable, SchemaTooNew: the hint says what to do.
+        StoreUnavailable, SchemaTooNew: the database cannot be used; the hint says what to do.
     """
     lease = None
     if settings.database_url is None:
@@ -59,14 +62,14 @@ def start(settings: Settings) -> Postgres:
 
 
 def start_in_background(settings: Settings) -> Future[Postgres]:
-    """Begin `start` in a thread that ends with the process, and return its future."""
+    """Run `start` in a thread that ends with the process, and return its future."""
     future: Future[Postgres] = Future()
-    future.set_running_or_notify_cancel()  # who waits for it may give up, the thread goes on
+    future.set_running_or_notify_cancel()  # a waiting caller may give up; the thread continues
 
     def work() -> None:
         try:
             future.set_result(start(settings))
-        except BaseException as error:  # noqa: BLE001  # it rises where the result is taken
+        except BaseException as error:  # noqa: BLE001  # raised where the result is awaited
             future.set_exception(error)
 
     Thread(target=work, name="postgres-start", daemon=True).start()
@@ -74,10 +77,10 @@ def start_in_background(settings: Settings) -> Future[Postgres]:
 
 
 def conninfo_of(database_url: str) -> str:
-    """Return how to connect to DATABASE_URL, with a limit on how long that may take.
+    """Return the connection string for DATABASE_URL, with a limit on the time that connecting may take.
 
     Raises:
-        ValidationFailed: it cannot be read. The message never quotes it, as it holds a password.
+        ValidationFailed: DATABASE_URL cannot be read. The message never quotes it, because it holds a password.
     """
     try:
         given = conninfo_to_dict(database_url)
@@ -90,7 +93,11 @@ def conninfo_of(database_url: str) -> str:
 
 
 def _give_back(lease: embedded.ServerLease) -> None:
-    """Give the share back. The first process of a container stays until the server is down: its end kills all."""
+    """Close the lease.
+
+    If this process is the first one of a container, wait until the server is down: the container ends with this
+    process, and would kill the server.
+    """
     lease.close()
     if os.getpid() != 1:
         return

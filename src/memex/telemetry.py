@@ -1,10 +1,10 @@
 """Spans for OpenTelemetry, by its conventions for generative AI.
 
-There is one for each tool call, and inside it one for each operation on memory. What is asked, stored or returned
-stands on them only where the settings ask for it.
+Each tool call has a span, and each operation on memory inside the call has a span below it. Queries, stored texts
+and results are recorded only if the settings ask for content.
 
-They go to the collector that the OTEL_… variables name, or else to the tracer provider that the program around
-Memex has set up. Without either nothing of OpenTelemetry is loaded here.
+The spans go to the collector that the OTEL_… variables name, or else to the tracer provider that the surrounding
+program has set up. Without either, this module loads nothing of OpenTelemetry.
 """
 
 import json
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from memex.errors import MemexError, ValidationFailed
 from memex.settings import Settings
-from memex.store.log.operations import CallOutcome
+from memex.store.log.call import CallOutcome
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 
 NAME = "memex"
 ENDPOINTS = "OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-COMMIT = "memory_commit"  # all that a memory_remember writes, at once
-# The conventions' names for operations on memory, where they have one; others go by our own.
+COMMIT = "memory_commit"  # everything that one memory_remember writes
+# The conventions' names for operations on memory. Other operations have the names of Memex.
 # Source: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-spans.md, "Memory".
 OPERATION_NAMES = {"memory_find": "search_memory", COMMIT: "upsert_memory"}
-FLUSH_TIMEOUT_S = 2.0  # with a collector that does not take the last spans
+FLUSH_TIMEOUT_S = 2.0  # the wait for a collector that does not accept the last spans
 MESSAGES = frozenset({"exception.message", "exception.stacktrace"})
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveSpan:
-    """A span that is under way; without one, nothing is recorded."""
+    """A span that is under way. Without a span, its methods record nothing."""
 
     span: "Span | None" = None
     with_content: bool = False
 
     def call_ended(self, ended: CallOutcome | None) -> None:
-        """Record how a tool call ended; None where its caller went away."""
+        """Record how a tool call ended; None means that the caller went away."""
         if self.span is None:
             return
         self._note("memex.status", ended.status if ended else "cancelled")
@@ -53,12 +53,12 @@ class ActiveSpan:
         self._failed(ended.error_code if ended else "CANCELLED")
 
     def result(self, result: Mapping[str, Any]) -> None:
-        """Record what a tool call returned, where content is asked for."""
+        """Record what a tool call returned, if content is recorded."""
         if self.with_content:
             self._note("gen_ai.tool.call.result", _json(result))
 
     def operation_ended(self, response: Mapping[str, Any], error_code: str | None) -> None:
-        """Record how many files, links or texts an operation came back with, and how it failed."""
+        """Record how many files, links or texts an operation returned, or the code of its failure."""
         if self.span is None:
             return
         counts = [len(value) for value in response.values() if isinstance(value, list)]
@@ -72,7 +72,7 @@ class ActiveSpan:
     def _failed(self, code: str | None) -> None:
         if self.span is None or code is None:
             return
-        from opentelemetry.trace import StatusCode  # noqa: PLC0415  # loaded by whoever made the span
+        from opentelemetry.trace import StatusCode  # noqa: PLC0415  # already loaded by the maker of the span
 
         self.span.set_attribute("error.type", code)
         self.span.set_status(StatusCode.ERROR)
@@ -80,11 +80,11 @@ class ActiveSpan:
 
 @dataclass(frozen=True, slots=True)
 class Tracing:
-    """Where spans go.
+    """Where spans go, and what they hold.
 
     Attributes:
-        provider: of ours; None for that of the program around Memex, if it has one.
-        with_content: whether queries, texts and results stand on them.
+        provider: the tracer provider of Memex; None for the provider of the surrounding program, if it has one.
+        with_content: whether spans hold queries, texts and results.
     """
 
     provider: "TracerProvider | None" = None
@@ -92,12 +92,12 @@ class Tracing:
 
     @contextmanager
     def call(self, tool: str, tool_call_id: str, arguments: Mapping[str, Any]) -> Iterator[ActiveSpan]:
-        """A span around a tool call, below which those of its operations stand.
+        """Open a span around a tool call. The spans of the operations inside the call are below it.
 
         Args:
-            tool: a name of ours, not one that a caller made up.
-            tool_call_id: of the call.
-            arguments: as they came.
+            tool: a name of Memex's own, not one that a caller made up.
+            tool_call_id: the id of the call.
+            arguments: the arguments as the caller sent them.
         """
         attributes = {
             "gen_ai.operation.name": "execute_tool",
@@ -116,7 +116,7 @@ class Tracing:
 
     @contextmanager
     def span(self, name: str, attributes: Mapping[str, str]) -> Iterator[ActiveSpan]:
-        """A span of this name; what an error in it says is not recorded, since that can quote memory."""
+        """Open a span of this name. The message of an error is not recorded, because it can quote memory."""
         provider = self.provider or _provider_around()
         if provider is None:
             yield ActiveSpan()
@@ -127,7 +127,7 @@ class Tracing:
             yield ActiveSpan(span, self.with_content)
 
     def capabilities(self) -> Sequence[Any]:
-        """Return what makes an agent of pydantic-ai record spans of itself and its model, if they go anywhere."""
+        """Return the capabilities that make a pydantic-ai agent record spans; none if the spans go nowhere."""
         provider = self.provider or _provider_around()
         if provider is None:
             return ()
@@ -143,7 +143,7 @@ _tracing: ContextVar[Tracing | None] = ContextVar("tracing", default=None)
 
 @contextmanager
 def operation(kind: str, request: Mapping[str, Any]) -> Iterator[ActiveSpan]:
-    """A span around an operation on memory inside a tool call, by where the call's own span goes."""
+    """Open a span around an operation on memory, inside the span of its tool call if that is recorded."""
     tracing = _tracing.get()
     if tracing is None:
         yield ActiveSpan()
@@ -162,7 +162,7 @@ def operation(kind: str, request: Mapping[str, Any]) -> Iterator[ActiveSpan]:
 
 @contextmanager
 def parent(headers: Mapping[str, str]) -> Iterator[None]:
-    """Let the spans of the block stand below the one that a request's headers name, such as `traceparent`."""
+    """Place the spans of the block below the span that the headers of a request name, such as `traceparent`."""
     if "opentelemetry.trace" not in sys.modules or "traceparent" not in headers:
         yield
         return
@@ -177,10 +177,10 @@ def parent(headers: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def export_spans(settings: Settings) -> Iterator[Tracing]:
-    """Tracing to the collector that the settings name, if they name one; at the end of the block all is sent.
+    """Open tracing to the collector that the settings name, if they name one. The end of the block sends all spans.
 
     Raises:
-        ValidationFailed: they do, and the packages for it are not installed.
+        ValidationFailed: the settings name a collector, and the packages for it are not installed.
     """
     is_wanted = settings.otel_endpoint or settings.otel_traces_endpoint
     if not is_wanted or _provider_around() is not None:
@@ -199,13 +199,13 @@ def export_spans(settings: Settings) -> Iterator[Tracing]:
 
 @contextmanager
 def send_spans(exporter: "SpanExporter", *, with_content: bool = False) -> Iterator[Tracing]:
-    """Tracing to an exporter, in batches, until the end of the block."""
+    """Open tracing to an exporter, in batches, until the end of the block."""
     from opentelemetry.sdk.resources import SERVICE_NAME, Resource  # noqa: PLC0415  # of the extra `otel`
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
     resource = Resource.create({"service.version": version("memex")})
-    if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):  # OTEL_SERVICE_NAME says nothing
+    if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):  # OTEL_SERVICE_NAME is not set
         resource = resource.merge(Resource({SERVICE_NAME: NAME}))
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(
@@ -227,7 +227,7 @@ def _tracer(provider: "TracerProvider") -> "Tracer":
 
 
 def _provider_around() -> "TracerProvider | None":
-    """Return the tracer provider that the program around Memex has set up; it has loaded the API for that."""
+    """Return the tracer provider of the surrounding program, which has then loaded the API; None without one."""
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:
         return None
@@ -236,7 +236,7 @@ def _provider_around() -> "TracerProvider | None":
 
 
 def _redacting_exporter(exporter: "SpanExporter") -> "SpanExporter":
-    """Return an exporter that leaves out what errors say, which other libraries record: it can quote memory."""
+    """Return an exporter that removes error messages, which other libraries record and which can quote memory."""
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult  # noqa: PLC0415
 
     class Quiet(SpanExporter):
@@ -284,5 +284,5 @@ def _json(value: Mapping[str, Any]) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text that can be sent: one lone surrogate would keep the whole batch back."""
+    """Return the text without lone surrogates, one of which would keep a whole batch from being sent."""
     return text.encode("utf-8", "replace").decode()

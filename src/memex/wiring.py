@@ -1,4 +1,4 @@
-"""Settings in, a running Service out; closes what it opened."""
+"""Open a running service from settings, and close everything that it opened."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -35,17 +35,17 @@ async def running_service(
     started: Future[postgres.Postgres] | None = None,
     with_worker: bool = False,
 ) -> AsyncIterator[Service]:
-    """A service over `DATABASE_URL`, or over the embedded Postgres, with its schema brought up to date.
+    """Open a service over `DATABASE_URL` or the embedded Postgres, with its schema up to date.
 
     Args:
-        settings: of this process.
-        started: a start that is under way, by `postgres.start_in_background`.
-        with_worker: carry out queued calls in the background, and embed if there is an embedder and the
-            database has vectors.
+        settings: the settings of this process.
+        started: a start of Postgres that is already under way, from `postgres.start_in_background`.
+        with_worker: whether to carry out queued calls in the background, and to embed texts if there is an
+            embedder and the database has vectors.
 
     Raises:
-        StoreUnavailable, SchemaTooNew: the hint says what to do.
-        ValidationFailed: MEMEX_LANGUAGE names no language, or MEMEX_EMBEDDER no embedder that is installed.
+        StoreUnavailable, SchemaTooNew: the database cannot be used; the hint says what to do.
+        ValidationFailed: MEMEX_LANGUAGE names no language, or MEMEX_EMBEDDER names no installed embedder.
     """
     if settings.language not in LANGUAGES:
         raise ValidationFailed(
@@ -92,8 +92,8 @@ async def running_service(
 def _running_workers(
     conninfo: str, service: Service, settings: Settings
 ) -> AbstractAsyncContextManager[None]:
-    """Carry out queued calls in the background, and embed where there is something to embed with."""
-    from memex.jobs.remember_queue import remember_queue  # noqa: PLC0415  # whoever has no worker needs no queue
+    """Run the worker for queued calls and, if the service has an embedder, the worker that embeds texts."""
+    from memex.jobs.remember_queue import remember_queue  # noqa: PLC0415  # needed only with a worker
     from memex.jobs.worker import running_workers  # noqa: PLC0415
 
     queues = [remember_queue(service, at_once=settings.queue_workers)]
@@ -106,10 +106,10 @@ def _running_workers(
 
 
 def embedder_of(settings: Settings, name: str | None = None) -> Embedder | None:
-    """Return the embedder of this name, by default that of MEMEX_EMBEDDER; None where there is none.
+    """Return the embedder of this name, by default the one of MEMEX_EMBEDDER, or None if neither is given.
 
     Raises:
-        ValidationFailed: no embedder has this name, or what it needs is not installed.
+        ValidationFailed: no embedder has this name, or a package that it needs is not installed.
     """
     name = name or settings.embedder
     if name is None:
@@ -121,11 +121,11 @@ def embedder_of(settings: Settings, name: str | None = None) -> Embedder | None:
 
 
 def chat_models(settings: Settings) -> tuple[ChatModel | None, ChatModel | None]:
-    """Return the chat models for memory_context and memory_remember; None for the built-in planner.
+    """Return the chat models for memory_context and memory_remember; None stands for the built-in planner.
 
     Raises:
-        ValidationFailed: there is none of that name, something that it needs is missing, or its price is unknown
-            while money is limited.
+        ValidationFailed: no model has this name, something that the model needs is missing, or spending is
+            limited and the price of the model is unknown.
     """
     wanted = settings.context_model or settings.model, settings.remember_model or settings.model
     made = {name: _chat_model(name, settings) for name in dict.fromkeys(wanted) if name != BUILTIN}
@@ -134,15 +134,17 @@ def chat_models(settings: Settings) -> tuple[ChatModel | None, ChatModel | None]
 
 @asynccontextmanager
 async def model_planner(settings: Settings, model: str | None, prompt: str | None) -> AsyncIterator[Planner]:
-    """A planner for one question that is put to a model: one by name, or that of the settings.
+    """Open a planner that asks a chat model: the named model, or the model of the settings.
 
     Args:
-        settings: with what the model needs.
-        model: its name; None for that of memory_context, else of memory_remember.
-        prompt: the text of the prompt that it is asked with; None for its own.
+        settings: the settings with the access to the model and its limits.
+        model: the name of the model. None stands for the model of memory_context or, if there is none, the
+            model of memory_remember.
+        prompt: the text of the prompt that replaces the planner's own; None keeps it.
 
     Raises:
-        ValidationFailed: there is no such model, something that it needs is missing, or the prompt is malformed.
+        ValidationFailed: no model has this name, something that the model needs is missing, or the prompt is
+            malformed.
     """
     own = next(
         (name for name in (settings.context_model, settings.remember_model, settings.model) if name), None
@@ -204,7 +206,7 @@ def planners_of(
     *,
     capabilities: Sequence[Any] = (),
 ) -> Planners:
-    """Return who plans, from the chat models for the two tools and what their agents can do besides."""
+    """Return the planners for the two tools, given the chat model of each and capabilities of their agents."""
     if chats == (None, None):
         return builtin_planners()
     from memex.subagent.model.planner import ModelPlanner  # noqa: PLC0415  # a second of loading

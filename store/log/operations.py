@@ -1,12 +1,10 @@
 """The log: every call under its caller's tool call id, with references for the texts that revisions hold."""
 
-import hashlib
 import json
 import re
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +14,7 @@ from memex.errors import OperationNotFound, ToolCallConflict, ToolCallInProgress
 from memex.store.access import Access
 from memex.store.database import Connection, Rows, Statement, row, rows
 from memex.store.diff import unified
+from memex.store.log.call import Call, CallAnswer, CallOutcome, InnerOperation, digest
 from memex.store.log.exposure import find_revisions
 from memex.store.paths import parse
 from memex.store.records import Operation, Status
@@ -32,100 +31,6 @@ NEWEST = 2**62  # above every operation id
 LARGE = 1e16  # from here on jsonb gives a whole number back without its point
 EMBED = "embed"  # the kind of an operation that sends texts to an embedder
 MODEL_REQUEST = "model_request"  # the kind of an inner operation that is a request to a chat model
-
-
-@dataclass(frozen=True, slots=True)
-class InnerOperation:
-    """An operation inside a call, as it is logged: texts that revisions hold are references.
-
-    Attributes:
-        kind: the tool, such as `memory_find`.
-        request: its arguments.
-        response: what came back; None when it failed.
-        state: the number of changes that it saw of each mount.
-        error_code: of an operation that failed.
-        model: that was asked, of a request to one.
-        usage: what that used: requests, tokens, US dollars where a price is known.
-        prompt_sha256: of the prompt that held its instructions.
-    """
-
-    kind: str
-    request: dict[str, Any]
-    response: dict[str, Any] | None
-    state: dict[str, int] | None
-    error_code: str | None
-    started_at: datetime
-    duration_ms: float
-    model: str | None = None
-    usage: dict[str, Any] | None = None
-    prompt_sha256: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CallOutcome:
-    """How an attempt at a call ended, as the log has it; `degraded` is the code that its answer bears."""
-
-    status: Status
-    error_code: str | None = None
-    degraded: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One tool call as it was asked.
-
-    Attributes:
-        tool_call_id: the caller's, or made for it.
-        tool: such as `memory_write`.
-        arguments: validated, those at their default left out.
-        principal: who asked: role, key, user, actor, project.
-        now: the clock, read once for the whole call.
-        inner: the operations inside it, in their order, put here as they end.
-        prompts: the texts of the prompts that they name, by SHA-256; the log keeps each once.
-        config: what it ran with, put here as it is used, so that a failed call has it too.
-        endings: how it ended, put here when that is logged; the last one counts.
-        engine: what must be alike for the same state and request to give the same bytes.
-        accepted_id: the operation by which it was put into the queue, of a call that comes from there.
-    """
-
-    tool_call_id: str
-    tool: str
-    arguments: dict[str, Any]
-    principal: dict[str, Any]
-    now: datetime
-    started_s: float = field(default_factory=time.perf_counter)
-    inner: list[InnerOperation] = field(default_factory=list)
-    prompts: dict[bytes, str] = field(default_factory=dict)
-    config: dict[str, Any] = field(default_factory=dict)
-    outcomes: list[CallOutcome] = field(default_factory=list)
-    engine: str = ENGINE
-    accepted_id: int | None = None
-
-    @property
-    def request_sha256(self) -> bytes:
-        """What tells a retry from another request: the digest of tool and arguments in canonical form."""
-        return digest([self.tool, self.arguments])
-
-
-@dataclass(frozen=True, slots=True)
-class CallAnswer:
-    """What a call returns, and how the log keeps it.
-
-    In `request` and `response` a text that a revision holds is `{"$text": "path@version:start-end"}` and a diff
-    `{"$diff": [old reference or null, new reference]}`; `expand` puts the texts back. `config` is what the call
-    ran with beside its arguments, such as the planner.
-    """
-
-    result: dict[str, Any]
-    request: dict[str, Any]
-    response: dict[str, Any]
-    config: dict[str, Any] | None = None
-
-
-def digest(value: Any) -> bytes:
-    """Return the SHA-256 of a JSON value in canonical form: sorted keys, no spaces, UTF-8."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 async def add(
@@ -154,33 +59,37 @@ async def add(
     Raises:
         UniqueViolation: of `operation_once`, when another call was committed under this id.
     """
-    config = ((answer.config if answer else None) or {}) | call.config
+    config = ((answer.config if answer else None) or {}) | call.record.config
     parameters = {
         "scope_id": access.log_scope_id,
         "tenant_id": access.tenant_id,
-        "tool_call_id": call.tool_call_id,
+        "tool_call_id": call.request.tool_call_id,
         "user_id": access.user_id or "",
-        "kind": to_storable(call.tool),
+        "kind": to_storable(call.request.tool),
         "status": status,
-        "principal": _json(call.principal),
+        "principal": _json(call.request.principal),
         "request": _json(_request_to_log(call, status, answer)),
-        "request_sha256": call.request_sha256,
+        "request_sha256": call.request.request_sha256,
         "response": None if answer is None else _json({"result": answer.response, "writes": list(writes)}),
         "result_sha256": None if answer is None else digest(answer.result),
         "state": None if state is None else _json(state),
-        "engine": call.engine,
+        "engine": call.request.engine,
         "config": _json(config) if config else None,
-        "now": call.now,
+        "now": call.request.now,
         "error_code": error_code,
-        "duration_ms": (time.perf_counter() - call.started_s) * 1000,
+        "duration_ms": (time.perf_counter() - call.record.started_s) * 1000,
         "saw": _revisions_seen(call, answer, writes),
     }
-    for sha256, text in call.prompts.items():
+    for sha256, text in call.record.prompts.items():
         await connection.execute(
             sql("log/prompt_keep"), {"tenant_id": access.tenant_id, "sha256": sha256, "text": text}
         )
-    await connection.execute(sql("log/operation_add"), parameters | _inner_columns(call.inner[:MAX_INNER]))
-    call.outcomes.append(CallOutcome(status, error_code, answer.result.get("degraded") if answer else None))
+    await connection.execute(
+        sql("log/operation_add"), parameters | _inner_columns(call.record.inner[:MAX_INNER])
+    )
+    call.record.outcomes.append(
+        CallOutcome(status, error_code, answer.result.get("degraded") if answer else None)
+    )
 
 
 async def add_embedding(
@@ -234,7 +143,7 @@ async def add_embedding(
 
 def _revisions_seen(call: Call, answer: CallAnswer | None, writes: Sequence[str]) -> list[str]:
     """Return the revisions that a call saw: in the operations inside it, and in its answer. Not what it wrote."""
-    values = [value for one in call.inner for value in (one.request, one.response)]
+    values = [value for one in call.record.inner for value in (one.request, one.response)]
     if answer is not None:
         values += [answer.request, answer.response]
     return [revision for revision in find_revisions(values) if revision not in writes]
@@ -302,19 +211,23 @@ async def first_result(
         ToolCallInProgress: it still runs, or waits in the queue.
     """
     first = find_holder(call, found)
-    if first is None or first["status"] == "quarantined" or first["operation_id"] == call.accepted_id:
+    if first is None or first["status"] == "quarantined" or first["operation_id"] == call.request.accepted_id:
         return None
     if first["status"] != "committed":
         does = "is in the queue" if first["status"] == "queued" else "still runs"
-        raise ToolCallInProgress(f"The call {call.tool_call_id!r} {does}.", retry_after_s=RETRY_AFTER_S)
+        raise ToolCallInProgress(
+            f"The call {call.request.tool_call_id!r} {does}.", retry_after_s=RETRY_AFTER_S
+        )
     result: dict[str, Any] = await expand(connection, access, first["response"]["result"])
     return result
 
 
 def find_holder(call: Call, found: Rows) -> dict[str, Any] | None:
     """Return the row that `committed_statement` found; raises ToolCallConflict when it is another request."""
-    if found and bytes(found[0]["request_sha256"]) != call.request_sha256:
-        raise ToolCallConflict(f"The tool call id {call.tool_call_id!r} was used for another request.")
+    if found and bytes(found[0]["request_sha256"]) != call.request.request_sha256:
+        raise ToolCallConflict(
+            f"The tool call id {call.request.tool_call_id!r} was used for another request."
+        )
     return found[0] if found else None
 
 
@@ -363,7 +276,7 @@ def _request_to_log(call: Call, status: Status, answer: CallAnswer | None) -> di
     """Return how the arguments are kept. A repeated call's are those of its first attempt, by their digest."""
     if status == "repeated":
         return {}
-    return answer.request if answer else _summarise(call.arguments)
+    return answer.request if answer else _summarise(call.request.arguments)
 
 
 def _summarise(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from memex.errors import RateLimited
 from memex.store.access import Access
 from memex.store.database import Connection, Database, batch, row, rows
 from memex.store.log import operations
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer
 from memex.store.sql import sql
 
 MAX_QUEUED = 1_000  # calls of one caller
@@ -84,7 +84,7 @@ async def accept(database: Database, access: Access, call: Call, answer: CallAns
 
 async def _accept(database: Database, access: Access, call: Call, answer: CallAnswer) -> dict[str, Any]:
     async with database.transaction(access) as connection:
-        [found] = await batch(connection, operations.committed_statement(access, call.tool_call_id))
+        [found] = await batch(connection, operations.committed_statement(access, call.request.tool_call_id))
         first = operations.find_holder(call, found)
         if first is not None and first["status"] == "queued":
             await operations.add(connection, access, call, status="repeated")
@@ -96,7 +96,7 @@ async def _accept(database: Database, access: Access, call: Call, answer: CallAn
         await _check_room(connection, access)
         await operations.settle(connection, found, "failed")
         await operations.add(connection, access, call, status="queued", answer=answer)
-        await _defer(connection, access.log_scope_id, access.user_id or "", call.tool_call_id)
+        await _defer(connection, access.log_scope_id, access.user_id or "", call.request.tool_call_id)
     return answer.result
 
 

@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from memex.errors import LimitExceeded
 from memex.store.access import Scope
-from memex.store.database import Connection, rows
+from memex.store.database import Connection, rows_as
 
 MAX_CHARS = 16 << 20  # of the changed files together: to read so much anew takes some ten seconds
 PART_CHARS = 1 << 20  # read and worked through at a time
@@ -35,6 +35,16 @@ class PastFile:
     def virtual_path(self) -> str:
         """The path as a caller writes it."""
         return self.scope.virtual(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _ChangedFile:
+    """A file that was changed since the moment: the path where it stands now, and the file as it stood."""
+
+    scope: Scope
+    file_id: int
+    path_now: str | None
+    past_file: PastFile | None
 
 
 @dataclass(frozen=True)
@@ -80,34 +90,34 @@ class ChangeReader:
         scopes = list(scopes)
         unknown = {scope.scope_id: scope for scope in scopes if scope not in self._known}
         if unknown:
-            found = await rows(
+            found = await rows_as(
+                partial(_changed_file, unknown),
                 self._connection,
                 "past/file_changed",
                 scope_ids=list(unknown),
                 revs=[self._revs.get(scope, 0) for scope in unknown.values()],
             )
-            for scope_id, scope in unknown.items():
-                mine = [record for record in found if record["scope_id"] == scope_id]
+            for scope in unknown.values():
+                mine = [changed for changed in found if changed.scope is scope]
                 self._known[scope] = ScopeChanges(
-                    file_ids=frozenset(record["file_id"] for record in mine),
-                    paths_now=frozenset(record["path_now"] for record in mine if record["path_now"]),
-                    past_files=tuple(
-                        _past_file(record, scope) for record in mine if record["path"] is not None
-                    ),
+                    file_ids=frozenset(changed.file_id for changed in mine),
+                    paths_now=frozenset(changed.path_now for changed in mine if changed.path_now),
+                    past_files=tuple(changed.past_file for changed in mine if changed.past_file),
                 )
         return {scope: self._known[scope] for scope in scopes}
 
     async def texts(self, files: Sequence[PastFile]) -> AsyncIterator[list[tuple[PastFile, str]]]:
         """Yield files of one scope with their texts, in their order, about a mebibyte at a time."""
         for part in _parts(files):
-            found = await rows(
+            found = await rows_as(
+                _content,
                 self._connection,
                 "past/revision_text",
                 scope_id=part[0].scope.scope_id,
                 paths=[file.path for file in part],
                 versions=[file.version for file in part],
             )
-            yield [(file, record["content"]) for file, record in zip(part, found, strict=True)]
+            yield list(zip(part, found, strict=True))
 
 
 def check_size(changes: Iterable[ScopeChanges]) -> None:
@@ -134,18 +144,30 @@ def _parts(files: Sequence[PastFile]) -> Iterable[list[PastFile]]:
         yield part
 
 
-def _past_file(record: dict[str, Any], scope: Scope) -> PastFile:
-    return PastFile(
-        scope=scope,
-        file_id=record["file_id"],
-        path=record["path"],
-        version=record["version"],
-        title=record["title"],
-        tags=tuple(record["tags"]),
-        tag_keys=tuple(record["tag_keys"]),
-        size_chars=record["size_chars"],
-        path_key=record["path_key"],
-        name_key=record["name_key"],
-        pinned=record["pinned"],
-        dated=record["dated"],
-    )
+def _changed_file(
+    scopes: Mapping[int, Scope],
+    *,
+    scope_id: int,
+    file_id: int,
+    path_now: str | None,
+    path: str | None,
+    tags: Sequence[str] | None,
+    tag_keys: Sequence[str] | None,
+    **columns: Any,
+) -> _ChangedFile:
+    """Return a changed file, from the columns of its row: without a path, no file stood at the moment."""
+    past_file = None
+    if path is not None:
+        past_file = PastFile(
+            scope=scopes[scope_id],
+            file_id=file_id,
+            path=path,
+            tags=tuple(tags or ()),
+            tag_keys=tuple(tag_keys or ()),
+            **columns,
+        )
+    return _ChangedFile(scopes[scope_id], file_id, path_now, past_file)
+
+
+def _content(*, content: str) -> str:
+    return content

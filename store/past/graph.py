@@ -1,14 +1,16 @@
 """Links between files as they stood at a moment: stored ones of unchanged files, those of the others read anew."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from memex.store import offload
 from memex.store.access import Access, Scope
-from memex.store.database import Connection, rows
+from memex.store.database import Connection, rows_as
 from memex.store.graph import (
     MAX_LINKS_PER_HOP,
     MAX_OUT_LINKS,
     FileKey,
+    InLink,
     LinkedFile,
     LinkGraph,
     NamedFile,
@@ -19,6 +21,13 @@ from memex.store.graph import (
 from memex.store.past.changes import ChangeReader, PastFile, check_size
 
 PlacedLink = tuple[int, str, int, WrittenLink]  # place of the scope, path, ordinal: the order of backlinks
+
+
+@dataclass(frozen=True, slots=True)
+class _PlacedInLink(InLink):
+    """A row of `past/link_in`: `ordinal` is the place of the link in its file."""
+
+    ordinal: int
 
 
 class PastGraph(LinkGraph):
@@ -80,7 +89,8 @@ class PastGraph(LinkGraph):
     async def _links_in(self, targets: Mapping[FileKey, LinkedFile]) -> list[WrittenLink]:
         keys = link_keys(targets.values())
         order = {scope.scope_id: place for place, scope in enumerate(self._revs)}
-        records = await rows(
+        found = await rows_as(
+            _PlacedInLink,
             self._connection,
             "past/link_in",
             scope_ids=list(order),
@@ -90,18 +100,7 @@ class PastGraph(LinkGraph):
         )
         scopes = self._access.by_id
         placed: list[PlacedLink] = [
-            (
-                order[record["scope_id"]],
-                record["path"],
-                record["ordinal"],
-                WrittenLink(
-                    LinkedFile(scopes[record["scope_id"]], record["file_id"], record["path"]),
-                    record["target_keys"],
-                    record["raw"],
-                    record["anchor"],
-                ),
-            )
-            for record in records
+            (order[link.scope_id], link.path, link.ordinal, link.written(scopes)) for link in found
         ]
         changes = await self._changed.since(self._revs)
         check_size(changes.values())

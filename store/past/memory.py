@@ -1,27 +1,28 @@
 """Memory as it stood at a moment: the same reads, over the revisions of then."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import count
 from typing import Any
 
 from memex.errors import FileNotFound, ValidationFailed, VersionNotFound
 from memex.store import markdown, offload
 from memex.store.access import Access, Scope
-from memex.store.database import Connection, Rows, rows
-from memex.store.memory import Memory
+from memex.store.database import Connection, Shape, rows, rows_as
+from memex.store.memory import Memory, StoredSpan
 from memex.store.past.changes import ChangeReader, PastFile, check_size
 from memex.store.past.graph import PastGraph
 from memex.store.paths import parse, parse_prefix
-from memex.store.records import FilePassages, NearSpan, Passage, QueryVector, Revision
+from memex.store.records import FilePassages, NearSpan, Passage, QueryVector, Revision, ScopeState
 from memex.store.search import chunks, find
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import Query, score
 from memex.store.search.chunks import Chunk
 from memex.store.search.find import SearchResult
-from memex.store.search.lexical import AddedChunk, Delta, RemovedChunk
+from memex.store.search.lexical import AddedChunk, ChunkDetail, Delta, removed_chunk
 
 # Statements about files that stand, and those about files that stood.
 _PAST = {
@@ -60,8 +61,8 @@ async def open_past(
         revs = {access.by_id[record["scope_id"]].mount: record["rev"] for record in found}
     else:
         revs = {mount: rev for mount, rev in as_of.items() if mount in access.by_mount}
-        for record in await rows(connection, "memory/scope_state", scope_ids=ids):
-            mount, newest = access.by_id[record["scope_id"]].mount, record["rev"]
+        for one in await rows_as(ScopeState, connection, "memory/scope_state", scope_ids=ids):
+            mount, newest = access.by_id[one.scope_id].mount, one.rev
             if revs.get(mount, 0) > newest:
                 raise ValidationFailed(
                     f"{mount}/ has seen {newest:,} changes, not yet {revs[mount]:,}.",
@@ -168,23 +169,20 @@ class PastMemory(Memory):
         if not changes.file_ids:
             return Delta()
         wanted = list(lexemes)
-        records = await rows(
+        removed = await rows_as(
+            partial(removed_chunk, wanted),
             connection,
             "past/chunk_removed",
             scope_id=scope.scope_id,
             file_ids=sorted(changes.file_ids),
             lexemes=wanted,
         )
-        removed = tuple(
-            RemovedChunk(record["chunk_id"], record["length"], dict(zip(wanted, record["tfs"], strict=True)))
-            for record in records
-        )
         added: list[AddedChunk] = []
         async for part in self._changed.texts(changes.past_files):
             chars = sum(file.size_chars for file, _ in part)
             added += await offload.run(chars, _added_chunks, part, wanted, self._ids)
         return Delta(
-            removed,
+            tuple(removed),
             tuple(added),
             n=len(added) - len(removed),
             total_length=sum(chunk.length for chunk in added) - sum(chunk.length for chunk in removed),
@@ -261,13 +259,16 @@ class PastMemory(Memory):
         """Return the scopes of a search that were there at the moment, empty ones too."""
         return [scope for scope in self._access.searched(project) if scope.mount in self._state]
 
-    async def _standing(self, statement: str, scope: Scope, **parameters: Any) -> Rows:
+    async def _standing(
+        self, shape: Callable[..., Shape], statement: str, scope: Scope, **parameters: Any
+    ) -> list[Shape]:
         if scope not in self._revs:
             return []
-        return await super()._standing(_PAST[statement], scope, rev=self._revs[scope], **parameters)
+        return await super()._standing(shape, _PAST[statement], scope, rev=self._revs[scope], **parameters)
 
-    async def _spans(self, scopes: Sequence[Scope], **parameters: Any) -> Rows:
-        return await rows(
+    async def _spans(self, scopes: Sequence[Scope], **parameters: Any) -> list[StoredSpan]:
+        return await rows_as(
+            StoredSpan,
             self._connection,
             "past/revision_span",
             scope_ids=[scope.scope_id for scope in scopes],
@@ -305,8 +306,19 @@ def _added_chunks(
 ) -> list[AddedChunk]:
     """Return the chunks of files as they stood, as a search needs them."""
     return [
+        chunk
+        for file, content in part
+        for chunk in _added_chunks_of(file, _chunks(file, content), lexemes, ids)
+    ]
+
+
+def _added_chunks_of(
+    file: PastFile, mine: Sequence[_PastChunk], lexemes: Sequence[str], ids: Iterator[int]
+) -> list[AddedChunk]:
+    body_start = mine[0].chunk.start
+    return [
         AddedChunk(
-            chunk_id=next(ids),
+            chunk_id=chunk_id,
             file_id=file.file_id,
             path=file.path,
             span=(one.chunk.start, one.chunk.end),
@@ -314,22 +326,21 @@ def _added_chunks(
             tfs={lexeme: one.frequencies[lexeme] for lexeme in lexemes},
             tag_keys=file.tag_keys,
             dated=file.dated,
-            detail={
-                "heading_path": one.chunk.heading_path,
-                "length": one.length,
-                "start_char": one.chunk.start,
-                "end_char": one.chunk.end,
-                "version": file.version,
-                "title": file.title,
-                "size_chars": file.size_chars,
-                "dated": file.dated,
-                "body_start": mine[0].chunk.start,
-                "text": one.text,
-            },
+            detail=ChunkDetail(
+                chunk_id=chunk_id,
+                heading_path=one.chunk.heading_path,
+                length=one.length,
+                start_char=one.chunk.start,
+                end_char=one.chunk.end,
+                version=file.version,
+                title=file.title,
+                size_chars=file.size_chars,
+                dated=file.dated,
+                body_start=body_start,
+                text=one.text,
+            ),
         )
-        for file, content in part
-        for mine in [_chunks(file, content)]
-        for one in mine
+        for one, chunk_id in zip(mine, ids, strict=False)
     ]
 
 

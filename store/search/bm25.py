@@ -49,11 +49,6 @@ def entry(chunk_id: int, length: int, tf: int) -> int:
     return chunk_id << 32 | min(length, _MAX_COUNT) << 16 | min(tf, _MAX_COUNT)
 
 
-def unpack(posting: int) -> tuple[int, int, int]:
-    """Return chunk id, length and tf of an entry."""
-    return posting >> 32, posting >> 16 & _MAX_COUNT, posting & _MAX_COUNT
-
-
 def weigh(
     lexemes: Iterable[str],
     *,

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import groupby
-from typing import Any
 
 from memex.errors import ValidationFailed
 from memex.store.access import Access, Scope
@@ -16,7 +15,7 @@ from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import SCALE, Query, score
 from memex.store.search.dates import DateRange
 from memex.store.search.index import tag_key
-from memex.store.search.lexical import PastMoment, ScopeView, ScoredChunk, term_scores
+from memex.store.search.lexical import ChunkDetail, PastMoment, ScopeView, ScoredChunk, term_scores
 from memex.store.search.pruning import Filters
 from memex.store.search.rank import VECTOR_SHARE, blend, to_nearness
 from memex.store.search.recorded_vectors import find_recorded_chunks
@@ -148,27 +147,42 @@ async def passages(
     )
     found = []
     for scope, records in zip(by_scope, read, strict=True):
-        for _, group in groupby(records, key=lambda record: record["path"]):
+        stored = (_FileChunk(**record) for record in records)
+        for path, group in groupby(stored, key=lambda chunk: chunk.path):
             chunks = list(group)
             found.append(
                 FilePassages(
-                    path=scope.virtual(chunks[0]["path"]),
-                    version=chunks[0]["version"],
-                    size_chars=chunks[0]["size_chars"],
-                    body_start=chunks[0]["start_char"],
-                    passages=tuple(_passage(query, record) for record in chunks),
+                    path=scope.virtual(path),
+                    version=chunks[0].version,
+                    size_chars=chunks[0].size_chars,
+                    body_start=chunks[0].start_char,
+                    passages=tuple(_passage(query, chunk) for chunk in chunks),
                 )
             )
     return found
 
 
-def _passage(query: Query, record: Mapping[str, Any]) -> Passage:
-    tfs = {lexeme: tf for lexeme, tf in zip(query.lexemes, record["tfs"], strict=True) if tf}
+@dataclass(frozen=True, slots=True)
+class _FileChunk:
+    """A row of `search/chunk_of_file`: one of the first chunks of a file, without its text."""
+
+    path: str
+    version: int
+    size_chars: int
+    start_char: int
+    end_char: int
+    heading_path: Sequence[str]
+    length: int
+    tfs: Sequence[int]
+
+
+def _passage(query: Query, chunk: _FileChunk | ChunkDetail) -> Passage:
+    tfs = {lexeme: tf for lexeme, tf in zip(query.lexemes, chunk.tfs, strict=True) if tf}
     return Passage(
-        span=(record["start_char"], record["end_char"]),
-        heading=tuple(record["heading_path"]),
-        score=score(query, tfs, record["length"]),
-        text=record.get("text"),
+        span=(chunk.start_char, chunk.end_char),
+        heading=tuple(chunk.heading_path),
+        score=score(query, tfs, chunk.length),
+        text=chunk.text if isinstance(chunk, ChunkDetail) else None,
     )
 
 
@@ -276,13 +290,13 @@ async def _hits(
     dated: DateRange | None,
 ) -> list[Hit]:
     by_scope: dict[int, list[int]] = {}
-    details: dict[tuple[int, int], Mapping[str, Any]] = {}
+    details: dict[tuple[int, int], ChunkDetail] = {}
     for file in files:
         for chunk in file.chunks[: max(passages, 1)]:
             scope_id = chunk.scope.scope_id
             if chunk.added is not None and chunk.added.detail is not None:
                 tfs = [chunk.added.tfs.get(lexeme, 0) for lexeme in views[scope_id].query.lexemes]
-                details[scope_id, chunk.chunk_id] = {**chunk.added.detail, "tfs": tfs}
+                details[scope_id, chunk.chunk_id] = replace(chunk.added.detail, tfs=tfs)
             else:
                 by_scope.setdefault(scope_id, []).append(chunk.chunk_id)
     read = await batch(
@@ -296,15 +310,16 @@ async def _hits(
         ),
     )
     for scope_id, records in zip(by_scope, read, strict=True):
-        details |= {(scope_id, record["chunk_id"]): record for record in records}
+        read_chunks = (ChunkDetail(**record) for record in records)
+        details |= {(scope_id, chunk.chunk_id): chunk for chunk in read_chunks}
     # Once a language and not once a hit: a query may be long.
     languages = {file.chunks[0].scope.language for file in files}
     words = {language: _words(text, language) for language in languages}
-    return [
-        _hit(file, view, details, words[view.scope.language], passages, dated)
-        for file in files
-        for view in [views[file.chunks[0].scope.scope_id]]
-    ]
+    hits = []
+    for file in files:
+        view = views[file.chunks[0].scope.scope_id]
+        hits.append(_hit(file, view, details, words[view.scope.language], passages, dated))
+    return hits
 
 
 def _words(text: str, language: str) -> dict[str, str]:
@@ -316,7 +331,7 @@ def _words(text: str, language: str) -> dict[str, str]:
 def _hit(
     file: _RankedFile,
     view: ScopeView,
-    details: Mapping[tuple[int, int], Mapping[str, Any]],
+    details: Mapping[tuple[int, int], ChunkDetail],
     words: Mapping[str, str],
     passages: int,
     dated: DateRange | None,
@@ -324,17 +339,17 @@ def _hit(
     best, *others = file.chunks
     query, analyzer = view.query, analyzer_of(view.scope.language)
     detail = details[best.scope.scope_id, best.chunk_id]
-    terms = term_scores(query, dict(zip(query.lexemes, detail["tfs"], strict=True)), detail["length"])
+    terms = term_scores(query, dict(zip(query.lexemes, detail.tfs, strict=True)), detail.length)
     ordered = dict(sorted(terms.items(), key=lambda term: (-term[1], term[0])))
     return Hit(
         path=best.path,
-        version=detail["version"],
-        title=detail["title"],
-        heading=tuple(detail["heading_path"]),
+        version=detail.version,
+        title=detail.title,
+        heading=tuple(detail.heading_path),
         span=best.span,
-        snippet="" if passages else snippet(detail["text"], query.lexemes, analyzer),
+        snippet="" if passages else snippet(detail.text, query.lexemes, analyzer),
         score=best.score,
-        reason=_reason(file, ordered, words, query) + _describe_days(detail["dated"], dated),
+        reason=_reason(file, ordered, words, query) + _describe_days(detail.dated, dated),
         match=Match(
             mode="bm25" if file.fused is None else "hybrid",
             bm25_rank=file.bm25_rank,
@@ -350,21 +365,21 @@ def _hit(
 
 
 def _file(
-    file: _RankedFile, query: Query, details: Mapping[tuple[int, int], Mapping[str, Any]], passages: int
+    file: _RankedFile, query: Query, details: Mapping[tuple[int, int], ChunkDetail], passages: int
 ) -> FilePassages:
     chunks = file.chunks[:passages]
     read = [details[chunk.scope.scope_id, chunk.chunk_id] for chunk in chunks]
     return FilePassages(
         path=chunks[0].path,
-        version=read[0]["version"],
-        size_chars=read[0]["size_chars"],
-        body_start=read[0]["body_start"],
+        version=read[0].version,
+        size_chars=read[0].size_chars,
+        body_start=read[0].body_start,
         passages=tuple(
             replace(
-                _passage(query, record),
+                _passage(query, detail),
                 score=chunk.score + file.bonus.get(_key(chunk), 0),
             )
-            for chunk, record in zip(chunks, read, strict=True)
+            for chunk, detail in zip(chunks, read, strict=True)
         ),
     )
 

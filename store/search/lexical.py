@@ -27,6 +27,28 @@ class RemovedChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkDetail:
+    """What a hit shows of a chunk: the chunk's text and its file, as `search/chunk_read` returns them.
+
+    `tfs` says how often each lexeme of the query stands in the chunk, in the order of the query. `body_start` is
+    where the file's text without front matter begins.
+    """
+
+    chunk_id: int
+    heading_path: Sequence[str]
+    length: int
+    start_char: int
+    end_char: int
+    version: int
+    title: str
+    size_chars: int
+    dated: date | None
+    body_start: int
+    text: str
+    tfs: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class AddedChunk:
     """A chunk that a search must see though the postings lack it.
 
@@ -39,7 +61,7 @@ class AddedChunk:
         tfs: of the query's lexemes at least.
         tag_keys: of the file.
         dated: the day that the file is of, None when it says none.
-        detail: what `search/chunk_read` returns of a chunk, for one that is not stored.
+        detail: of a chunk that is not stored.
     """
 
     chunk_id: int
@@ -50,7 +72,7 @@ class AddedChunk:
     tfs: Mapping[str, int]
     tag_keys: tuple[str, ...] = ()
     dated: date | None = None
-    detail: Mapping[str, Any] | None = None
+    detail: ChunkDetail | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +121,11 @@ class ScoredChunk:
     def order(self) -> tuple[int, str, int]:
         """Best first; ties by path, then by place."""
         return -self.score, self.path, self.span[0]
+
+    @property
+    def relative_path(self) -> str:
+        """The path below its mount."""
+        return self.path.removeprefix(f"{self.scope.mount}/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +220,7 @@ async def best_chunks(
         postings = [one.postings for one in alike]
         found = await pruning.best_chunks(connection, query, postings, limit=limit, filters=filters)
         for one, records in zip(alike, found, strict=True):
-            mine = [*(_scored_chunk(one.scope, record) for record in records), *_score_added(one, filters)]
+            mine = [*(_scored_chunk(one.scope, **record) for record in records), *_score_added(one, filters)]
             # What is in no posting came without a limit: cut here, a chunk counts alike wherever it is kept.
             # Ties come along, so a scope that gave fewer has no more; of the others every chunk at least as good
             # as the last is here, and files are complete down to the best of those last scores.
@@ -218,8 +245,7 @@ async def add_neighbours(
     """
     by_scope: dict[int, list[ScoredChunk]] = {}
     for candidate in best[:MAX_RESCORED_FILES]:
-        relative = candidate.path.removeprefix(f"{candidate.scope.mount}/")
-        if candidate.length < series.MAX_SHORT_LEXEMES and series.neighbours(relative, 1):
+        if candidate.length < series.MAX_SHORT_LEXEMES and series.neighbours(candidate.relative_path, 1):
             by_scope.setdefault(candidate.scope.scope_id, []).append(candidate)
     wanted = [one for one in views if one.scope.scope_id in by_scope]
     reach = max(series.SHARE_BY_DISTANCE)
@@ -228,8 +254,10 @@ async def add_neighbours(
             {
                 path
                 for candidate in by_scope[one.scope.scope_id]
-                for relative in (candidate.path.removeprefix(f"{candidate.scope.mount}/"),)
-                for path in (relative, *series.neighbours(relative, 2 * reach).values())
+                for path in (
+                    candidate.relative_path,
+                    *series.neighbours(candidate.relative_path, 2 * reach).values(),
+                )
             }
         )
         for one in wanted
@@ -272,26 +300,42 @@ def term_scores(query: Query, tfs: Mapping[str, int], length: int) -> dict[str, 
 
 
 def _pending(records: Rows, lexemes: Sequence[str]) -> Delta:
-    removed, added = [], []
-    for record in records:
-        tfs = dict(zip(lexemes, record["tfs"], strict=True))
-        if record["pending"] < 0:
-            removed.append(RemovedChunk(record["chunk_id"], record["length"], tfs))
-        else:
-            added.append(_added(record, tfs))
-    return Delta(tuple(removed), tuple(added))
+    read = [_pending_chunk(lexemes, **record) for record in records]
+    return Delta(
+        removed=tuple(chunk for chunk in read if isinstance(chunk, RemovedChunk)),
+        added=tuple(chunk for chunk in read if isinstance(chunk, AddedChunk)),
+    )
 
 
-def _added(record: Mapping[str, Any], tfs: Mapping[str, int]) -> AddedChunk:
+def _pending_chunk(
+    lexemes: Sequence[str], *, pending: int, chunk_id: int, length: int, tfs: Sequence[int], **columns: Any
+) -> RemovedChunk | AddedChunk:
+    """Return a chunk that the postings lack, or hold though it is gone, from the columns of its row."""
+    if pending < 0:
+        return removed_chunk(lexemes, chunk_id=chunk_id, length=length, tfs=tfs)
+    return _added_chunk(lexemes, chunk_id=chunk_id, length=length, tfs=tfs, **columns)
+
+
+def removed_chunk(lexemes: Sequence[str], *, chunk_id: int, length: int, tfs: Sequence[int]) -> RemovedChunk:
+    """Return a chunk that a search must not see, from the columns of its row."""
+    return RemovedChunk(chunk_id, length, dict(zip(lexemes, tfs, strict=True)))
+
+
+def _added_chunk(
+    lexemes: Sequence[str],
+    *,
+    start_char: int,
+    end_char: int,
+    tfs: Sequence[int],
+    tag_keys: Sequence[str],
+    **columns: Any,
+) -> AddedChunk:
+    """Return a chunk as a search sees it, from the columns of its row."""
     return AddedChunk(
-        chunk_id=record["chunk_id"],
-        file_id=record["file_id"],
-        path=record["path"],
-        span=(record["start_char"], record["end_char"]),
-        length=record["length"],
-        tfs=tfs,
-        tag_keys=tuple(record["tag_keys"]),
-        dated=record["dated"],
+        span=(start_char, end_char),
+        tfs=dict(zip(lexemes, tfs, strict=True)),
+        tag_keys=tuple(tag_keys),
+        **columns,
     )
 
 
@@ -310,16 +354,19 @@ def _restrict(query: Query, lexemes: frozenset[str]) -> Query:
     )
 
 
-def _scored_chunk(scope: Scope, record: Mapping[str, Any]) -> ScoredChunk:
-    return ScoredChunk(
-        score=record["score"],
-        path=scope.virtual(record["path"]),
-        span=(record["start_char"], record["end_char"]),
-        scope=scope,
-        chunk_id=record["chunk_id"],
-        file_id=record["file_id"],
-        length=record["length"],
-    )
+def _scored_chunk(
+    scope: Scope,
+    *,
+    path: str,
+    start_char: int,
+    end_char: int,
+    chunk_id: int,
+    file_id: int,
+    length: int,
+    score: int,
+) -> ScoredChunk:
+    """Return a chunk that scored, from the columns of its row."""
+    return ScoredChunk(score, scope.virtual(path), (start_char, end_char), scope, chunk_id, file_id, length)
 
 
 def _score_added(one: ScopeView, filters: Filters) -> list[ScoredChunk]:
@@ -351,10 +398,9 @@ def _scored_added(
 def _single_chunks(one: ScopeView, records: Rows, paths: frozenset[str]) -> dict[str, AddedChunk]:
     """Return the only chunks of files, by path: those that stand, corrected by what a past moment saw."""
     found: dict[str, list[AddedChunk]] = {}
-    for record in records:
-        if record["chunk_id"] not in one.hidden:
-            tfs = dict(zip(one.query.lexemes, record["tfs"], strict=True))
-            found.setdefault(record["path"], []).append(_added(record, tfs))
+    for chunk in (_added_chunk(one.query.lexemes, **record) for record in records):
+        if chunk.chunk_id not in one.hidden:
+            found.setdefault(chunk.path, []).append(chunk)
     for chunk in one.added:
         if chunk.detail is not None and chunk.path in paths:
             found.setdefault(chunk.path, []).append(chunk)

@@ -6,7 +6,7 @@ from memex.store.database import Connection, batch
 from memex.store.paths import parse
 from memex.store.records import NearSpan
 from memex.store.search.lexical import ScopeView
-from memex.store.search.vectors import NearChunk
+from memex.store.search.vectors import NearChunk, near_chunk
 
 
 async def find_recorded_chunks(
@@ -38,13 +38,9 @@ async def find_recorded_chunks(
         asked.append((view, wanted))
     read = await batch(connection, *(("search/chunk_at", wanted) for _, wanted in asked))
     for (view, _), records in zip(asked, read, strict=True):
-        for record in records:
-            path = view.scope.virtual(record["path"])
-            place = path, record["start_char"]
-            if record["chunk_id"] in view.hidden or place in found:
-                continue
-            span = record["start_char"], record["end_char"]
-            found[place] = NearChunk(0.0, path, span, view.scope, record["chunk_id"], record["file_id"])
+        for stored in (near_chunk(view.scope, distance=0.0, **record) for record in records):
+            if stored.chunk_id not in view.hidden:
+                found.setdefault((stored.path, stored.span[0]), stored)
     return [
         NearChunk(one.distance, near.path, near.span, near.scope, near.chunk_id, near.file_id, near.added)
         for one in spans

@@ -17,7 +17,7 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from memex.store import markdown
 from memex.store.access import Scope
-from memex.store.database import Connection, Database, Rows, batch, row, rows
+from memex.store.database import Connection, Database, Rows, batch, row, rows, rows_as
 from memex.store.paths import Prefix
 from memex.store.records import Span
 from memex.store.search import chunks
@@ -167,13 +167,10 @@ async def nearest(
             if scope.scope_id in approximate
         ]
     # To a vector of zeros, which an embedder should not make, there is no distance: it comes last, as NaN.
-    near = [
-        _near_chunk(scope, record)
-        for scope, records in read
-        for record in records
-        if not math.isnan(record["distance"])
+    near = (near_chunk(scope, **record) for scope, records in read for record in records)
+    return sorted((chunk for chunk in near if not math.isnan(chunk.distance)), key=lambda chunk: chunk.order)[
+        :limit
     ]
-    return sorted(near, key=lambda one: one.order)[:limit]
 
 
 async def defer(connection: Connection, scope_ids: Sequence[int]) -> None:
@@ -199,21 +196,26 @@ async def missing(
     Returns:
         The files, and the last chunk that was looked at; None for it when nothing was missing.
     """
-    found = await rows(
-        connection, "vectors/embedding_missing", scope_id=scope_id, model=model, after=after, limit=limit
+    found = await rows_as(
+        _missing_file,
+        connection,
+        "vectors/embedding_missing",
+        scope_id=scope_id,
+        model=model,
+        after=after,
+        limit=limit,
     )
-    files = [
-        UnembeddedFile(
-            file_id=record["file_id"],
-            version=record["version"],
-            path=record["path"],
-            content=record["content"],
-            sha256s=frozenset(map(bytes, record["sha256s"])),
-        )
-        for record in found
-        if record["content"] is not None
-    ]
-    return files, max((record["last_chunk_id"] for record in found), default=None)
+    files = [file for _, file in found if file is not None]
+    return files, max((last_chunk_id for last_chunk_id, _ in found), default=None)
+
+
+def _missing_file(
+    *, last_chunk_id: int, content: str | None, sha256s: Sequence[bytes], **columns: Any
+) -> tuple[int, UnembeddedFile | None]:
+    """Return how far a scope was looked at and the file, None for one that is gone, from the columns of its row."""
+    if content is None:
+        return last_chunk_id, None
+    return last_chunk_id, UnembeddedFile(content=content, sha256s=frozenset(map(bytes, sha256s)), **columns)
 
 
 def texts(path: str, content: str) -> dict[bytes, str]:
@@ -406,15 +408,9 @@ def _index_statement(name: str, scope_id: int, model: str, dimensions: int) -> C
     )
 
 
-def _near_chunk(scope: Scope, record: dict[str, Any]) -> NearChunk:
-    return NearChunk(
-        distance=record["distance"],
-        path=scope.virtual(record["path"]),
-        span=(record["start_char"], record["end_char"]),
-        scope=scope,
-        chunk_id=record["chunk_id"],
-        file_id=record["file_id"],
-    )
+def near_chunk(scope: Scope, *, path: str, start_char: int, end_char: int, **columns: Any) -> NearChunk:
+    """Return a chunk that is near, from the columns of its row."""
+    return NearChunk(path=scope.virtual(path), span=(start_char, end_char), scope=scope, **columns)
 
 
 def _literal(vector: "Sequence[float] | ndarray[Any, Any]") -> str:

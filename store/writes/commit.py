@@ -5,7 +5,7 @@ from typing import Any
 
 from memex.store.access import Access
 from memex.store.database import Connection
-from memex.store.log.operations import Call
+from memex.store.log.call import Call
 from memex.store.search.index import FileIndex, LinkRow, NewChunk
 from memex.store.sql import sql
 from memex.store.writes import pending
@@ -88,7 +88,7 @@ async def _write_revisions(
             "tenant_id": access.tenant_id,
             "actor": access.actor,
             "channel": access.channel,
-            "tool_call_id": call.tool_call_id,
+            "tool_call_id": call.request.tool_call_id,
             "scope_ids": [file.scope.scope_id for file in files],
             "file_ids": file_ids,
             "versions": [change.version for change in changes],

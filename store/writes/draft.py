@@ -9,36 +9,43 @@ texts are planned under the lock at once.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import psycopg
 
-from memex.errors import LimitExceeded, OperationNotFound, ValidationFailed, VersionConflict, VersionNotFound
+from memex.errors import LimitExceeded, ValidationFailed, VersionConflict, VersionNotFound
 from memex.store import offload
 from memex.store.access import Access
-from memex.store.database import Connection, Database, Rows, Statement, batch, row, rows
+from memex.store.database import Connection, Database, Rows, Statement, batch, row_as, rows_as
 from memex.store.log import operations
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer
 from memex.store.paths import parse
-from memex.store.records import FileChange
+from memex.store.records import FileChange, ScopeState, revision_of
 from memex.store.search import vectors
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.index import FileIndex, StoredChunk, deleted_file_index, engine, index
+from memex.store.search.index import FileIndex, deleted_file_index, engine, index
 from memex.store.writes.commit import write_commit
 from memex.store.writes.edits import (
     Delete,
     Edit,
     EditedFile,
-    Head,
     Move,
     Patch,
-    PlannedRevision,
     Revise,
     ScopedPath,
     Undo,
-    UndoneRevision,
-    WorkingTree,
     Write,
+)
+from memex.store.writes.loaded import (
+    CommitPlan,
+    LoadedFiles,
+    StoredHead,
+    count_chars,
+    load_files,
+    load_undone_revision,
+    lookup_columns,
+    working_tree,
 )
 from memex.store.writes.pending import Counters, counters_of
 
@@ -63,38 +70,6 @@ class Preview:
 
     changes: tuple[FileChange, ...]
     state: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedFiles:
-    """What the store has of the files that edits name: their scopes, heads, and chunks by scope and file."""
-
-    scopes: Rows
-    heads: Rows
-    chunks: dict[tuple[int, int], list[StoredChunk]]
-
-    @property
-    def seen(self) -> frozenset[tuple[Any, ...]]:
-        """What must still be so when a plan is carried out."""
-        return _fingerprint(self.scopes, self.heads)
-
-
-@dataclass(frozen=True, slots=True)
-class CommitPlan:
-    """The edits played over the store as it was: what a commit writes if nothing has moved since."""
-
-    seen: frozenset[tuple[Any, ...]]
-    files: tuple[tuple[PlannedRevision, FileIndex], ...]
-
-    @property
-    def changes(self) -> tuple[FileChange, ...]:
-        """What becomes of each file."""
-        return tuple(planned.change for planned, _ in self.files)
-
-    @property
-    def written(self) -> list[tuple[PlannedRevision, FileIndex]]:
-        """The files that get a revision."""
-        return [(planned, derived) for planned, derived in self.files if planned.change.changed]
 
 
 class Draft:
@@ -182,7 +157,8 @@ class Draft:
         """
         place = self._place(path)
         async with self._database.transaction(self._access) as connection:
-            stored = await row(
+            stored = await row_as(
+                partial(revision_of, place.scope),
                 connection,
                 "memory/revision_read",
                 scope_id=place.scope.scope_id,
@@ -191,12 +167,12 @@ class Draft:
             )
         if stored is None:
             raise VersionNotFound(f"{path} has no version {version}.", path=path)
-        if stored["deleted"]:
+        if stored.deleted:
             raise ValidationFailed(
                 f"Version {version} of {path} is its deletion.",
                 hint="Restore the version before it, or delete.",
             )
-        self._stage(Write(place, stored["content"], base_version, base_version is None, "restore", reason))
+        self._stage(Write(place, stored.content, base_version, base_version is None, "restore", reason))
 
     async def undo(self, references: Sequence[str], *, reason: str | None = None) -> None:
         """Stage the inverse of the revisions that one call wrote.
@@ -212,21 +188,25 @@ class Draft:
             undone = []
             for reference in references:
                 path, _, version = reference.rpartition("@")
-                undone.append(await _undone_revision(connection, self._place(path), int(version)))
+                undone.append(await load_undone_revision(connection, self._place(path), int(version)))
         self._stage(Undo(tuple(undone), reason))
 
     async def read(self, path: str) -> str | None:
         """Return the text that the draft would leave at a path, None when no file would stand there."""
         place = self._place(path, to_write=False)
         async with self._database.transaction(self._access, snapshot=True) as connection:
-            heads = await rows(
-                connection, "writes/head_load", **_lookup_columns([*self._places(), place]), with_content=True
+            heads = await rows_as(
+                StoredHead,
+                connection,
+                "writes/head_load",
+                **lookup_columns([*self._places(), place]),
+                with_content=True,
             )
-        return _working_tree(heads).play(self._edits).read(place)
+        return working_tree(heads).play(self._edits).read(place)
 
     async def preview(self) -> Preview:
         """Return what a commit would do now, without doing it."""
-        stored = _loaded_files(*await self._database.read(self._access, *self._to_load()))
+        stored = load_files(*await self._database.read(self._access, *self._to_load()))
         return Preview((await self._plan(stored)).changes, self._state(stored.scopes))
 
     async def preview_at(self, state: Mapping[str, int]) -> Preview:
@@ -237,11 +217,12 @@ class Draft:
         """
         places = self._places()
         revs = [state.get(place.scope.mount, 0) for place in places]
-        [heads] = await self._database.read(
-            self._access, ("past/head_load", _lookup_columns(places) | {"revs": revs})
+        [found] = await self._database.read(
+            self._access, ("past/head_load", lookup_columns(places) | {"revs": revs})
         )
-        chars = sum(map(_chars, self._edits)) + _content_chars(heads)
-        planned = await offload.run(chars, lambda: _working_tree(heads).play(self._edits).planned())
+        heads = [StoredHead(**record) for record in found]
+        chars = sum(map(_chars, self._edits)) + count_chars(heads)
+        planned = await offload.run(chars, lambda: working_tree(heads).play(self._edits).planned())
         return Preview(tuple(one.change for one in planned), dict(state))
 
     async def commit(self, call: Call, answer: Callable[[tuple[FileChange, ...]], CallAnswer]) -> Commit:
@@ -280,7 +261,9 @@ class Draft:
             ToolCallConflict, ToolCallInProgress: it was another request, or still runs.
         """
         async with self._database.transaction(self._access, snapshot=True) as connection:
-            [found] = await batch(connection, operations.committed_statement(self._access, call.tool_call_id))
+            [found] = await batch(
+                connection, operations.committed_statement(self._access, call.request.tool_call_id)
+            )
             return await operations.first_result(connection, self._access, call, found)
 
     async def _commit_short(
@@ -296,23 +279,22 @@ class Draft:
             first = await operations.first_result(connection, self._access, call, found)
             if first is not None:
                 return Commit(first, is_repeat=True)
-            if written + _content_chars(heads) > SHORT_CHARS:
+            loaded = load_files(scopes, heads, chunks)
+            if written + count_chars(loaded.heads) > SHORT_CHARS:
                 return None
-            plan = self._plan_now(_loaded_files(scopes, heads, chunks))
+            plan = self._plan_now(loaded)
             await operations.settle(connection, found, "answered")
-            return await self._write(connection, plan, call, answer, locked, scopes)
+            return await self._write(connection, plan, call, answer, locked, loaded.scopes)
 
     async def _commit_long(
         self, call: Call, answer: Callable[[tuple[FileChange, ...]], CallAnswer]
     ) -> Commit:
         """Commit a plan that is made before the lock is taken, once more if something has moved on since."""
-        committed = operations.committed_statement(self._access, call.tool_call_id)
+        committed = operations.committed_statement(self._access, call.request.tool_call_id)
         found, *loaded = await self._database.read(self._access, committed, *self._to_load())
         if found and (first := await self.first_result(call)) is not None:
             return Commit(first, is_repeat=True)
-        plan = await self._plan(
-            _loaded_files(*loaded)
-        )  # no connection is held while a large file is analysed
+        plan = await self._plan(load_files(*loaded))  # no connection is held while a large file is analysed
         state, heads_now = self._to_see()
         statements = *self._to_lock(call), state, heads_now
         async with self._database.writing(self._access, *statements) as (connection, read):
@@ -320,12 +302,13 @@ class Draft:
             first = await operations.first_result(connection, self._access, call, found)
             if first is not None:
                 return Commit(first, is_repeat=True)
-            if plan.seen != _fingerprint(scopes, heads):
+            now = load_files(scopes, heads, [])
+            if plan.fingerprint != now.fingerprint:
                 # Under the lock nothing waits for other calls' long texts.
-                stored = _loaded_files(*await batch(connection, *self._to_load()))
+                stored = load_files(*await batch(connection, *self._to_load()))
                 plan = await asyncio.to_thread(self._plan_now, stored)
             await operations.settle(connection, found, "answered")
-            return await self._write(connection, plan, call, answer, locked, scopes)
+            return await self._write(connection, plan, call, answer, locked, now.scopes)
 
     async def _write(
         self,
@@ -334,12 +317,12 @@ class Draft:
         call: Call,
         answer: Callable[[tuple[FileChange, ...]], CallAnswer],
         locked: Rows,
-        scopes: Rows,
+        scopes: Sequence[ScopeState],
     ) -> Commit:
         counters = counters_of(locked)
         self._check_limits(plan, counters)
         made = answer(plan.changes)
-        analyzers = {scope["scope_id"]: engine(analyzer_of(scope["language"])) for scope in scopes}
+        analyzers = {scope.scope_id: engine(analyzer_of(scope.language)) for scope in scopes}
         await write_commit(connection, self._access, call, plan.written, counters, analyzers=analyzers)
         if self._is_embedded and plan.written:
             changed = {planned.file.scope.scope_id for planned, _ in plan.written}
@@ -355,19 +338,19 @@ class Draft:
         )
         return Commit(made.result, plan.changes)
 
-    def _state(self, scopes: Rows) -> dict[str, int]:
-        return {self._access.by_id[record["scope_id"]].mount: record["rev"] for record in scopes}
+    def _state(self, scopes: Sequence[ScopeState]) -> dict[str, int]:
+        return {self._access.by_id[scope.scope_id].mount: scope.rev for scope in scopes}
 
     def _to_lock(self, call: Call) -> tuple[Statement, Statement]:
-        committed = operations.committed_statement(self._access, call.tool_call_id)
+        committed = operations.committed_statement(self._access, call.request.tool_call_id)
         return ("writes/scope_lock", {"scope_ids": self._scope_ids()}), committed
 
     def _to_see(self) -> tuple[Statement, Statement]:
-        heads = _lookup_columns(self._places()) | {"with_content": False}
+        heads = lookup_columns(self._places()) | {"with_content": False}
         return ("memory/scope_state", {"scope_ids": self._scope_ids()}), ("writes/head_load", heads)
 
     def _to_load(self) -> tuple[Statement, Statement, Statement]:
-        wanted = _lookup_columns(self._places())
+        wanted = lookup_columns(self._places())
         return (
             ("memory/scope_state", {"scope_ids": self._scope_ids()}),
             ("writes/head_load", wanted | {"with_content": True}),
@@ -378,20 +361,20 @@ class Draft:
         return sorted({place.scope.scope_id for place in self._places()})
 
     async def _plan(self, stored: LoadedFiles) -> CommitPlan:
-        chars = sum(map(_chars, self._edits)) + _content_chars(stored.heads)
+        chars = sum(map(_chars, self._edits)) + count_chars(stored.heads)
         return await offload.run(chars, self._plan_now, stored)
 
     def _plan_now(self, stored: LoadedFiles) -> CommitPlan:
-        planned = _working_tree(stored.heads).play(self._edits).planned()
+        planned = working_tree(stored.heads).play(self._edits).planned()
         files = tuple((one, self._derive(one.file, stored)) for one in planned)
-        return CommitPlan(stored.seen, files)
+        return CommitPlan(stored.fingerprint, files)
 
     def _derive(self, file: EditedFile, stored: LoadedFiles) -> FileIndex:
         scope_id = file.scope.scope_id
         known = stored.chunks.get((scope_id, file.head.file_id), []) if file.head else []
         if file.content is None:
             return deleted_file_index(file.path, known)
-        language = next(scope["language"] for scope in stored.scopes if scope["scope_id"] == scope_id)
+        language = next(scope.language for scope in stored.scopes if scope.scope_id == scope_id)
         derived = index(file.path, file.content, known, analyzer_of(language))
         if len(known) - len(derived.removed) + len(derived.added) > MAX_CHUNKS_PER_FILE:
             raise LimitExceeded(
@@ -441,10 +424,6 @@ def _chars(edit: Edit) -> int:
             return 0
 
 
-def _content_chars(heads: Rows) -> int:
-    return sum(len(head["content"] or "") for head in heads)
-
-
 def _places_of(edit: Edit) -> list[ScopedPath]:
     match edit:
         case Move():
@@ -457,68 +436,3 @@ def _places_of(edit: Edit) -> list[ScopedPath]:
             ]
         case _:
             return [edit.place]
-
-
-def _lookup_columns(places: Sequence[ScopedPath]) -> dict[str, Any]:
-    return {
-        "scope_ids": [place.scope.scope_id for place in places],
-        "paths": [place.path for place in places],
-    }
-
-
-def _working_tree(found: Rows) -> WorkingTree:
-    heads = {
-        (record["scope_id"], record["path"]): Head(
-            record["file_id"], record["path"], record["version"], record["content"]
-        )
-        for record in found
-        if record["file_id"] is not None
-    }
-    return WorkingTree(heads, {(record["scope_id"], record["path"]): record["highest"] for record in found})
-
-
-def _loaded_files(scopes: Rows, heads: Rows, chunks: Rows) -> LoadedFiles:
-    by_file: dict[tuple[int, int], list[StoredChunk]] = {}
-    for record in chunks:
-        chunk = StoredChunk(
-            record["chunk_id"],
-            record["start_char"],
-            record["end_char"],
-            tuple(record["heading_path"]),
-            bytes(record["sha256"]),
-            record["length"],
-        )
-        by_file.setdefault((record["scope_id"], record["file_id"]), []).append(chunk)
-    return LoadedFiles(scopes, heads, by_file)
-
-
-def _fingerprint(scopes: Rows, heads: Rows) -> frozenset[tuple[Any, ...]]:
-    # A rebuild of the index leaves the files as they are, and gives their chunks new ids.
-    of_scopes = ("scope_id", "language", "rebuilds")
-    of_heads = ("scope_id", "path", "file_id", "version", "highest")
-    return frozenset(
-        tuple(record[column] for column in columns)
-        for records, columns in ((scopes, of_scopes), (heads, of_heads))
-        for record in records
-    )
-
-
-async def _undone_revision(connection: Connection, place: ScopedPath, version: int) -> UndoneRevision:
-    chain = await rows(
-        connection, "writes/revision_chain", scope_id=place.scope.scope_id, path=place.path, version=version
-    )
-    if not chain:
-        raise OperationNotFound(f"The revision {place}@{version} is gone.")
-    after = next(record for record in chain if (record["path"], record["version"]) == (place.path, version))
-    before = [record for record in chain if record["rev"] < after["rev"]]
-    return UndoneRevision(
-        place=place,
-        head=_head(chain[-1]),
-        after=_head(after),
-        before=_head(before[-1]) if before else None,
-        later_calls=tuple(record["tool_call_id"] for record in chain if record["rev"] > after["rev"]),
-    )
-
-
-def _head(record: dict[str, Any]) -> Head:
-    return Head(record["file_id"], record["path"], record["version"], record["content"], record["deleted"])

@@ -1,26 +1,18 @@
 """An embedder by its name, as MEMEX_EMBEDDER gives it. What it needs is loaded by its first use."""
 
 import asyncio
-import re
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from memex.errors import ValidationFailed
 from memex.subagent.embedders.interface import Embedder, InputType
+from memex.subagent.embedders.names import HASH, HASH_DIMENSIONS, LOCAL, MAX_DIMENSIONS, parse_name
 
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
-LOCAL = "local:all-MiniLM-L6-v2-int8@384#8199be6f"
-HASH = "hash:trigrams@{dimensions}#1"
-HASH_DIMENSIONS = 384
-MAX_DIMENSIONS = 16_000  # that the database can hold
-
-_NAME = re.compile(
-    r"(?P<provider>[a-z]+)(?::(?P<model>[^#\s]+?))?(?:@(?P<dimensions>[1-9]\d{0,4}))?(?:#(?P<revision>[\w.-]{1,40}))?"
-)
 _NEEDED_PACKAGES = {  # the extra, and its packages
     "openai": ("vectors", ("numpy", "openai", "pgvector", "procrastinate", "tenacity")),
     "hash": ("vectors", ("numpy", "pgvector", "procrastinate")),
@@ -72,7 +64,7 @@ def choose_embedder(name: str, *, api_key: str | None = None, base_url: str | No
     Raises:
         ValidationFailed: no embedder has this name, or the packages that it needs are not installed.
     """
-    given = _parts(name)
+    given = parse_name(name)
     dimensions = int(given["dimensions"]) if "dimensions" in given else None
     if dimensions is not None and dimensions > MAX_DIMENSIONS:
         raise ValidationFailed(
@@ -91,17 +83,11 @@ def choose_embedder(name: str, *, api_key: str | None = None, base_url: str | No
         case "hash", _:
             width = dimensions or HASH_DIMENSIONS
             embedder = LazyEmbedder(HASH.format(dimensions=width), width, lambda: _hash(width))
-    if embedder is None or not given.items() <= _parts(embedder.name).items():
+    if embedder is None or not given.items() <= parse_name(embedder.name).items():
         known = "openai:MODEL, openai:MODEL@DIMENSIONS, local, hash"
         raise ValidationFailed(f"There is no embedder {name!r}.", hint=f"Name one of: {known}.")
     _check_packages(given["provider"])
     return embedder
-
-
-def _parts(name: str) -> dict[str, str]:
-    """Return what a name says: the provider, and the model, dimensions and revision that it gives."""
-    match = _NAME.fullmatch(name)
-    return {part: said for part, said in match.groupdict().items() if said} if match else {}
 
 
 def _check_packages(provider: str) -> None:

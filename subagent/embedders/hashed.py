@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memex.subagent.embedders.choose import HASH, HASH_DIMENSIONS
 from memex.subagent.embedders.interface import MAX_CHARS, InputType, to_unit_length
+from memex.subagent.embedders.names import HASH, HASH_DIMENSIONS
 
 if TYPE_CHECKING:
     from numpy import float32

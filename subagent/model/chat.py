@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from memex.errors import ValidationFailed
-from memex.subagent.limits import Price, model_unavailable
+from memex.subagent.limits import ModelFailure, Price, model_unavailable
 from memex.subagent.retrying import is_transient, retry_after_s
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ MAX_ANSWER_BYTES = 1 << 23  # it is kept whole in the log
 BODY_HEADERS = frozenset({"content-encoding", "content-length", "transfer-encoding"})  # as it was sent
 QUOTA_SPENT = b"insufficient_quota"  # in a 429 that waiting does not mend
 NO_DEADLINE = float("inf")
-SHUTDOWN_REASON = "Memex is ending"  # why no answer is waited for
 
 # By `time.monotonic`, until when a request may be repeated: a wait that would end later is not begun.
 deadline: ContextVar[float] = ContextVar("deadline", default=NO_DEADLINE)
@@ -116,7 +115,7 @@ class ChatModel:
             ModelUnavailable: it does.
         """
         if self.has_given_up and gives_up_at_shutdown.get():
-            raise model_unavailable(SHUTDOWN_REASON)
+            raise model_unavailable(ModelFailure.SHUTDOWN)
 
     def give_up(self) -> None:
         """End every wait for an answer, and allow no more of them; calls from the queue wait on."""

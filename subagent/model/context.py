@@ -12,7 +12,7 @@ from memex.store.records import FilePassages, Reference
 from memex.subagent.builtin import BuiltinPlanner, Candidates
 from memex.subagent.context.assembly import WRAPPER_CHARS, Note
 from memex.subagent.context.selection import CandidatePassage, rank, take
-from memex.subagent.limits import model_unavailable
+from memex.subagent.limits import ModelFailure, model_unavailable
 from memex.subagent.memory_tools import FileCatalogue, MemoryTools
 from memex.subagent.model.ask import ModelQuestion, ModelSession, ModelTool, ask
 from memex.subagent.model.numbered_spans import NumberedSpans, wrap_data
@@ -89,7 +89,7 @@ async def plan_context(
     found = [sheet.span(name) for name in _chosen_names(answer)[:MAX_CHOSEN]]
     chosen = [span for span in found if span is not None]
     if len(chosen) < len(found):
-        raise model_unavailable("its plan names spans that there are not")
+        raise model_unavailable(ModelFailure.UNKNOWN_SPANS)
     plan = take(
         survey.pinned,
         chosen,

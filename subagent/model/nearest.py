@@ -17,9 +17,10 @@ from memex.store.search.analyzer import Analyzer
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.remember.filing.items import list_items, prose_sentences
 from memex.subagent.remember.filing.places import destination, kind_under
-from memex.subagent.remember.related import mount_of
-from memex.subagent.statements.extraction import extract_statements, normal_form, subject_of
+from memex.subagent.remember.mounts import is_writable
+from memex.subagent.statements.extraction import extract_statements
 from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.subjects import normal_form, subject_of
 
 QUERY_CHARS = 1_000
 HITS = 8
@@ -152,11 +153,6 @@ class NearestStatements:
                 len(file.content), stored_statements, path, file.version, file.content
             )
         return self._files[path]
-
-
-def is_writable(path: str, project: str | None) -> bool:
-    """Whether a call about a project may write a path: it is the user's or that project's."""
-    return mount_of(path) == "user" or (project is not None and mount_of(path) == f"projects/{project}")
 
 
 def stored_statements(

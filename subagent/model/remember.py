@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from memex.store import offload
 from memex.store.records import Span
 from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.limits import model_unavailable
+from memex.subagent.limits import ModelFailure, model_unavailable
 from memex.subagent.memory_tools import FileCatalogue
 from memex.subagent.model.ask import ModelQuestion, ModelSession, ModelTool, ask
 from memex.subagent.model.edits import MAX_CHECKED, AcceptedEdit, EditChecker, Edits, RejectedEdit, Skip
@@ -25,7 +25,8 @@ from memex.subagent.remember.file_series import FileSeries
 from memex.subagent.remember.filing.bullets import render_bullet
 from memex.subagent.remember.filing.entries import SAME_TASK
 from memex.subagent.remember.filing.places import destination
-from memex.subagent.remember.related import find_related, mount_of
+from memex.subagent.remember.mounts import mount_of
+from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.extraction import (
     SkippedSpan,
@@ -33,11 +34,10 @@ from memex.subagent.statements.extraction import (
     Statement,
     extract_statements,
     find_attacks,
-    is_replaceable,
-    subject_of,
 )
 from memex.subagent.statements.language import STATEMENT_KINDS
 from memex.subagent.statements.paraphrase import are_paraphrases, paraphrase_form
+from memex.subagent.statements.subjects import is_replaceable, subject_of
 
 PROMPT_CHARS = 12_000  # of a prompt with its instructions, without the text itself
 CATALOGUE_CHARS = 1_500
@@ -148,7 +148,7 @@ class _Reader:
         """Return the plan that all parts of the text make."""
         is_unfit = any(skip.reason == "invalid" for skip in self.skipped)
         if is_unfit and not self.made and not self.known:
-            raise model_unavailable("nothing of its plan can be carried out")
+            raise model_unavailable(ModelFailure.NOTHING_APPLICABLE)
         writes = self.session.limits.writes
         parts = [made.part for made in self.made]
         over = [_skip_statement(part.statement, "limit") for part in parts[writes:]]
@@ -347,7 +347,7 @@ def _parts(text: str, session: ModelSession) -> list[Span]:
     while len(spans := split_windows(text, size)) > most:
         size += size // 10
     if size > MAX_WINDOW_CHARS:
-        raise model_unavailable("the text is too long for the call's limit of requests")
+        raise model_unavailable(ModelFailure.TEXT_TOO_LONG)
     return spans
 
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memex.store import links
 from memex.store.markdown import file_name
 from memex.store.records import Hit, Reference
 from memex.store.search.analyzer import Analyzer
@@ -12,7 +11,9 @@ from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Addition, KnownStatement
 from memex.subagent.remember.file_series import first_file
 from memex.subagent.remember.filing.bullets import parse_bullet
-from memex.subagent.statements.extraction import Statement, normal_form, subject_of
+from memex.subagent.remember.mounts import link_target, may_link, mount_of
+from memex.subagent.statements.extraction import Statement
+from memex.subagent.statements.subjects import normal_form, subject_of
 
 HITS = 8
 PASSAGES = 2
@@ -108,25 +109,3 @@ def _is_named(hit: Hit, lexemes: Sequence[str], analyzer: Analyzer) -> bool:
         if any(lexemes[at : at + len(words)] == words for at in range(len(lexemes) - len(words) + 1)):
             return True
     return False
-
-
-def mount_of(path: str) -> str:
-    """Return the mount of a virtual path: user, shared or projects/<slug>."""
-    first, second, *_ = path.split("/", 2)
-    return f"{first}/{second}" if first == "projects" else first
-
-
-def may_link(mount: str, path: str) -> bool:
-    """Tell whether a file of a mount may name another: what others read never names a user's private path."""
-    return mount == "user" or mount_of(path) in (mount, "shared")
-
-
-def link_target(mount: str, path: str) -> str | None:
-    """Return how a file of a mount writes a link to a path: without the mount where it is its own.
-
-    None where `[[target]]` would be no link to it: its name holds a bar, a bracket or a `#`.
-    """
-    target = path.removeprefix(f"{mount}/")
-    target = target[:-3] if target.lower().endswith(".md") else target
-    found = links.parse(f"[[{target}]]", "")
-    return target if [link.targets for link in found] == [(links.key(target),)] else None

@@ -18,20 +18,25 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
 from itertools import takewhile
 from typing import Literal
 
-from memex.store.search.analyzer import Analyzer
 from memex.subagent.statements import language, segments
 from memex.subagent.statements.language import (
     STATEMENT_KINDS,
     LanguageTables,
     NonStatement,
     StatementKind,
-    SubjectRule,
 )
 from memex.subagent.statements.segments import Segment
+from memex.subagent.statements.subjects import (
+    APOSTROPHES,
+    CLOSING,
+    CLOSING_FENCE,
+    JUDGED_CHARS,
+    plain_form,
+    strip_opening,
+)
 
 # small_talk: manners alone; question: asks; instruction: an order to whoever reads; assistant: a turn of the
 # assistant; heading: names what follows and states nothing; empty: no letter and no digit. Where a model read the
@@ -57,23 +62,11 @@ _WORK_KINDS = frozenset(
     {"decision", "constraint", "objective", "pending", "done", "blocker", "definition_of_done"}
 )
 
-# A sentence is judged by its head, so that a text without full stops costs no more than another.
-_JUDGED_CHARS = 400
 _SMALL_TALK_CHARS = 160
-_MAX_SUBJECT_CHARS = 300
 
-_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "：": ":", "，": ","})
-_EMPHASIS = re.compile(r"(?<!\w)[*_~]{1,3}|[*_~]{1,3}(?!\w)|`")
-_CLOSING = re.compile(r"[\s.!…;,\"')\]\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d:)(]+$")
-_OPENING = re.compile(r"^[\s\"'(\[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d>•-]+")
 _PART = re.compile(r"[,;!.…–—]+ *| - |(?<=\w)[ ]*[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+ *")
 _QUESTION = re.compile(r"[?？؟][\"'”’)\]*_\s\U0001f000-\U0001faff\u2600-\u27bf\ufe0f!?]*$")
 _WORD = re.compile(r"\S+")
-_STRIPPED = ".,;:!?…\"'()[]{}*_`“”‘’«»„。！？、，；：؟،؛|"
-_PLAIN_WORD = re.compile(r"[a-z]+")
-_GROUPED_NUMBER = re.compile(r"[-+]?[$€£¥]?\d{1,3}(?:,\d{3})+(?:\.\d+)?%?")
-_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
-_CLOSING_FENCE = re.compile(r"\n[ \t]*(?:`{3,}|~{3,})[ \t]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +138,7 @@ def find_attacks(text: str) -> tuple[tuple[int, int], ...]:
             continue
         spoken = segments.speech_start(piece.text) if piece.role == "turn" else 0
         for start, end in segments.split_sentences(piece.text[spoken:], tables):
-            head = piece.text[spoken + start : spoken + end][:_JUDGED_CHARS].translate(_APOSTROPHES)
+            head = piece.text[spoken + start : spoken + end][:JUDGED_CHARS].translate(APOSTROPHES)
             if is_attack(head):
                 found.append((places.of(spoken + start), places.end_of(spoken + end)))
     return tuple(found)
@@ -154,7 +147,7 @@ def find_attacks(text: str) -> tuple[tuple[int, int], ...]:
 def is_attack(sentence: str) -> bool:
     """Whether a sentence orders its reader to leave its rules, such as `Ignore all previous instructions`."""
     tables = language.load("en")
-    plain = _strip_opening(tables.lead_in, _plain(sentence[:_JUDGED_CHARS].translate(_APOSTROPHES)))
+    plain = strip_opening(tables.lead_in, plain_form(sentence[:JUDGED_CHARS].translate(APOSTROPHES)))
     leading = takewhile(lambda rule: rule.verdict == "instruction", tables.rules)
     return any(rule.match.match(plain) for rule in leading)
 
@@ -183,7 +176,7 @@ def _read_segment(piece: Segment, tables: LanguageTables) -> Iterator[Statement 
             yield _skip_segment(piece, "instruction")
         case "rule":
             yield _skip_segment(piece, "empty")
-        case "code" if not _CLOSING_FENCE.sub("", piece.text).partition("\n")[2].strip():
+        case "code" if not CLOSING_FENCE.sub("", piece.text).partition("\n")[2].strip():
             yield _skip_segment(piece, "empty")
         case "code":
             yield _whole_segment(piece, piece.kind or "note")
@@ -256,12 +249,12 @@ def _judge(sentence: str, hint: StatementKind | None, *, is_firm: bool, tables: 
             return _Judgement(label[0], start, end)
     elif is_firm and hint is not None:
         return _Judgement(hint, start, end)
-    head = sentence[start : start + _JUDGED_CHARS].translate(_APOSTROPHES)
+    head = sentence[start : start + JUDGED_CHARS].translate(APOSTROPHES)
     request = _match_request(head, tables)
     if request is not None:
         kind, offset, cut = request
         start, end = start + offset, end - cut
-        head = sentence[start : min(end, start + _JUDGED_CHARS)].translate(_APOSTROPHES)
+        head = sentence[start : min(end, start + JUDGED_CHARS)].translate(APOSTROPHES)
         hint = kind or hint
     is_question = request is None and _QUESTION.search(sentence[-20:]) is not None
     verdict = _verdict(head, hint, is_question=is_question, tables=tables)
@@ -301,12 +294,12 @@ def _verdict(
 ) -> StatementKind | NonStatement | Literal["empty"]:
     if not any(char.isalnum() for char in head):
         return "small_talk" if any(unicodedata.category(char) == "So" for char in head) else "empty"
-    plain = _plain(head)
+    plain = plain_form(head)
     if len(plain) <= _SMALL_TALK_CHARS and _is_small_talk(plain, tables):
         return "small_talk"
     if is_question:
         return "question"
-    plain = _strip_opening(tables.lead_in, plain)
+    plain = strip_opening(tables.lead_in, plain)
     if len(plain) <= _SMALL_TALK_CHARS and _is_small_talk(plain, tables):
         return "small_talk"
     is_closed = head.rstrip().endswith((".", "!"))
@@ -320,130 +313,5 @@ def _verdict(
 
 
 def _is_small_talk(plain: str, tables: LanguageTables) -> bool:
-    parts = [_CLOSING.sub("", part) for part in _PART.split(plain)]
+    parts = [CLOSING.sub("", part) for part in _PART.split(plain)]
     return all(tables.small_talk.fullmatch(part.rstrip("?")) for part in parts if part)
-
-
-def _plain(head: str) -> str:
-    """Return a sentence's head as patterns expect it."""
-    text = _EMPHASIS.sub("", " ".join(head.translate(_APOSTROPHES).split()))
-    return _OPENING.sub("", _CLOSING.sub("", text))
-
-
-def _strip_opening(opening: re.Pattern[str], plain: str) -> str:
-    for _ in range(4):
-        match = opening.match(plain)
-        if match is None or match.end() == len(plain):
-            break
-        plain = plain[match.end() :]
-    return plain
-
-
-def subject_of(kind: StatementKind, text: str) -> str | None:
-    """Return what a statement says something about; None when nothing that has one value at a time.
-
-    A newer statement with the same key replaces the older one. The key of a task is the task itself, so that
-    `Done: write the docs` finds `I need to write the docs`.
-    """
-    if len(text) > _MAX_SUBJECT_CHARS:
-        return None
-    tables = language.load("en")
-    plain = _strip_opening(tables.lead_in, _plain(text))
-    if kind in {"pending", "done", "blocker"}:
-        return _task_subject(plain, tables)
-    rule = _subject_rule(plain, tables)
-    if rule is None or tables.not_exclusive.search(plain):
-        return None
-    match = rule.match.match(plain)
-    about = " ".join(filter(None, (match[group] for group in rule.groups))) if match else ""
-    return f"{rule.topic}: {_word_set(tables.trailing.sub('', about), tables)}"
-
-
-def is_replaceable(text: str) -> bool:
-    """Whether a statement with a key says nothing besides, so that a newer one may take its place."""
-    tables = language.load("en")
-    plain = _strip_opening(tables.lead_in, _plain(text))
-    rule = _subject_rule(plain, tables)
-    return rule is not None and (rule.is_whole or not ("\n" in text or tables.more.search(plain)))
-
-
-def is_personal(text: str) -> bool:
-    """Whether a statement's subject is the user himself, or what is his."""
-    tables = language.load("en")
-    head = _strip_opening(tables.filler, _plain(text[:_JUDGED_CHARS]))
-    return tables.personal.match(_strip_opening(tables.lead_in, head)) is not None
-
-
-def _subject_rule(plain: str, tables: LanguageTables) -> SubjectRule | None:
-    fitting = tables.any_key.match(plain)
-    return tables.keys[fitting.lastindex - 1] if fitting and fitting.lastindex else None
-
-
-def claim_of(form: tuple[str, ...]) -> tuple[str, bool]:
-    """Return what a statement in normal form affirms or takes back, and whether it takes it back."""
-    tables, words = language.load("en"), " ".join(form)
-    affirmed = tables.negations.sub("", words) if tables.denial.match(words) else words
-    # Without the mark of the third person: `does not live` denies `lives`.
-    return " ".join(word.removesuffix("s") for word in affirmed.split()), affirmed != words
-
-
-def _task_subject(plain: str, tables: LanguageTables) -> str | None:
-    task = plain.casefold()
-    while (match := tables.task_lead_in.match(task)) and match.end() < len(task):
-        task = task[match.end() :]
-    words = _tokens(task, tables)
-    return f"task: {' '.join(_stem_words(words))}" if words else None
-
-
-def _word_set(text: str, tables: LanguageTables) -> str:
-    """Return the words of a text, stemmed and without order; who owns it is kept."""
-    words = {"user" if word in {"my", "user's"} else word for word in _tokens(text, tables)}
-    return " ".join(sorted(set(_stem_words(word.removesuffix("'s") for word in words))))
-
-
-def _stem_words(words: Iterator[str] | list[str]) -> Iterator[str]:
-    return (_stem(word) for word in words)
-
-
-@lru_cache(maxsize=1 << 14)
-def _stem(word: str) -> str:
-    if not _PLAIN_WORD.fullmatch(word):
-        return word
-    return next(iter(_analyzer().lexemes(word)), word)
-
-
-@cache
-def _analyzer() -> Analyzer:
-    return Analyzer("english")
-
-
-def normal_form(text: str) -> tuple[str, ...]:
-    """Return the words of a statement, equal for exact and near duplicates.
-
-    Case, punctuation, articles, intensifiers, spelling variants and contractions do not count. Everything else
-    does: order, numbers, units, dates, names, negation. Code counts character by character.
-    """
-    tables = language.load("en")
-    fence = _FENCE.search(text)
-    # A closing fence may be left out at the end of a text, and says nothing.
-    code = (_CLOSING_FENCE.sub("", text[fence.start() :]),) if fence else ()
-    prose = text[: fence.start()] if fence else text
-    plain = " ".join(prose.translate(_APOSTROPHES).split())
-    words = _tokens(_strip_opening(tables.filler, plain), tables) or _tokens(plain, tables)
-    # Of articles alone, or of marks alone, all counts.
-    return (*(words or [plain.casefold().strip(_STRIPPED + " ") or plain]), *code)
-
-
-def _tokens(text: str, tables: LanguageTables) -> list[str]:
-    words: list[str] = []
-    for token in unicodedata.normalize("NFKC", text).casefold().split():
-        word = token.strip(_STRIPPED)
-        if word in tables.stop_words or not word:
-            continue
-        if word in tables.contractions:
-            words += tables.contractions[word].split()
-        elif _GROUPED_NUMBER.fullmatch(word):
-            words.append(word.replace(",", ""))
-        else:
-            words.append(tables.spellings.get(word, word))
-    return words

@@ -12,7 +12,7 @@ Every other word counts, in its order: `may` and `must`, `work` and `home`, `liv
 import re
 from itertools import takewhile
 
-from memex.subagent.statements.extraction import normal_form
+from memex.subagent.statements.subjects import normal_form
 
 MAX_MOVED_WORDS = 60  # of a statement of which a part may have moved
 MIN_MOVED_WORDS = 4

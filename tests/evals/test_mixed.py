@@ -27,6 +27,7 @@ async def other(stock_server: Server) -> AsyncIterator[Database]:
     stock_server.drop(name)
 
 
+@pytest.mark.slow
 async def test_calls_made_at_once_give_the_same_bytes(
     database: Database, conninfo: str, other: Database
 ) -> None:

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from functools import cache
 
 import pytest
+from tests.kit.recorded_cases import group_recorded_cases
 
 from memex.evals import recordings
 from memex.evals.cases import KINDS, Case, Kind, RememberExpected, SequenceInputs, read_suite
@@ -79,7 +80,7 @@ def test_known_failures_are_at_most_a_fifth(kind: Kind) -> None:
     named = {name for case in found for name in _planners(case.metadata.known_failure)}
 
     assert len(known) * 5 <= len(found)
-    assert named <= {"builtin", *recordings.group_recorded_cases(recordings.SHIPPED, found)}
+    assert named <= {"builtin", *group_recorded_cases(recordings.SHIPPED, found)}
 
 
 def _planners(named: str | tuple[str, ...] | None) -> tuple[str, ...]:

@@ -92,6 +92,7 @@ def called(
     return CHAT.results(request)[0], request
 
 
+@pytest.mark.slow
 async def test_an_agent_of_crewai_remembers_and_recalls(
     driver: "subprocess.Popen[str]", model_server: ModelServer, user: str, memory: UserMemory
 ) -> None:
@@ -110,6 +111,7 @@ async def test_an_agent_of_crewai_remembers_and_recalls(
     assert set(request.tools["memory_context"]["properties"]) == {"query", "budget", "project"}
 
 
+@pytest.mark.slow
 async def test_a_refusal_reaches_crewais_agent(
     driver: "subprocess.Popen[str]", model_server: ModelServer, user: str
 ) -> None:
@@ -121,6 +123,7 @@ async def test_a_refusal_reaches_crewais_agent(
     assert "VALIDATION_ERROR" in named
 
 
+@pytest.mark.slow
 def test_the_example_runs(driver: "subprocess.Popen[str]", home: Home, model_server: ModelServer) -> None:
     """As the guide shows it."""
     environment = {

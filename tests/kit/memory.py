@@ -7,7 +7,7 @@ from typing import Any
 
 from memex.service.service import Caller, Service
 from memex.store.identity import tenants
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.writes.draft import Draft
 
 
@@ -55,7 +55,7 @@ async def put(service: Service, caller: Caller, files: Mapping[str, str | None])
 
 async def commit_draft(draft: Draft, caller: Caller) -> None:
     """Commit a draft under a tool call id of its own."""
-    call = Call(f"put-{uuid.uuid4()}", "put", {}, caller.logged, datetime.now(UTC))
+    call = Call(CallRequest(f"put-{uuid.uuid4()}", "put", {}, caller.logged, datetime.now(UTC)))
     await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
 
 

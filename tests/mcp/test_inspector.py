@@ -42,6 +42,7 @@ def inspector() -> Path:
     return command
 
 
+@pytest.mark.slow
 def test_the_inspector_lists_and_calls_the_tools(inspector: Path, served: Served, key_of: KeyOf) -> None:
     """It checks each result against its schema; what it lists, reads and calls is what is there."""
     key = key_of(bound_to="alice")

@@ -21,7 +21,7 @@ from memex.service.planners import Planners
 from memex.service.service import Caller, Service, new_call
 from memex.store.database import Database
 from memex.store.log import spend
-from memex.store.log.operations import CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.store.search.analyzer import Analyzer
 from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner

@@ -10,6 +10,7 @@ import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from tests.conftest import CallerOf
+from tests.kit.property_budget import sampled
 
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service
@@ -127,7 +128,7 @@ async def test_an_obedient_model_can_do_nothing_with_a_poisoned_memory(
     alice, bob = await caller_of("alice"), await caller_of("bob")
     await service.execute(bob, "memory_write", {"path": "user/secret.md", "content": SECRET})
     await service.execute(alice, "memory_write", {"path": "user/keep.md", "content": "Keep me."})
-    texts = payloads()
+    texts = sampled(payloads(), 4)
     await store(service, alice, channel, texts, tmp_path)
     before = await revisions(database)
 

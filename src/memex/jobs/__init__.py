@@ -1,5 +1,5 @@
-"""Work in the background: queues in the database, and the workers in this process that take jobs from them.
+"""Background work: queues in the database, and the workers in this process that take jobs from the queues.
 
-A job holds ids only, and is deferred in the transaction of the write that makes it needed. One that is lost is not
-missed for long: each queue has a sweep that makes it again.
+A job holds only ids. A write that makes a job necessary defers the job in the same transaction. A lost job is soon
+replaced: each queue has a sweep, a periodic task that makes missing jobs again.
 """

@@ -1,4 +1,4 @@
-"""The queue of scopes whose texts are to be embedded.
+"""The queue of scopes whose texts need embeddings.
 
 A sweep defers jobs for all scopes that changed since they were embedded.
 """
@@ -21,24 +21,24 @@ QUEUE = "embedding"
 EMBED, SWEEP = "embed_scope", "sweep"
 SWEEP_TIMES = "*/2 * * * *"  # cron: every two minutes
 
-MAX_TEXTS = 1_024  # of one scope in one go: then others have their turn
-MAX_ATTEMPTS = 10  # over about half an hour; later the sweep begins anew
+MAX_TEXTS = 1_024  # of one scope for each job, so that other scopes get a turn
+MAX_ATTEMPTS = 10  # in about half an hour; after that, the sweep defers a new job
 FIRST_PAUSE_S = 5
 LONGEST_PAUSE_S = 600
-GIVEN_UP_FOR_S = 3_600.0  # a scope whose job was given up waits so long for the sweep
+GIVEN_UP_FOR_S = 3_600.0  # after its job is given up, a scope waits so long for the sweep
 DEFERRED_AT_ONCE = 500  # scopes in one transaction
 
 _log = structlog.get_logger("memex.jobs")
 
 
 class ExponentialBackoff(BaseRetryStrategy):
-    """Another attempt after 5, 10, 20 … seconds, at most ten minutes, until ten have failed."""
+    """Try a failed job again after 5, 10, 20 … seconds, at most ten minutes, until ten attempts have failed."""
 
     def get_retry_decision(
         self, *, exception: BaseException, job: procrastinate.jobs.Job
     ) -> RetryDecision | None:
-        """Return when to try again; None gives the job up."""
-        if isinstance(exception, asyncio.CancelledError):  # the worker ends: another takes it over
+        """Return when to try again, or None to give the job up."""
+        if isinstance(exception, asyncio.CancelledError):  # another worker takes the job over
             return RetryDecision(retry_at=datetime.now(UTC))
         if job.attempts + 1 >= MAX_ATTEMPTS:
             return None
@@ -49,9 +49,9 @@ def embedding_queue(database: Database, embedder: Embedder, *, at_once: int = 1)
     """Return the queue whose jobs embed scopes.
 
     Args:
-        database: that has vectors.
-        embedder: that jobs embed with.
-        at_once: scopes at a time.
+        database: a database that has vectors.
+        embedder: the embedder that the jobs use.
+        at_once: the number of scopes that are embedded at the same time.
     """
 
     def add_tasks(app: procrastinate.App) -> None:
@@ -66,7 +66,7 @@ def embedding_queue(database: Database, embedder: Embedder, *, at_once: int = 1)
 
         @app.periodic(cron=SWEEP_TIMES)
         @app.task(name=SWEEP, queue=QUEUE, queueing_lock=SWEEP, lock=SWEEP)
-        async def sweep_all(timestamp: int) -> None:  # noqa: ARG001  # which the library passes
+        async def sweep_all(timestamp: int) -> None:  # noqa: ARG001  # the library passes it
             await free_stalled(app, QUEUE)
             await delete_old_jobs(app, QUEUE)
             await sweep(database, embedder.name)
@@ -79,12 +79,12 @@ def embedding_queue(database: Database, embedder: Embedder, *, at_once: int = 1)
 
 
 async def sweep(database: Database, model: str, *, failed_before_s: float = GIVEN_UP_FOR_S) -> int:
-    """Defer a job for each scope that changed since a model embedded it, and return how many those are.
+    """Defer a job for each scope that changed since a model embedded it, and return the number of these scopes.
 
     Args:
-        database: that has vectors.
-        model: by its embedder's name.
-        failed_before_s: scopes that failed less than so long ago wait for their own jobs.
+        database: a database that has vectors.
+        model: the name of the embedder.
+        failed_before_s: the sweep leaves out scopes that failed more recently than this; their own jobs try again.
     """
     async with database.maintenance() as connection:
         behind = await vectors.scopes_behind(connection, model, failed_before_s=failed_before_s)
@@ -102,7 +102,7 @@ async def _embed(database: Database, embedder: Embedder, scope_id: int) -> Embed
     except Exception as error:
         reason = error.details.get("reason") if isinstance(error, MemexError) else None
         _log.warning(
-            "vectors/embedding_failed",
+            "embedding_failed",
             model=embedder.name,
             scope_id=scope_id,
             error=type(error).__name__,

@@ -1,4 +1,4 @@
-"""The queue of texts to be remembered: each job carries out one call that was accepted with `wait: false`."""
+"""The queue of texts to remember. Each job carries out one call that was accepted with `wait: false`."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -15,14 +15,14 @@ from memex.store.log.queue import recover
 QUEUE = "remember"
 REMEMBER, SWEEP = "remember", "remember_sweep"
 SWEEP_TIMES = "* * * * *"  # cron: every minute
-POLL_S = 0.25  # those of one user are done one after the other, and each waits so long for its turn
-PAUSE_S = 10  # after an error outside of any call, such as a database that went away
+POLL_S = 0.25  # the calls of one user run one after the other, and each waits this long for its turn
+PAUSE_S = 10  # after an error that belongs to no call, such as a lost database
 
 _log = structlog.get_logger("memex.jobs")
 
 
 class RetryLater(Exception):
-    """The call is to be taken up again in some seconds."""
+    """The call shall be tried again after a pause."""
 
     def __init__(self, pause_s: float) -> None:
         super().__init__(f"again in {pause_s:.0f} s")
@@ -30,23 +30,23 @@ class RetryLater(Exception):
 
 
 class CallRetryStrategy(BaseRetryStrategy):
-    """Another attempt when the call says so: the row of the call counts its tries, and ends them."""
+    """Try a job again whenever the call asks for it. The row of the call counts the attempts and limits them."""
 
     def get_retry_decision(
         self,
         *,
         exception: BaseException,
-        job: procrastinate.jobs.Job,  # noqa: ARG002  # which the library passes
+        job: procrastinate.jobs.Job,  # noqa: ARG002  # the library passes it
     ) -> RetryDecision:
         """Return when to try again."""
-        if isinstance(exception, asyncio.CancelledError):  # the worker ends: another takes it over
+        if isinstance(exception, asyncio.CancelledError):  # another worker takes the job over
             return RetryDecision(retry_at=datetime.now(UTC))
         pause_s = exception.pause_s if isinstance(exception, RetryLater) else PAUSE_S
         return RetryDecision(retry_in={"seconds": round(pause_s) + 1})
 
 
 def remember_queue(service: Service, *, at_once: int = 1) -> JobQueue:
-    """Return the queue whose jobs carry out calls of a service's database, so many at a time."""
+    """Return the queue whose jobs carry out the queued calls of a service, `at_once` calls at a time."""
 
     def add_tasks(app: procrastinate.App) -> None:
         @app.task(name=REMEMBER, queue=QUEUE, retry=CallRetryStrategy())
@@ -57,7 +57,7 @@ def remember_queue(service: Service, *, at_once: int = 1) -> JobQueue:
 
         @app.periodic(cron=SWEEP_TIMES)
         @app.task(name=SWEEP, queue=QUEUE, queueing_lock=SWEEP, lock=SWEEP)
-        async def sweep(timestamp: int) -> None:  # noqa: ARG001  # which the library passes
+        async def sweep(timestamp: int) -> None:  # noqa: ARG001  # the library passes it
             await begin(app)
 
     async def begin(app: procrastinate.App) -> None:

@@ -1,4 +1,7 @@
-"""A worker: takes jobs from a queue, comes back when the database does, and gives back what it cannot end."""
+"""A worker takes jobs from a queue.
+
+The worker starts again when the database comes back, and gives back the jobs that it cannot finish.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memex.store.sql import sql
 
-SHUTDOWN_S = 2.0  # what a running job gets to end by itself
+SHUTDOWN_S = 2.0  # the time that a running job gets to end by itself
 RESTART_S = 5.0
 FAILED_KEPT_H = 24 * 7
 
@@ -27,11 +30,11 @@ class JobQueue:
     """A queue of jobs, and how its jobs are done.
 
     Attributes:
-        name: by which jobs name it.
-        at_once: jobs at a time.
-        add_tasks: gives an app the tasks that do the jobs.
-        begin: what is done each time before the first job.
-        poll_s: how long a new job waits at most: deferring it notifies nobody.
+        name: the name of the queue, which its jobs carry.
+        at_once: the number of jobs that run at the same time.
+        add_tasks: adds to an app the tasks that do the jobs.
+        begin: runs each time before the first job.
+        poll_s: the longest time that a new job waits; deferring a job sends no notification.
     """
 
     name: str
@@ -46,8 +49,8 @@ async def running_workers(conninfo: str, *queues: JobQueue) -> AsyncIterator[Non
     """Take jobs from queues in this process until the end of the block.
 
     Args:
-        conninfo: of the database; each queue has two connections of its own.
-        queues: each has a worker.
+        conninfo: how to connect to the database; each queue uses two connections of its own.
+        queues: the queues; each one has a worker.
     """
     workers = [_WorkerRun(conninfo, queue) for queue in queues]
     try:
@@ -57,10 +60,10 @@ async def running_workers(conninfo: str, *queues: JobQueue) -> AsyncIterator[Non
 
 
 class _WorkerRun:
-    """A worker for good: one that ends, because the database went away, is followed by another.
+    """A series of workers: when one ends because the database went away, the next one starts.
 
-    The end is asked for by a flag too: the `asyncio.wait_for` of Python 3.11, which the pools of connections use,
-    loses a cancellation that comes at the moment when what it waits for is there.
+    A flag asks for the end, in addition to the cancellation. In Python 3.11, the `asyncio.wait_for` that connection
+    pools use loses a cancellation that arrives at the same moment as the awaited result.
     """
 
     def __init__(self, conninfo: str, queue: JobQueue) -> None:
@@ -71,7 +74,7 @@ class _WorkerRun:
         self._task = asyncio.create_task(self._run(), name=f"worker of {queue.name}")
 
     async def end(self) -> None:
-        """Give jobs that run a moment to end, and then give them back."""
+        """Give running jobs a moment to end, and then give them back."""
         self._is_ending = True
         if self._worker is not None:
             self._worker.stop()  # type: ignore[no-untyped-call]  # the library's
@@ -86,16 +89,16 @@ class _WorkerRun:
                 if not self._is_ending:
                     self._worker = create_worker(self._app, self._queue, wait=True)
                     await self._worker.run()  # type: ignore[no-untyped-call]
-            except Exception:  # noqa: BLE001  # whatever ends it: nobody else would start it again
+            except Exception:  # noqa: BLE001  # nothing else starts the worker again
                 _log.warning("worker_failed", queue=self._queue.name, exc_info=True)
-            finally:  # also where the end comes while it connects: what connects would never end by itself
+            finally:  # also if the end comes during connecting, which would never end by itself
                 await self._app.close_async()
             if not self._is_ending:
                 await asyncio.sleep(RESTART_S)
 
 
 def open_app(conninfo: str, queue: JobQueue) -> procrastinate.App:
-    """Return what runs a queue's jobs, not connected yet."""
+    """Return the app that runs the jobs of a queue. The app is not connected yet."""
     connector = PsycopgConnector(
         conninfo=_in_its_schema(conninfo),
         kwargs={"application_name": "memex-jobs"},
@@ -109,7 +112,10 @@ def open_app(conninfo: str, queue: JobQueue) -> procrastinate.App:
 
 
 def create_worker(app: procrastinate.App, queue: JobQueue, *, wait: bool) -> Worker:
-    """Return what does the jobs of a queue: those that can be begun now, or with `wait` all that ever come."""
+    """Return a worker for the jobs of a queue.
+
+    The worker does the jobs that can start now and ends. With `wait`, it also does all later jobs.
+    """
     return Worker(
         app=app,
         queues=[queue.name],
@@ -129,7 +135,7 @@ async def execute(app: procrastinate.App, statement: str, **parameters: str) -> 
 
 
 async def free_stalled(app: procrastinate.App, queue: str) -> None:
-    """Put jobs back into a queue whose worker was killed."""
+    """Put the jobs of killed workers back into their queue."""
     for job in await app.job_manager.get_stalled_jobs(queue=queue):
         with suppress(ProcrastinateException):  # another worker was faster
             await app.job_manager.retry_job(job)
@@ -143,7 +149,7 @@ async def delete_old_jobs(app: procrastinate.App, queue: str) -> None:
 
 
 def _in_its_schema(conninfo: str) -> str:
-    """Return how to connect so that the library finds its tables."""
+    """Return a connection string with which the library finds its tables."""
     given: dict[str, Any] = dict(conninfo_to_dict(conninfo))
     options = " ".join(filter(None, [given.get("options"), "-c search_path=procrastinate"]))
     return make_conninfo(conninfo, options=options)

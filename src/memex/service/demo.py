@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from memex.service.call import Caller
 from memex.service.log import references
-from memex.service.service import Caller, Service, new_call
-from memex.store.log.operations import CallAnswer
+from memex.service.service import Service
+from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import FileChange, Revision
 from memex.store.writes.draft import Draft
@@ -85,10 +86,9 @@ async def _current_sample_files(
 
 async def _commit(service: Service, caller: Caller, name: str, draft: Draft) -> str:
     """Commit a draft as a call of its own, and return the call's id."""
-    call = new_call(caller, name, {}, None)
-    async with service.logged(caller, call):
-        await draft.commit(call, _answer)
-    return call.tool_call_id
+    async with service.recorder.recorded(caller, name, {}) as log:
+        await draft.commit(log.call, _answer)
+    return log.call.request.tool_call_id
 
 
 def _answer(changes: tuple[FileChange, ...]) -> CallAnswer:

@@ -5,11 +5,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from memex.errors import Forbidden
-from memex.service.service import Caller, Service, check_role, new_call
+from memex.service.call import Caller, check_role
+from memex.service.service import Service
 from memex.store.access import Role
 from memex.store.identity import tenants
 from memex.store.identity.tenants import ApiKey
-from memex.store.log import operations as log
 
 
 class KeyResult(BaseModel):
@@ -68,24 +68,24 @@ async def create_key(
         Forbidden: the caller is no admin of all users.
         ValidationFailed: the user's id or the label is malformed.
     """
-    call = new_call(caller, "key_create", {"role": role, "user": user_id, "label": label}, None)
-    async with service.logged(caller, call):
+    async with service.recorder.recorded(
+        caller, "key_create", {"role": role, "user": user_id, "label": label}
+    ) as log:
         _check_keeper(caller)
         async with service.database.maintenance() as connection:
             secret, key = await tenants.add_key(connection, caller.access.tenant_id, role, user_id, label)
-            await log.add(connection, caller.access, call, status="committed")
+            await log.add("committed", connection=connection)
     name = await tenants.tenant_name(service.database, caller.access.tenant_id)
     return MadeKeyResult(key=secret, tenant=name, **render_key(key))
 
 
 async def list_keys(service: Service, caller: Caller) -> KeysResult:
     """Return the keys of the caller's tenant; raises Forbidden as `create_key`."""
-    call = new_call(caller, "key_list", {}, None)
-    async with service.logged(caller, call):
+    async with service.recorder.recorded(caller, "key_list", {}) as log:
         _check_keeper(caller)
         async with service.database.maintenance() as connection:
             found = await tenants.list_keys_of(connection, caller.access.tenant_id)
-            await log.add(connection, caller.access, call, status="committed")
+            await log.add("committed", connection=connection)
     name = await tenants.tenant_name(service.database, caller.access.tenant_id)
     return KeysResult(tenant=name, keys=[KeyResult(**render_key(key)) for key in found])
 
@@ -97,12 +97,11 @@ async def revoke_key(service: Service, caller: Caller, key_id: int) -> RevokedKe
         Forbidden: as `create_key`.
         ValidationFailed: the tenant has no such key.
     """
-    call = new_call(caller, "key_revoke", {"id": key_id}, None)
-    async with service.logged(caller, call):
+    async with service.recorder.recorded(caller, "key_revoke", {"id": key_id}) as log:
         _check_keeper(caller)
         async with service.database.maintenance() as connection:
             revoked = await tenants.revoke_key_of(connection, caller.access.tenant_id, key_id)
-            await log.add(connection, caller.access, call, status="committed")
+            await log.add("committed", connection=connection)
     name = await tenants.tenant_name(service.database, caller.access.tenant_id)
     return RevokedKeyResult(tenant=name, **render_key(revoked))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from memex.errors import ModelUnavailable, ValidationFailed
 from memex.settings import SearchMode
-from memex.store.log.operations import Call
+from memex.store.log.call import Call
 from memex.store.records import QueryVector
 from memex.store.search.find import MAX_QUERY_CHARS
 from memex.subagent.embedders.interface import Embedder
@@ -57,7 +57,7 @@ class QueryEmbedder:
                     hint=f"{remedy}; `memex doctor` says what hybrid search needs.",
                 )
             return QueryEmbeddings()
-        call.config["embedder"] = self.embedder.name
+        call.record.config["embedder"] = self.embedder.name
         try:
             values = await self._embed_with_timeout(self.embedder, query)
         except ModelUnavailable as error:

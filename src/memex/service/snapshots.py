@@ -1,11 +1,12 @@
-"""A moment in the past, as an argument names it: a time, or a state that an earlier answer returned."""
+"""The moments at which a call reads memory: now, or in the past, as a time or the state of an earlier answer."""
 
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from pydantic import Field, WrapValidator
 
@@ -26,7 +27,7 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?(?P<zone>[Zz]
 
 
 def _parse_as_of(value: Any, check: Callable[[Any], Any]) -> Any:
-    """Return a time as text, or a state, which may come as JSON in a text: some doors have nothing but text."""
+    """Return a time as text, or a state, which may come as JSON in a text: some surfaces have nothing but text."""
     try:
         is_json = isinstance(value, str) and value.lstrip().startswith("{")
         return check(json.loads(value) if is_json else value)
@@ -50,6 +51,11 @@ class HasAsOf(Protocol):
     as_of: AsOf | None
 
 
+def as_of_in(arguments: object) -> AsOf | None:
+    """Return the moment that the arguments of a call name, None for now."""
+    return arguments.as_of if isinstance(arguments, HasAsOf) else None
+
+
 def parse_time(text: str) -> datetime:
     """Return the time that a text names.
 
@@ -67,85 +73,150 @@ def parse_time(text: str) -> datetime:
         raise ValidationFailed(f"as_of {text[:100]!r} is no time.", hint=HINT) from None
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """How a call reads memory.
+
+    Attributes:
+        as_of: the moment, where the call names one.
+        now: the clock from which times such as `last week` count in queries; without one they are only words.
+        vectors: of queries, for memory as it stands now; the past is searched by words alone.
+    """
+
+    as_of: AsOf | None = None
+    now: datetime | None = None
+    vectors: Mapping[str, QueryVector] | None = None
+
+
+# held: one snapshot for the whole call, in a transaction that lasts as long.
+# pinned: a transaction for each operation; all operations see the moment at which the first one looked.
+# fresh: a transaction for each operation, which sees memory as it stands then.
+Consistency = Literal["held", "pinned", "fresh"]
+
+
+class CallSnapshots(Protocol):
+    """The snapshots of one call.
+
+    Attributes:
+        state: the number of changes of each mount that the first snapshot saw; None before there is one.
+        connection: of the transaction, as long as one is held for the whole call.
+    """
+
+    state: dict[str, int] | None
+    connection: Connection | None
+
+    def open(self) -> AbstractAsyncContextManager[MemorySnapshot]:
+        """The snapshot of the next operation."""
+
+
+class Snapshots(Protocol):
+    """What opens memory for a call: memory itself, or for a replay the log with the states that the call saw."""
+
+    def narrowed(self, project: str | None) -> "Snapshots":
+        """Return the same for what a search in a project covers, and no more; see `Access.narrowed`."""
+
+    def begin(self, view: MemoryView, consistency: Consistency) -> AbstractAsyncContextManager[CallSnapshots]:
+        """The snapshots of a call, which end with the block."""
+
+
 async def memory_at(
-    connection: Connection,
-    access: Access,
-    as_of: AsOf | None,
-    *,
-    now: datetime | None = None,
-    whole: Access | None = None,
-    vectors: Mapping[str, QueryVector] | None = None,
-    is_present: bool = False,
+    connection: Connection, access: Access, view: MemoryView, *, whole: Access | None = None
 ) -> Memory:
-    """Return memory as it stood at a moment, by default now.
+    """Return memory as it stood at the moment of a view, by default now.
 
     Args:
         connection: in a snapshot transaction begun for `access`.
         access: whose scopes are read.
-        as_of: the moment.
-        now: the clock from which times such as `last week` count in queries; with a time in `as_of`, that one.
+        view: how they are read. With a time in `as_of`, times in queries count from that one.
         whole: the access that a state may name mounts of, where `access` is a part of it.
-        vectors: of queries, for now; the past is searched by words alone.
-        is_present: as for `open_past`, of a state.
 
     Raises:
         ValidationFailed: a bad time, or a state with a mount or a number of changes that there is not.
         ProjectNotFound: a state with a project that is none of the user's.
     """
+    as_of = view.as_of
     if as_of is None:
-        return Memory(connection, access, vectors, now)
+        return Memory(connection, access, view.vectors, view.now)
     if isinstance(as_of, str):
         time = parse_time(as_of)
         return await open_past(connection, access, time, now=time)
     check_mounts(whole or access, as_of)
-    return await open_past(connection, access, as_of, now=now, is_present=is_present)
+    return await open_past(connection, access, as_of, now=view.now)
 
 
-class PinnedSnapshot:
-    """The moment at which an operation of a call first looked: all later ones see that too, whatever is written.
+class LiveSnapshots:
+    """Opens memory for the calls of one caller."""
 
-    While nothing is, they read memory as it stands now; after that they read the past, searched by words alone.
-    """
-
-    def __init__(self, database: Database, access: Access, *, whole: Access, now: datetime) -> None:
-        """Make one that has not looked yet.
+    def __init__(self, database: Database, access: Access, *, whole: Access | None = None) -> None:
+        """Make one.
 
         Args:
-            database: that is read, each time in a transaction of its own.
+            database: that is read.
             access: whose scopes are read.
-            whole: the access that the caller has, of which `access` may be a part.
-            now: the clock from which times in queries count.
+            whole: the access of the caller, where `access` is a part of it.
         """
         self._database = database
         self._access = access
-        self._whole = whole
-        self._now = now
-        self.state: dict[str, int] | None = None
+        self._whole = whole or access
+
+    def narrowed(self, project: str | None) -> "LiveSnapshots":
+        """Return the same for a part of the caller's scopes; see `Snapshots.narrowed`."""
+        return LiveSnapshots(self._database, self._access.narrowed(project), whole=self._whole)
 
     @asynccontextmanager
-    async def open(
-        self, as_of: AsOf | None = None, vectors: Mapping[str, QueryVector] | None = None
-    ) -> AsyncIterator[MemorySnapshot]:
-        """A snapshot that shows the moment.
-
-        Args:
-            as_of: the moment, where the call names one.
-            vectors: of queries, for as long as nothing is written.
-        """
-        async with self._database.transaction(self._access, snapshot=True) as connection:
-            memory = await memory_at(
-                connection, self._access, as_of, now=self._now, whole=self._whole, vectors=vectors
+    async def begin(self, view: MemoryView, consistency: Consistency) -> AsyncIterator[CallSnapshots]:
+        """The snapshots of a call; see `Snapshots.begin`."""
+        if consistency != "held":
+            yield _OperationSnapshots(
+                self._database, self._access, self._whole, view, is_pinned=consistency == "pinned"
             )
-            state = await memory.state(self._access.scopes)
-            if self.state is None:
+            return
+        async with self._database.transaction(self._access, snapshot=True) as connection:
+            memory = await memory_at(connection, self._access, view, whole=self._whole)
+            yield _HeldSnapshot(MemorySnapshot(memory, await memory.state(self._access.scopes)), connection)
+
+
+class _HeldSnapshot:
+    """One snapshot for all operations of a call."""
+
+    def __init__(self, snapshot: MemorySnapshot, connection: Connection) -> None:
+        self._snapshot = snapshot
+        self.state: dict[str, int] | None = snapshot.state
+        self.connection: Connection | None = connection
+
+    def open(self) -> AbstractAsyncContextManager[MemorySnapshot]:
+        """The same one each time."""
+        return nullcontext(self._snapshot)
+
+
+class _OperationSnapshots:
+    """A snapshot for each operation of a call.
+
+    Where they are pinned, all show the moment at which the first operation looked, whatever is written since. While
+    nothing is, they read memory as it stands now; after that they read the past, searched by words alone.
+    """
+
+    def __init__(
+        self, database: Database, access: Access, whole: Access, view: MemoryView, *, is_pinned: bool
+    ) -> None:
+        self._database = database
+        self._access = access
+        self._whole = whole
+        self._view = view
+        self._is_pinned = is_pinned
+        self.state: dict[str, int] | None = None
+        self.connection: Connection | None = None
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[MemorySnapshot]:
+        """A snapshot in a transaction of its own."""
+        access, view = self._access, self._view
+        async with self._database.transaction(access, snapshot=True) as connection:
+            memory = await memory_at(connection, access, view, whole=self._whole)
+            state = await memory.state(access.scopes)
+            if self.state is None or not self._is_pinned:
                 self.state = state
             elif state != self.state:
-                memory = await memory_at(
-                    connection,
-                    self._access,
-                    dict(self.state),
-                    now=self._now,
-                    whole=self._whole,
-                    is_present=as_of is None,
-                )
+                is_present = view.as_of is None
+                memory = await open_past(connection, access, self.state, now=view.now, is_present=is_present)
             yield MemorySnapshot(memory, self.state)

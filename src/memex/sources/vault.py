@@ -1,8 +1,9 @@
 """Markdown vaults, as Obsidian, Foam, Dendron and Memex itself keep them: a folder, or a zip of one.
 
-A vault is first surveyed, by names alone, and then read a file at a time. Nothing of it is written anywhere, and
-what is strange is refused file by file, so that one bad name does not cost the rest. Names are judged here only
-for what they could mean to a file system; which of them memory can hold is for the gate of virtual paths to say.
+Reading a vault begins with a survey of the names alone, and continues one file at a time. Reading writes nothing
+anywhere. Strange files are refused one by one, so that one bad name does not cost the rest. This module judges
+names only for what they could mean to a file system; the rules of virtual paths (`memex.store.paths`) decide which
+names memory can hold.
 """
 
 import errno
@@ -39,7 +40,7 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError,
 
 @dataclass(frozen=True, slots=True)
 class VaultRefusal:
-    """A file that is not taken, and why."""
+    """A file that is refused, and the reason."""
 
     name: str
     error: Refused
@@ -47,14 +48,14 @@ class VaultRefusal:
 
 @dataclass(slots=True)
 class Vault:
-    """What a survey found; names are relative, with slashes.
+    """The result of a survey. Names are relative, with slashes.
 
     Attributes:
-        content: gives the bytes of one of `notes`, at most one more than a file may have; raises Refused.
-        notes: the Markdown files, in the order of their names.
-        refused: files that cannot be taken, whatever they hold.
+        content: returns the bytes of one of `notes`, at most one more than a file may have; raises Refused.
+        notes: the Markdown files, ordered by name.
+        refused: files that cannot be taken, whatever their content is.
         skipped: files that are not Markdown.
-        hidden: how many hidden files and folders, and links to folders of the vault, were passed over.
+        hidden: the number of hidden files and folders, and of links to folders of the vault, all passed over.
     """
 
     content: Callable[[str], bytes]
@@ -67,23 +68,23 @@ class Vault:
         """Return the text of one of `notes`, byte for byte.
 
         Raises:
-            FileTooLarge: over 1 MiB.
-            ValidationFailed: it is no UTF-8 text, or cannot be read.
+            FileTooLarge: the file has more than 1 MiB.
+            ValidationFailed: the file is not UTF-8 text, or cannot be read.
         """
         return _text(self.content(name))
 
     def refuse(self, name: str, error: Refused) -> None:
-        """Keep that a file is not taken."""
+        """Add a refused file to `refused`."""
         self.refused.append(VaultRefusal(name, error))
 
 
 @contextmanager
 def open_vault(source: Path | bytes) -> Iterator[Vault]:
-    """A vault to read until the end of the block: a folder, a zip, or the bytes of a zip.
+    """Open a vault for reading until the end of the block: a folder, a zip, or the bytes of a zip.
 
     Raises:
-        ValidationFailed: there is neither, or the zip is damaged.
-        LimitExceeded: more than 50,000 entries, or a zip of more than 256 MiB of Markdown.
+        ValidationFailed: there is no folder and no zip, or the zip is damaged.
+        LimitExceeded: the vault has more than 50,000 entries, or is a zip of more than 256 MiB of Markdown.
     """
     if isinstance(source, bytes):
         if source.count(_ENTRY) > MAX_ENTRIES:  # before a list of them is made
@@ -200,7 +201,10 @@ def _of_zip(file: IO[bytes]) -> Vault:
 
 
 def _name_of(info: zipfile.ZipInfo) -> str:
-    """Return a member's whole name. Many programs write UTF-8 and do not say so; then it is read as cp437."""
+    """Return the whole name of a member.
+
+    Many programs write UTF-8 without saying so. Python then reads the name as cp437, and this function undoes that.
+    """
     if info.flag_bits & _IS_UTF8:
         return info.orig_filename
     try:
@@ -210,7 +214,7 @@ def _name_of(info: zipfile.ZipInfo) -> str:
 
 
 def _unsafe(name: str, info: zipfile.ZipInfo) -> Refused | None:
-    """Return what is wrong with a member that would be a danger to a file system."""
+    """Return the error for a member that would endanger a file system; None for a safe one."""
     if name.startswith("/") or _DRIVE.match(name):
         return InvalidPath("The name is absolute.")
     if ".." in name.split("/"):
@@ -242,9 +246,9 @@ def _content_of_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes
 
 
 def _resolve_duplicates(vault: Vault) -> Vault:
-    """Return the vault with its lists in order, and without notes whose names are one and the same path.
+    """Sort the lists of a vault, refuse notes whose names are the same path, and return the vault.
 
-    Of two such notes neither is taken: nobody has said which one is meant.
+    Both of two such notes are refused, because nobody has said which one is meant.
     """
     named: defaultdict[str, list[str]] = defaultdict(list)
     for name in vault.notes:
@@ -264,7 +268,7 @@ def _is_hidden(segment: str) -> bool:
 
 
 def _hidden_part(segments: list[str]) -> str | None:
-    """Return the path of the outermost hidden folder or file in a name, None when there is none."""
+    """Return the path of the outermost hidden folder or file in a name; None if nothing is hidden."""
     parts = ("/".join(segments[: at + 1]) for at, segment in enumerate(segments) if _is_hidden(segment))
     return next(parts, None)
 
@@ -304,22 +308,22 @@ class ZipWriter:
         self._archive = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED)
 
     def add(self, name: str, content: bytes, written_at: datetime) -> None:
-        """Put a file into the zip; the names are those of virtual paths."""
+        """Add a file to the zip. Names are those of virtual paths."""
         info = zipfile.ZipInfo(name, written_at.astimezone(UTC).timetuple()[:6])
         info.compress_type = zipfile.ZIP_DEFLATED
         info.external_attr = (stat.S_IFREG | 0o644) << 16
         self._archive.writestr(info, content)
 
     def close(self) -> None:
-        """End the zip; the file itself stays open."""
+        """Finish the zip; the file itself stays open."""
         self._archive.close()
 
 
 class FolderWriter:
-    """Writes a vault into a folder that is empty or not there yet.
+    """Writes a vault into a folder that is empty or does not exist yet.
 
     Raises:
-        ValidationFailed: the folder holds something, or is none.
+        ValidationFailed: the folder is not empty, or is not a folder.
     """
 
     def __init__(self, root: Path) -> None:
@@ -335,10 +339,10 @@ class FolderWriter:
         self._root = root
 
     def add(self, name: str, content: bytes, written_at: datetime) -> None:
-        """Put a file into the folder; the names are those of virtual paths.
+        """Add a file to the folder. Names are those of virtual paths.
 
         Raises:
-            InvalidPath: the file system does not take the name, or has it already in another spelling.
+            InvalidPath: the file system does not accept the name, or already has the name in another spelling.
             ValidationFailed: nothing more can be written.
         """
         path = self._root / name
@@ -353,4 +357,4 @@ class FolderWriter:
             raise ValidationFailed(f"{path} cannot be written: {error.strerror}.") from None
 
     def close(self) -> None:
-        """Do nothing: each file is whole as it is written."""
+        """Do nothing, because each file is complete when it is written."""

@@ -12,8 +12,8 @@ from memex.subagent.remember.filing.bullets import ITEM, STAMP, parse_bullet
 from memex.subagent.remember.filing.entries import Entry, entry_subject
 from memex.subagent.remember.filing.places import kind_under
 from memex.subagent.statements import language, segments
-from memex.subagent.statements.extraction import normal_form
 from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.subjects import normal_form
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 _QUOTE = re.compile(r"(?:[ \t]*>)+[ \t]?")

@@ -20,7 +20,7 @@ from memex.subagent.remember.filing.entries import (
 )
 from memex.subagent.remember.filing.items import ListItem, line_end, list_items, prose_parts, prose_sentences
 from memex.subagent.statements import paraphrase
-from memex.subagent.statements.extraction import is_replaceable, normal_form
+from memex.subagent.statements.subjects import is_replaceable, normal_form
 
 _HTML_OPENING = re.compile(r"\s*(<!--|<\?|<!\[cdata\[|<!|<script|<pre|<style|<textarea)", re.IGNORECASE)
 _HTML_CLOSINGS = {

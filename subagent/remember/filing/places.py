@@ -7,8 +7,8 @@ project read all of its files.
 
 from dataclasses import dataclass
 
-from memex.subagent.statements.extraction import is_personal
 from memex.subagent.statements.language import STATEMENT_KINDS, StatementKind
+from memex.subagent.statements.subjects import is_personal
 
 PERSONAL: frozenset[StatementKind] = frozenset({"preference", "profile"})
 _PERSONAL_IN_FIRST_PERSON: frozenset[StatementKind] = frozenset({"note", "objective", "pending", "done"})

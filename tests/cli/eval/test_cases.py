@@ -196,6 +196,7 @@ def test_live_memory_becomes_a_state_and_its_calls_cases(memex: Memex, tmp_path:
     assert memex.json("log", "asked", *ada)["attempts"]
 
 
+@pytest.mark.slow
 def test_a_live_model_is_recorded_and_played(
     fresh: Memex, suite: Path, tmp_path: Path, model_server: ModelServer
 ) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.cli.conftest import Memex
 
 ROOT = Path(__file__).parents[3]
@@ -13,6 +14,7 @@ PAGE = (ROOT / "docs" / "quick-start.md").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"^<!-- run: (\w+) -->\n```\w+\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
 
 
+@pytest.mark.slow
 def test_each_way_recalls_a_memory(memex: Memex) -> None:
     """Over HTTP, by commands and from Python the question about tea is answered with the sentence about tea."""
     script = f"exec {sys.executable} -c 'from memex.cli.main import main; main()' \"$@\"\n"

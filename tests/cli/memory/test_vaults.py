@@ -13,6 +13,7 @@ EVAL_DATA = os.environ.get("MEMEX_EVAL_DATA")
 ASKED = ("states-of-a-checkbox", "faster-lookup-backend")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(EVAL_DATA is None, reason="MEMEX_EVAL_DATA names no folder of real data")
 def test_a_real_vault_goes_in_answers_and_comes_out_again(fresh: Any, tmp_path: Path) -> None:
     """`memex import` takes its notes, `memex context` answers within the budget, `memex export` the same bytes."""

@@ -115,6 +115,7 @@ def test_a_request_under_way_may_end(memex: Memex) -> None:
     assert code == 0
 
 
+@pytest.mark.slow
 def test_no_model_is_waited_for_at_the_end(fresh: Memex, model_server: ModelServer) -> None:
     """After SIGTERM the rules answer whoever waits for a model, and a call of the queue goes back there."""
     asked = threading.Semaphore(0)

@@ -201,6 +201,7 @@ def test_the_shell_completes_commands(memex: Memex) -> None:
     assert asked.stdout.split() == ["claude-code", "claude-desktop", "cursor", "codex"]
 
 
+@pytest.mark.slow
 async def test_a_client_gets_the_tools_by_what_was_written(memex: Memex, tmp_path: Path) -> None:
     """The program and the address in the file are such that a real client of MCP remembers and recalls."""
     here = memex.elsewhere(memex.data_dir, HOME=str(tmp_path))

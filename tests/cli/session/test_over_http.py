@@ -194,6 +194,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return make
 
 
+@pytest.mark.slow
 def test_every_command_answers_over_http_as_here(modes: Modes, vault: Callable[[str], Path]) -> None:
     """The same document, and of some the same lines, but for ids and times."""
     users = {"uma": modes.here, "una": modes.there}

@@ -79,6 +79,7 @@ async def test_what_was_not_written_is_not_found(retrieval_data: Path, conninfo:
     assert every.contexts[8_000].found == 2
 
 
+@pytest.mark.slow
 async def test_texts_of_a_vault_stand_in_the_context(retrieval_data: Path, conninfo: str) -> None:
     """A question whose source is there is answered."""
     run = await evaluation.run_suite("vaults", retrieval_data, RetrievalOptions(database_url=conninfo))

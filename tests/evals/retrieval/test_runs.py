@@ -17,6 +17,7 @@ from memex.evals.retrieval.runs import (
     RetrievalConfig,
     RetrievalRun,
 )
+from memex.evals.run_files import FORMAT
 
 NOON = datetime.datetime(2026, 11, 22, 12, 0, 0, tzinfo=datetime.UTC)
 
@@ -47,7 +48,7 @@ def run(
         outcomes=outcomes,
     )
     return RetrievalRun(
-        format=runs.FORMAT,
+        format=FORMAT,
         suite=suite,
         started_at=at,
         duration_s=2.0,

@@ -11,7 +11,8 @@ from memex.errors import OperationNotFound, ProjectNotFound, ValidationFailed, V
 from memex.service.log.exposure import CallsThatSaw, calls_that_saw, exposures, revisions_seen
 from memex.service.service import Caller, Service
 from memex.store.log import operations as log
-from memex.store.log.operations import MODEL_REQUEST, Call, CallAnswer, InnerOperation
+from memex.store.log.call import Call, CallAnswer, CallRequest, InnerOperation
+from memex.store.log.operations import MODEL_REQUEST
 from memex.subagent.engine import ENGINE
 
 CallerOf = Callable[..., Awaitable[Caller]]
@@ -174,8 +175,10 @@ async def test_what_a_model_and_an_embedder_saw_is_told_apart(service: Service, 
     """Shown to a model; sent to an embedder: who asks what left the machine finds both."""
     await run_tool(service, alice, "write", "w", path="user/a.md", content="oolong")
     now = datetime.now(UTC)
-    call = Call("m", "memory_context", {}, alice.logged, now, engine=ENGINE)
-    call.inner.append(InnerOperation(MODEL_REQUEST, {"shown": ["user/a.md@1:0-6"]}, {}, None, None, now, 1.0))
+    call = Call(CallRequest("m", "memory_context", {}, alice.logged, now, engine=ENGINE))
+    call.record.inner.append(
+        InnerOperation(MODEL_REQUEST, {"shown": ["user/a.md@1:0-6"]}, {}, None, None, now, 1.0)
+    )
     async with service.database.transaction(alice.access) as connection:
         await log.add(connection, alice.access, call, status="answered", answer=CallAnswer({}, {}, {}))
     async with service.database.maintenance() as connection:

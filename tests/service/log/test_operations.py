@@ -25,7 +25,8 @@ from memex.service.log.operations import OperationResult
 from memex.service.service import Caller, Service
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Context
-from memex.store.log.operations import Call, CallAnswer, digest, expand
+from memex.store.log.call import Call, CallAnswer, CallRequest, digest
+from memex.store.log.operations import expand
 from memex.store.records import FileChange
 from memex.store.writes.draft import Draft
 from memex.subagent.engine import ENGINE
@@ -337,7 +338,7 @@ async def test_no_revision_is_stored_without_its_row(service: Service, alice: Ca
         return CallAnswer({}, {"x": float("nan")}, {})
 
     for answer in (unanswerable, unloggable):
-        call = Call("call-1", "memory_write", {}, alice.logged, datetime.now(UTC))
+        call = Call(CallRequest("call-1", "memory_write", {}, alice.logged, datetime.now(UTC)))
         with pytest.raises(Exception, match=r"division|NaN|json"):
             await draft.commit(call, answer)
 

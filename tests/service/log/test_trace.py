@@ -20,7 +20,7 @@ from memex.service.log.trace import FindStep, LinksStep, ModelStep, ReadStep, Tr
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
-from memex.store.log.operations import digest
+from memex.store.log.call import digest
 from memex.store.records import Operation
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner

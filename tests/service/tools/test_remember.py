@@ -686,9 +686,16 @@ LARGE = {
     "one word": "x" * MAX_TEXT_CHARS,
     "small talk": "Thank you very much! " * 10_000,
 }
+LONG_TO_FILE = ("prose", "lines of four bytes a character")
 
 
-@pytest.mark.parametrize("text", LARGE.values(), ids=LARGE)
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(text, id=name, marks=pytest.mark.slow if name in LONG_TO_FILE else ())
+        for name, text in LARGE.items()
+    ],
+)
 async def test_the_longest_text_is_filed_whole(service: Service, alice: Caller, text: str) -> None:
     """200,000 characters, with a bounded number of operations; what one file has no room for goes to the next."""
     text = text[:MAX_TEXT_CHARS].ljust(MAX_TEXT_CHARS)

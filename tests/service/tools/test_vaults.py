@@ -37,6 +37,7 @@ def faults(case: dict[str, Any], found: dict[str, Any]) -> list[str]:
     return lacking + [path for path in case["sources"] if path not in sources]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(EVAL_DATA is None, reason="MEMEX_EVAL_DATA names no folder of real data")
 @pytest.mark.parametrize("server", ["embedded"], indirect=True)
 async def test_questions_about_vaults_are_answered(service: Service, caller_of: CallerOf) -> None:

@@ -11,7 +11,8 @@ from memex.errors import OperationNotFound
 from memex.service.service import Caller, Service
 from memex.service.tools.prompt_block import prompt_block
 from memex.store.log import retention
-from memex.store.log.operations import MODEL_REQUEST, Call, CallAnswer, InnerOperation, add
+from memex.store.log.call import Call, CallAnswer, CallRequest, InnerOperation
+from memex.store.log.operations import MODEL_REQUEST, add
 from memex.store.log.retention import PruneReport, keep, prune
 from memex.subagent.engine import ENGINE
 
@@ -25,12 +26,16 @@ async def log(
     service: Service, caller: Caller, call_id: str, when: datetime, status: Any = "answered", *prompts: str
 ) -> None:
     """Log a call with an operation on memory inside it, and a request to a model for each prompt."""
-    call = Call(call_id, "memory_context", {"query": call_id}, caller.logged, when, engine=ENGINE)
-    call.inner.append(InnerOperation("memory_find", {}, {"hits": []}, None, None, when, 1.0))
+    call = Call(
+        CallRequest(call_id, "memory_context", {"query": call_id}, caller.logged, when, engine=ENGINE)
+    )
+    call.record.inner.append(InnerOperation("memory_find", {}, {"hits": []}, None, None, when, 1.0))
     for prompt in prompts:
         sha256 = prompt.encode().ljust(32)
-        call.prompts[sha256] = prompt
-        call.inner.append(InnerOperation(MODEL_REQUEST, {}, {}, None, None, when, 1.0, prompt_sha256=sha256))
+        call.record.prompts[sha256] = prompt
+        call.record.inner.append(
+            InnerOperation(MODEL_REQUEST, {}, {}, None, None, when, 1.0, prompt_sha256=sha256)
+        )
     async with service.database.transaction(caller.access) as connection:
         answer = None if status in ("failed", "repeated") else CallAnswer({}, {}, {})
         await add(connection, caller.access, call, status=status, answer=answer)

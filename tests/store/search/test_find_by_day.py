@@ -9,7 +9,7 @@ from tests.kit.memory import write_each
 
 from memex.service.chunk_embedding import embed_scope
 from memex.service.service import Caller, Service
-from memex.service.snapshots import memory_at
+from memex.service.snapshots import MemoryView, memory_at
 from memex.store.records import Hit, QueryVector
 from memex.subagent.embedders.hashed import HashEmbedder
 
@@ -32,7 +32,7 @@ async def search(
 ) -> tuple[Hit, ...]:
     """Return the hits of a call at NOW."""
     async with service.database.transaction(caller.access, snapshot=True) as connection:
-        memory = await memory_at(connection, caller.access, as_of, now=NOW)
+        memory = await memory_at(connection, caller.access, MemoryView(as_of, NOW))
         return (await memory.find(query, **more)).hits
 
 
@@ -84,7 +84,7 @@ async def test_what_lies_near_is_narrowed_alike(service: Service, alice: Caller)
     [values] = await EMBEDDER.embed(["boathouse last week"])
     vectors = {"boathouse last week": QueryVector(EMBEDDER.name, [float(value) for value in values])}
     async with service.database.transaction(alice.access, snapshot=True) as connection:
-        memory = await memory_at(connection, alice.access, None, now=NOW, vectors=vectors)
+        memory = await memory_at(connection, alice.access, MemoryView(now=NOW, vectors=vectors))
         hits = (await memory.find("boathouse last week")).hits
 
     assert {hit.path for hit in hits} == {

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.kit.memory import open_project
+from tests.kit.states import standing_at
 
 from memex.errors import (
     Conflict,
@@ -27,7 +28,7 @@ from memex.errors import (
     VersionNotFound,
 )
 from memex.service.service import Caller, Service
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.records import FileChange, Revision
 from memex.store.writes.draft import Commit, Draft
@@ -76,7 +77,7 @@ def draft_of(service: Service, caller: Caller, **limits: int) -> Draft:
 
 async def commit(draft: Draft, caller: Caller, tool_call_id: str) -> Commit:
     """Commit a draft under a call whose arguments are always the same."""
-    call = Call(tool_call_id, "memory_remember", {"text": "x"}, caller.logged, datetime.now(UTC))
+    call = Call(CallRequest(tool_call_id, "memory_remember", {"text": "x"}, caller.logged, datetime.now(UTC)))
     return await draft.commit(call, _answer)
 
 
@@ -800,13 +801,14 @@ async def test_random_operations_leave_what_the_model_says(service: Service, apo
         for mount, rev in model.revs.items():
             seen: list[Revision] = []
             for past in range(rev + 1):
-                standing = await memory.standing_at(mount, past)
+                standing = await standing_at(connection, apollo.access, mount, past)
                 assert _texts(standing) == model.texts_after.get((mount, past), {})
                 seen += [revision for revision in standing if revision.rev == past]
             for revision in seen:
-                assert revision in await memory.standing_at(mount, revision.created_at)
+                assert revision in await standing_at(connection, apollo.access, mount, revision.created_at)
             first = min(revision.created_at for revision in seen)
-            assert await memory.standing_at(mount, first - timedelta(microseconds=1)) == []
+            before = first - timedelta(microseconds=1)
+            assert await standing_at(connection, apollo.access, mount, before) == []
             times = [revision.created_at for revision in seen]
             assert times == sorted(times)
         for path in PATHS:

@@ -9,7 +9,7 @@ from tests.kit.memory import open_project
 
 from memex.service.service import Caller, Service
 from memex.store import links
-from memex.store.log.operations import Call
+from memex.store.log.call import Call, CallRequest
 from memex.store.memory import Memory
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.memory_tools import MemorySnapshot, MemoryTools
@@ -43,7 +43,7 @@ async def ask(service: Service, alice: Caller) -> Ask:
             await service.execute(alice, "memory_write", arguments)
         analyzer = Analyzer()
         add = Addition(path, "Notes", "Notes", Statement("note", text, 0, len(text)))
-        call = Call("call-1", "memory_remember", {}, {}, datetime.now(UTC))
+        call = Call(CallRequest("call-1", "memory_remember", {}, {}, datetime.now(UTC)))
         async with service.database.transaction(alice.access, snapshot=True) as connection:
             moment = MemorySnapshot(Memory(connection, alice.access), {})
             tools = MemoryTools(lambda: nullcontext(moment), call)

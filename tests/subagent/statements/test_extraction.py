@@ -12,15 +12,9 @@ from hypothesis import strategies as st
 from tests.kit.growth import LINEAR, growth
 
 from memex.subagent.statements import language
-from memex.subagent.statements.extraction import (
-    Extraction,
-    SkippedSpan,
-    Statement,
-    extract_statements,
-    normal_form,
-    subject_of,
-)
+from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement, extract_statements
 from memex.subagent.statements.language import STATEMENT_KINDS, StatementKind
+from memex.subagent.statements.subjects import normal_form, subject_of
 
 FRAGMENTS = [
     "I like tea. ",

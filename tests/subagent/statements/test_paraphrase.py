@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.evals.remember import load_cases
-from memex.subagent.statements.extraction import extract_statements, normal_form
+from memex.subagent.statements.extraction import extract_statements
 from memex.subagent.statements.paraphrase import are_paraphrases, paraphrase_form, rotation_key
+from memex.subagent.statements.subjects import normal_form
 
 SAME = [
     ("I like tea.", "The user likes tea"),

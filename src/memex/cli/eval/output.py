@@ -12,7 +12,7 @@ from memex.cli.output import Column, Screen, report_errors
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
-    from memex.evals.report.tables import Table
+    from memex.evals.report.table import Table
 
 USAGE_ERROR_EXIT_CODE = 2  # the exit code if nothing could be measured
 

@@ -7,15 +7,15 @@ from typing import Annotated
 from pydantic import Field
 
 from memex.errors import FileNotFound
+from memex.service.call import Caller
 from memex.service.log import references
-from memex.service.service import Caller, Service, new_call
+from memex.service.service import Service
 from memex.service.tools.files import Path
 from memex.service.tools.tool import MAX_VERSION, Arguments, ResultPart, Tool, ToolResult
 from memex.store import offload
 from memex.store.access import Access
 from memex.store.database import Connection
-from memex.store.log import operations as log
-from memex.store.log.operations import CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.past.blame import Blame
 from memex.store.past.moves import moved_from
@@ -93,12 +93,10 @@ async def blame(
         VersionNotFound: the path never had that version.
     """
     given = {"path": path, "version": version}
-    call = new_call(
-        caller, NAME, {name: value for name, value in given.items() if value is not None}, tool_call_id
-    )
-    async with service.logged(caller, call):
+    named = {name: value for name, value in given.items() if value is not None}
+    async with service.recorder.recorded(caller, NAME, named, tool_call_id=tool_call_id) as log:
         arguments = _TOOL.parse(given)
-        call = replace(call, arguments=arguments.canonical())
+        log.call = log.call.with_arguments(arguments.canonical())
         async with service.database.transaction(caller.access, snapshot=True) as connection:
             memory = Memory(connection, caller.access)
             state = await memory.state(caller.access.scopes)
@@ -116,10 +114,8 @@ async def blame(
             "revisions": [f"{one.path}@{one.version}" for one in result.revisions],
             "is_complete": result.is_complete,
         }
-        async with service.database.transaction(caller.access) as connection:
-            answer = CallAnswer(body, arguments.canonical(), logged)
-            await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)
-    return result.model_copy(update={"tool_call_id": call.tool_call_id})
+        await log.add("answered", CallAnswer(body, arguments.canonical(), logged), state=state)
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
 
 
 async def _blamed(service: Service, caller: Caller, asked: Revision) -> BlameResult:

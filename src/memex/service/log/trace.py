@@ -17,8 +17,9 @@ from memex.store import offload
 from memex.store.access import Access
 from memex.store.database import Connection
 from memex.store.diff import blocks, lines
+from memex.store.log.call import digest
 from memex.store.log.exposure import split_reference
-from memex.store.log.operations import MODEL_REQUEST, digest
+from memex.store.log.operations import MODEL_REQUEST
 from memex.store.memory import Memory
 from memex.store.records import Operation, Revision
 

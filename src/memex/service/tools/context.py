@@ -1,6 +1,5 @@
 """memory_context: what memory holds about a question, by way of a planner."""
 
-from contextlib import nullcontext
 from functools import partial
 from itertools import groupby
 from typing import Annotated, Any
@@ -9,18 +8,11 @@ from pydantic import Field
 
 from memex.errors import BudgetTooSmall
 from memex.service.query_embedding import QueryEmbeddings
-from memex.service.snapshots import AsOf, PinnedSnapshot
-from memex.service.tools.planned_tool import (
-    PlannedTool,
-    ToolContext,
-    degraded_code,
-    open_snapshot,
-    planning_record,
-)
+from memex.service.snapshots import AsOf, MemoryView
+from memex.service.tools.planned_tool import PlannedTool, degraded_code, planning_record
 from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
-from memex.store.database import Connection
-from memex.store.log import operations as log
-from memex.store.log.operations import CallAnswer
+from memex.service.tools.tool_context import ToolContext
+from memex.store.log.call import CallAnswer
 from memex.subagent.context.recall import RecalledContext, RecalledSpan, recall
 from memex.subagent.context.selection import MAX_OMITTED
 from memex.subagent.memory_tools import MemoryTools
@@ -128,49 +120,35 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
             hint=f"The budget is {MIN_BUDGET} to {MAX_BUDGET:,} characters; without one it is {DEFAULT_BUDGET:,}.",
             minimum=MIN_BUDGET,
         )
-    request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops)
-    access = work.access.narrowed(arguments.project)
+    narrowed = work.snapshots.narrowed(arguments.project)
     vectors = QueryEmbeddings()
     if arguments.as_of is None:
-        vectors = await work.meaning.of(arguments.query, None, work.call)
-    if work.planner.is_slow:  # no connection is held while it thinks
-        pinned = PinnedSnapshot(work.database, access, whole=work.access, now=work.call.now)
+        vectors = await work.query_embedder.of(arguments.query, None, work.call)
+    planner = work.planners.context
+    view = MemoryView(arguments.as_of, work.call.request.now, vectors.by_query)
+    # No connection is held while a model thinks.
+    async with narrowed.begin(view, "pinned" if planner.is_slow else "held") as snapshots:
         tools = MemoryTools(
-            partial(pinned.open, arguments.as_of, vectors.by_query),
+            snapshots.open,
             work.call,
             spending=work.spending,
-            prepare=partial(_prepare, work, vectors) if arguments.as_of is None else None,
+            prepare=partial(_prepare, work, vectors) if planner.is_slow and arguments.as_of is None else None,
         )
-        recalled = await recall(work.planner, request, tools)
-        async with work.database.transaction(access) as connection:
-            return await _render_answer(work, arguments, recalled, pinned.state or {}, vectors, connection)
-    async with open_snapshot(work, access, arguments.as_of, vectors, work.call.now) as (moment, connection):
-        tools = MemoryTools(lambda: nullcontext(moment), work.call)
-        recalled = await recall(work.planner, request, tools)
-        return await _render_answer(work, arguments, recalled, moment.state, vectors, connection)
+        request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops)
+        recalled = await recall(planner, request, tools)
+        state = snapshots.state or {}
+        result = context_result(recalled, arguments, state, vectors.degraded).body()
+        logged = {name: value for name, value in result.items() if name != "context"}
+        beside = planning_record(work, planner, recalled, "context")
+        answer = CallAnswer(result, arguments.canonical(), logged, beside)
+        await work.log.add("answered", answer, state=state, connection=snapshots.connection)
+    return result
 
 
 async def _prepare(work: ToolContext, vectors: QueryEmbeddings, query: str) -> None:
     """Have the vector of a query that a model asks."""
     if query not in vectors.by_query and vectors.degraded is None:
-        vectors.by_query.update((await work.meaning.of(query, None, work.call)).by_query)
-
-
-async def _render_answer(
-    work: ToolContext,
-    arguments: ContextArguments,
-    recalled: RecalledContext,
-    state: dict[str, int],
-    vectors: QueryEmbeddings,
-    connection: Connection,
-) -> dict[str, Any]:
-    """Return the result of a call, and log it."""
-    result = context_result(recalled, arguments, state, vectors.degraded).body()
-    logged = {name: value for name, value in result.items() if name != "context"}
-    beside = planning_record(work, recalled.planner, recalled.failure, "context")
-    answer = CallAnswer(result, arguments.canonical(), logged, beside)
-    await log.add(connection, work.access, work.call, status="answered", answer=answer, state=state)
-    return result
+        vectors.by_query.update((await work.query_embedder.of(query, None, work.call)).by_query)
 
 
 def context_result(

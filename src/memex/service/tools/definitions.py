@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from memex.service.service import TOOLS, AnyTool
+from memex.service.tools.registry import TOOLS, AnyTool
 from memex.toolcalls import AGENT_ARGUMENTS
 
 Profile = Literal["agent", "files"]

@@ -22,7 +22,7 @@ from memex.service.tools.tool import (
 )
 from memex.settings import SearchMode
 from memex.store import offload
-from memex.store.log.operations import CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.store.markdown import MAX_TAG_CHARS
 from memex.store.memory import Memory, check_span
 from memex.store.records import FileChange, Hit, Link, Span
@@ -479,7 +479,9 @@ async def stage_delete(draft: Draft, arguments: DeleteArguments) -> None:
 
 
 TOOLS: tuple[ReadTool[Any] | WriteTool[Any], ...] = (
-    ReadTool("memory_find", FindArguments, FindResult, find),
+    ReadTool(
+        "memory_find", FindArguments, FindResult, find, lambda arguments: (arguments.query, arguments.mode)
+    ),
     ReadTool("memory_read", ReadArguments, ReadResult, read),
     ReadTool("memory_list", ListArguments, ListResult, list_files),
     WriteTool("memory_write", WriteArguments, WriteResult, stage_write, answer_write),

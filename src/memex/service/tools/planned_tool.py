@@ -1,40 +1,18 @@
-"""A tool whose answer a planner finds: what it works with, and what is logged of that."""
+"""A tool whose answer a planner finds, and what is logged of the planning."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from memex.errors import ModelUnavailable, ValidationFailed
-from memex.service.query_embedding import QueryEmbedder, QueryEmbeddings
-from memex.service.snapshots import AsOf, memory_at
 from memex.service.tools.tool import Arguments, Tool
-from memex.store.access import Access
-from memex.store.database import Connection, Database
-from memex.store.log.operations import Call
-from memex.store.writes.draft import Draft
+from memex.service.tools.tool_context import ToolContext
 from memex.subagent import prompts
-from memex.subagent.limits import Spending
-from memex.subagent.memory_tools import MemorySnapshot
-from memex.subagent.planner import Planner
+from memex.subagent.context.recall import RecalledContext
+from memex.subagent.planner import Planner, RememberPlan
 
 A = TypeVar("A", bound=Arguments)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolContext:
-    """What a planned tool works with: whose call it is, the planner and its money, what queries mean, a draft."""
-
-    database: Database
-    access: Access
-    planner: Planner
-    meaning: QueryEmbedder
-    draft: Draft
-    call: Call
-    spending: Spending
-    prompts_dir: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +27,10 @@ class PlannedTool(Tool[A]):
     def is_read_only(self) -> bool:
         """Whether it changes nothing."""
         return self.is_reading
+
+    async def run(self, work: ToolContext, arguments: A) -> dict[str, Any]:
+        """Answer a call by way of a planner, and log it."""
+        return await self.answer(work, arguments)
 
     def description(self, prompts_dir: Path | None = None) -> str:
         """Return what it does, for a model; the prompts of a directory go before ours."""
@@ -72,38 +54,18 @@ class PlannedTool(Tool[A]):
         return schema
 
 
-@asynccontextmanager
-async def open_snapshot(
-    work: ToolContext,
-    access: Access,
-    as_of: AsOf | None = None,
-    vectors: QueryEmbeddings | None = None,
-    now: datetime | None = None,
-) -> AsyncIterator[tuple[MemorySnapshot, Connection]]:
-    """One snapshot of memory, as it stands now or stood at a moment, and its connection."""
-    async with work.database.transaction(access, snapshot=True) as connection:
-        by_query = vectors.by_query if vectors else None
-        memory = await memory_at(connection, access, as_of, now=now, whole=work.access, vectors=by_query)
-        yield MemorySnapshot(memory, await memory.state(access.scopes)), connection
-
-
-@asynccontextmanager
-async def open_fresh_snapshot(work: ToolContext, access: Access) -> AsyncIterator[MemorySnapshot]:
-    """A snapshot for one operation."""
-    async with open_snapshot(work, access) as (moment, _):
-        yield moment
-
-
 def degraded_code(failure: str | None) -> str | None:
     """Return the code of an answer that a model should have planned and did not."""
     return None if failure is None else ModelUnavailable.code
 
 
-def planning_record(work: ToolContext, planner: str, failure: str | None, prompt: str) -> dict[str, Any]:
+def planning_record(
+    work: ToolContext, planner: Planner, plan: RecalledContext | RememberPlan, prompt: str
+) -> dict[str, Any]:
     """Return what is logged beside the arguments: who planned, and the version of the words in the schema.
 
     Where a model should have planned, also which, how it was asked, what it might use, and why it did not.
     """
     version = prompts.load(prompt, work.prompts_dir).version
-    beside = {"planner": planner, "prompt": f"{prompt}-{version}"} | work.planner.config
-    return beside if failure is None else beside | {"failure": failure}
+    beside = {"planner": plan.planner, "prompt": f"{prompt}-{version}"} | planner.config
+    return beside if plan.failure is None else beside | {"failure": plan.failure}

@@ -8,12 +8,12 @@ from typing import Annotated
 from pydantic import Field
 
 from memex.errors import BudgetTooSmall
-from memex.service.service import Caller, Service, new_call
+from memex.service.call import Caller
+from memex.service.service import Service
 from memex.service.tools.context import BudgetResult, Source, SourceSpan
 from memex.service.tools.tool import Arguments, Tool, ToolResult
 from memex.store import catalogue, markdown
-from memex.store.log import operations as log
-from memex.store.log.operations import CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import Reference
 from memex.subagent import prompts
@@ -73,12 +73,10 @@ async def prompt_block(
         BudgetTooSmall, ValidationFailed, ProjectNotFound: logged as a failed or denied call.
     """
     given = {"budget": budget, "project": project}
-    call = new_call(
-        caller, NAME, {name: value for name, value in given.items() if value is not None}, tool_call_id
-    )
-    async with service.logged(caller, call):
+    named = {name: value for name, value in given.items() if value is not None}
+    async with service.recorder.recorded(caller, NAME, named, tool_call_id=tool_call_id) as log:
         arguments = _TOOL.parse(given)
-        call = replace(call, arguments=arguments.canonical())
+        log.call = log.call.with_arguments(arguments.canonical())
         if arguments.budget < MIN_BUDGET:
             raise BudgetTooSmall(
                 f"A prompt block of {arguments.budget} characters holds nothing.",
@@ -86,7 +84,7 @@ async def prompt_block(
                 minimum=MIN_BUDGET,
             )
         guide = prompts.load_text(PROMPT, service.prompts_dir)
-        call.prompts[guide.sha256] = guide.text
+        log.call.record.prompts[guide.sha256] = guide.text
         access = caller.access.narrowed(arguments.project)
         async with service.database.transaction(access, snapshot=True) as connection:
             memory = Memory(connection, access)
@@ -101,9 +99,8 @@ async def prompt_block(
         config = {"prompt": f"{PROMPT}-{guide.version}", "prompt_sha256": guide.sha256.hex()}
         answer = CallAnswer(body, arguments.canonical(), logged, config)
         # Not in the snapshot: it could not see a prompt that another call keeps at the same moment.
-        async with service.database.transaction(access) as connection:
-            await log.add(connection, access, call, status="answered", answer=answer, state=state)
-    return result.model_copy(update={"tool_call_id": call.tool_call_id})
+        await log.add("answered", answer, state=state)
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
 
 
 async def _pinned(shared: Memory, budget: int) -> list[PinnedNote]:

@@ -1,6 +1,7 @@
 """memory_remember: what a text says goes into memory, by way of a planner, in one commit."""
 
-from functools import partial
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -8,18 +9,14 @@ from pydantic import Field
 from memex import telemetry
 from memex.errors import ValidationFailed
 from memex.service.log import references
-from memex.service.tools.planned_tool import (
-    PlannedTool,
-    ToolContext,
-    degraded_code,
-    open_fresh_snapshot,
-    planning_record,
-)
+from memex.service.snapshots import MemoryView
+from memex.service.tools.planned_tool import PlannedTool, degraded_code, planning_record
 from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
-from memex.store.log import operations as log
+from memex.service.tools.tool_context import ToolContext
 from memex.store.log import queue
-from memex.store.log.operations import CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.store.records import FileChange
+from memex.store.writes.draft import Draft
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import KnownStatement, RememberPlan, RememberRequest
 from memex.subagent.remember import stage
@@ -92,33 +89,58 @@ async def remember_text(work: ToolContext, arguments: RememberArguments) -> dict
     """Answer memory_remember: one draft, one commit."""
     if not arguments.wait:
         return await _enqueue(work, arguments)
-    if not arguments.dry_run and (first := await work.draft.first_result(work.call)) is not None:
-        return await _repeated_answer(work, first)
-    project = arguments.project if arguments.project is not None else work.access.project
-    request = RememberRequest(arguments.text, project, work.call.now)
-    # Each operation looks for itself: no connection is held while the text is read and thought about.
-    tools = MemoryTools(
-        partial(open_fresh_snapshot, work, work.access.narrowed(project)), work.call, spending=work.spending
-    )
-    plan = await work.planner.plan_remember(request, tools)
-    staged = stage.stage(work.draft, plan, work.call.now.date())
-    beside = planning_record(work, plan.planner, plan.failure, "remember")
-
-    def answer(changes: tuple[FileChange, ...]) -> CallAnswer:
-        return render_remember_answer(arguments, plan, stage.file_outcomes(staged, changes), beside)
-
     if arguments.dry_run:
-        preview = await work.draft.preview()
-        made = answer(preview.changes)
-        state = ((work.call.inner[-1].state if work.call.inner else None) or {}) | preview.state
-        async with work.database.transaction(work.access) as connection:
-            await log.add(connection, work.access, work.call, status="dry_run", answer=made, state=state)
-        return made.result
+        return await _preview(work, arguments)
+    is_queued = work.call.request.accepted_id is not None  # a worker has its lease
+    is_alone = is_queued or not work.planners.remember.is_slow
+    async with nullcontext() if is_alone else work.turns.of(work.access, work.call):
+        return await _commit(work, arguments)
+
+
+async def _preview(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
+    """Answer what a text would write, without writing it."""
+    draft = work.new_draft()
+    answer = await _stage(work, arguments, draft)
+    preview = await draft.preview()
+    made = answer(preview.changes)
+    inner = work.call.record.inner
+    state = ((inner[-1].state if inner else None) or {}) | preview.state
+    await work.log.add("dry_run", made, state=state)
+    return made.result
+
+
+async def _commit(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
+    """Write what a text says; a call that was committed before gets its answer."""
+    draft = work.new_draft()
+    if (first := await draft.first_result(work.call)) is not None:
+        await work.log.add("repeated")
+        return first
+    answer = await _stage(work, arguments, draft)
     with telemetry.operation(telemetry.COMMIT, {}) as recorded:
-        commit = await work.draft.commit(work.call, answer)
+        commit = await draft.commit(work.call, answer)
         written = [change.path for change in commit.changes if change.changed]
         recorded.operation_ended({"writes": written}, None)
-    return await _repeated_answer(work, commit.result) if commit.is_repeat else commit.result
+    if commit.is_repeat:
+        await work.log.add("repeated")
+    return commit.result
+
+
+async def _stage(
+    work: ToolContext, arguments: RememberArguments, draft: Draft
+) -> Callable[[tuple[FileChange, ...]], CallAnswer]:
+    """Plan where the statements of a text go, stage that, and return what makes the answer of the changes."""
+    planner, now = work.planners.remember, work.call.request.now
+    own_project = work.call.request.principal.get("project")
+    project = arguments.project if arguments.project is not None else own_project
+    # Each operation looks for itself: no connection is held while the text is read and thought about.
+    async with work.snapshots.narrowed(project).begin(MemoryView(), "fresh") as snapshots:
+        tools = MemoryTools(snapshots.open, work.call, spending=work.spending)
+        plan = await planner.plan_remember(RememberRequest(arguments.text, project, now), tools)
+    staged = stage.stage(draft, plan, now.date())
+    beside = planning_record(work, planner, plan, "remember")
+    return lambda changes: render_remember_answer(
+        arguments, plan, stage.file_outcomes(staged, changes), beside
+    )
 
 
 async def _enqueue(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
@@ -132,17 +154,11 @@ async def _enqueue(work: ToolContext, arguments: RememberArguments) -> dict[str,
         )
     work.access.searched(arguments.project)  # refuses a project that is none of the user's
     result = RememberResult(
-        status="queued", writes=[], skipped=[], planner=work.planner.name, degraded=None
+        status="queued", writes=[], skipped=[], planner=work.planners.remember.name, degraded=None
     ).body()
     return await queue.accept(
         work.database, work.access, work.call, CallAnswer(result, arguments.canonical(), result)
     )
-
-
-async def _repeated_answer(work: ToolContext, first: dict[str, Any]) -> dict[str, Any]:
-    async with work.database.transaction(work.access) as connection:
-        await log.add(connection, work.access, work.call, status="repeated")
-    return first
 
 
 def render_remember_answer(

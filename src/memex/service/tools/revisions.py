@@ -18,7 +18,7 @@ from memex.service.tools.tool import (
 )
 from memex.store import offload
 from memex.store.diff import unified
-from memex.store.log.operations import CallAnswer
+from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import FileChange, Revision
 from memex.store.writes.draft import Draft

@@ -12,7 +12,11 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from memex.errors import ValidationFailed
-from memex.store.log.operations import CallAnswer
+from memex.service.query_embedding import QueryEmbeddings
+from memex.service.snapshots import MemoryView, as_of_in
+from memex.service.tools.tool_context import ToolContext
+from memex.settings import SearchMode
+from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import FileChange
 from memex.store.writes.draft import Draft
@@ -97,7 +101,7 @@ class Tool(Generic[A]):
     @property
     def is_read_only(self) -> bool:
         """Whether it changes nothing."""
-        return isinstance(self, ReadTool)
+        return False
 
     def description(self, prompts_dir: Path | None = None) -> str:  # noqa: ARG002  # for tools with a prompt
         """Return what it does, for a model; the prompts of a directory go before ours."""
@@ -124,9 +128,32 @@ class Tool(Generic[A]):
 
 @dataclass(frozen=True, slots=True)
 class ReadTool(Tool[A]):
-    """A tool that only reads."""
+    """A tool that only reads.
+
+    Attributes:
+        answer: makes the answer of what memory holds.
+        searched: gives the query and the search mode of a tool that searches by vectors too.
+    """
 
     answer: Callable[[Memory, A], Awaitable[CallAnswer]]
+    searched: Callable[[A], tuple[str, SearchMode | None]] | None = None
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it changes nothing."""
+        return True
+
+    async def run(self, work: ToolContext, arguments: A) -> dict[str, Any]:
+        """Answer a call from one snapshot, and log it in the same transaction."""
+        as_of = as_of_in(arguments)
+        vectors = QueryEmbeddings()
+        if self.searched is not None and as_of is None:  # before any connection is held
+            vectors = await work.query_embedder.of(*self.searched(arguments), work.call)
+        view = MemoryView(as_of, work.call.request.now, vectors.by_query)
+        async with work.snapshots.begin(view, "held") as snapshots, snapshots.open() as snapshot:
+            answer = await self.answer(snapshot.memory, arguments)
+            await work.log.add("answered", answer, state=snapshot.state, connection=snapshots.connection)
+        return answer.result
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +162,15 @@ class WriteTool(Tool[A]):
 
     stage: Callable[[Draft, A], Awaitable[None]]
     answer: Callable[[A, tuple[FileChange, ...]], CallAnswer]
+
+    async def run(self, work: ToolContext, arguments: A) -> dict[str, Any]:
+        """Commit the edits and the row of the log together; a call that was committed before gets its answer."""
+        draft = work.new_draft()
+        await self.stage(draft, arguments)
+        commit = await draft.commit(work.call, lambda changes: self.answer(arguments, changes))
+        if commit.is_repeat:
+            await work.log.add("repeated")
+        return commit.result
 
 
 def check_json(arguments: dict[str, Any]) -> None:

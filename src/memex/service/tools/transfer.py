@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memex.errors import FileNotFound, InvalidPath, LimitExceeded, Refused, ValidationFailed
+from memex.service.call import Caller, new_call
 from memex.service.log import references
-from memex.service.service import Caller, Service, new_call
+from memex.service.recording import CallLogger
+from memex.service.service import Service
 from memex.service.tools.tool import ResultPart
 from memex.sources.vault import Vault, VaultRefusal, open_vault
-from memex.store.log import operations as log
-from memex.store.log.operations import Call, CallAnswer
+from memex.store.log.call import Call, CallAnswer
 from memex.store.memory import Memory
 from memex.store.paths import MAX_ID_CHARS, VirtualPath, parse
-from memex.store.records import FileChange, FileSummary, Revision, Status
+from memex.store.records import FileChange, FileSummary, Revision
 from memex.store.writes.draft import Commit
 
 MAX_BATCH_FILES = 100
@@ -144,20 +145,16 @@ async def import_vault(
     caller = replace(caller, access=replace(caller.access, channel="import"))
     arguments = {"into": into, "dry_run": dry_run}
     given = {name: value for name, value in arguments.items() if value}
-    call = new_call(
-        caller, "memory_import", given, _check_call_id(tool_call_id) or f"imp_{secrets.token_hex(8)}"
-    )
-    async with service.logged(caller, call):
+    call_id = _check_call_id(tool_call_id) or f"imp_{secrets.token_hex(8)}"
+    async with service.recorder.recorded(caller, "memory_import", given, tool_call_id=call_id) as log:
         with ExitStack() as stack:
             vault = await asyncio.to_thread(stack.enter_context, open_vault(source))
-            work = _Import(service, caller, call, vault, dry_run=dry_run)
+            work = _Import(service, caller, log.call, vault, dry_run=dry_run)
             work.place(into)
             await work.run(progress)
         result = work.result()
-        async with service.database.transaction(caller.access) as connection:
-            status: Status = "dry_run" if dry_run else "answered"
-            answer = CallAnswer(result.model_dump(mode="json"), given, _log_record(result))
-            await log.add(connection, caller.access, call, status=status, answer=answer)
+        answer = CallAnswer(result.model_dump(mode="json"), given, _log_record(result))
+        await log.add("dry_run" if dry_run else "answered", answer)
     return result
 
 
@@ -186,18 +183,17 @@ async def export_files(
     """
     given = {} if source is None else {"from": source}
     with closing(writer):  # however it ends: a zip that is left open complains
-        call = new_call(caller, "memory_export", given, tool_call_id)
         work = _Export(writer, source, progress)
         async with (
-            service.logged(caller, call),
+            service.recorder.recorded(caller, "memory_export", given, tool_call_id=tool_call_id) as log,
             service.database.transaction(caller.access, snapshot=True) as connection,
         ):
             memory = Memory(connection, caller.access)
             state = await memory.state(caller.access.scopes)
             await work.run(memory)
-            result = work.result(call, state)
+            result = work.result(log.call, state)
             answer = _answer_export(given, result)
-            await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)
+            await log.add("answered", answer, state=state, connection=connection)
     return result
 
 
@@ -284,7 +280,7 @@ class _Import:
         batches, number, done = self._batches(), 0, 0
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             number, done = number + 1, done + len(batch)
-            await self._store(batch, f"{self._call.tool_call_id}.{number}")
+            await self._store(batch, f"{self._call.request.tool_call_id}.{number}")
             progress(done, len(self._places))
         progress(len(self._places), len(self._places))
 
@@ -292,7 +288,7 @@ class _Import:
         """Return the report."""
         refused = [_refused_file(one.name, one.error) for one in self._refused]
         return ImportResult(
-            tool_call_id=self._call.tool_call_id,
+            tool_call_id=self._call.request.tool_call_id,
             calls=self._calls,
             dry_run=self._dry_run,
             counts=Counts(
@@ -391,11 +387,10 @@ class _Import:
             if not _is_unchanged(note, heads):
                 draft.write(note.path, note.text, overwrite=True)
         arguments = {"files": {note.path: note.sha256 for note in notes}}
-        call = new_call(self._caller, self._call.tool, arguments, call_id)
+        call = new_call(self._caller, self._call.request.tool, arguments, call_id)
         commit = await draft.commit(call, lambda changes: _answer(notes, heads, changes))
         if commit.is_repeat:
-            async with self._service.database.transaction(self._caller.access) as connection:
-                await log.add(connection, self._caller.access, call, status="repeated")
+            await CallLogger(self._service.database, self._caller.access, call).add("repeated")
         return commit
 
 
@@ -423,7 +418,7 @@ class _Export:
     def result(self, call: Call, state: dict[str, int]) -> ExportResult:
         """Return the report."""
         return ExportResult(
-            tool_call_id=call.tool_call_id,
+            tool_call_id=call.request.tool_call_id,
             files=self._files,
             refused=self._refused,
             size_bytes=self._size_bytes,
@@ -527,4 +522,4 @@ def _printable_name(name: str) -> str:
 
 
 def _since(call: Call) -> float:
-    return round(time.perf_counter() - call.started_s, 3)
+    return round(time.perf_counter() - call.record.started_s, 3)

@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from memex.errors import Refused, ValidationFailed
+from memex.service.call import Caller
 from memex.service.log.replay.logged_snapshots import states
 from memex.service.log.replay.rerun import LoggedCall, check_answered, load_call
-from memex.service.service import Caller, Service, new_call
+from memex.service.service import Service
 from memex.service.tools.tool import MAX_VERSION
 from memex.store.access import Access
 from memex.store.database import Connection, Database, row
 from memex.store.identity import authentication
 from memex.store.identity.authentication import Context, Principal
-from memex.store.log import operations as log
+from memex.store.log.call import CallAnswer
 from memex.store.log.exposure import find_revisions
-from memex.store.log.operations import CallAnswer
 from memex.store.paths import VirtualPath, check_tool_call_id, parse
 from memex.store.records import Operation
 from memex.store.upkeep.restore import StoredScope, read_scopes, restore
@@ -73,9 +73,9 @@ async def export_call(
         ValidationFailed: the call gave no answer, or was no caller's.
         ProjectNotFound: it saw a project that the caller cannot read any more.
     """
-    call = new_call(caller, EXPORT, {"call": check_tool_call_id(tool_call_id)}, own_id)
+    given = {"call": check_tool_call_id(tool_call_id)}
     async with (
-        service.logged(caller, call),
+        service.recorder.recorded(caller, EXPORT, given, tool_call_id=own_id) as log,
         service.database.transaction(caller.access, snapshot=True) as connection,
     ):
         logged = await load_call(connection, caller.access, tool_call_id)
@@ -86,9 +86,9 @@ async def export_call(
             )
         bundle = await _collect(connection, caller.access, logged)
         result = {"revisions": bundle.revisions, "texts": len(bundle.texts), "prompts": len(logged.prompts)}
-        answer = CallAnswer(result, call.arguments, result)
+        answer = CallAnswer(result, given, result)
         state = {scope.mount: scope.rev for scope in bundle.scopes}
-        await log.add(connection, caller.access, call, status="answered", answer=answer, state=state)
+        await log.add("answered", answer, state=state, connection=connection)
     return bundle
 
 

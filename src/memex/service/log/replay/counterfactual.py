@@ -128,7 +128,7 @@ def apply_change(
     change: ReplayChange,
     *,
     planner: Planner | None = None,
-    meaning: QueryEmbedder | None = None,
+    query_embedder: QueryEmbedder | None = None,
 ) -> RerunOptions:
     """Return what a call is run with when something is changed.
 
@@ -136,7 +136,7 @@ def apply_change(
         logged: the call.
         change: what is changed.
         planner: the model that is asked, where the change names one or gives it a prompt.
-        meaning: by which to search, where the change wants meaning.
+        query_embedder: what makes the vectors of queries, where the change wants vectors.
 
     Raises:
         ValidationFailed: nothing is changed, or what this call had not.
@@ -166,14 +166,17 @@ def apply_change(
     if change.search_mode == "bm25":
         by = replace(by, near_finds=0)
     elif change.search_mode == "hybrid":
-        if meaning is None or meaning.embedder is None:
+        if query_embedder is None or query_embedder.embedder is None:
             raise ValidationFailed(
                 "This service has no vectors to search by.",
                 hint="`memex doctor` says what hybrid search needs.",
             )
         # A recorded model's further queries have no vectors in the log; asked anew, all have.
         by = replace(
-            by, meaning=replace(meaning, mode="hybrid"), near_finds=0, is_slow=by.is_slow or is_asked
+            by,
+            query_embedder=replace(query_embedder, mode="hybrid"),
+            near_finds=0,
+            is_slow=by.is_slow or is_asked,
         )
     return by
 

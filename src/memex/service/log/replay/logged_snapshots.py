@@ -1,16 +1,16 @@
 """The moments that a logged call saw, opened again: each operation sees what its predecessor in the log saw."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
+from memex.service.snapshots import CallSnapshots, Consistency, MemoryView, parse_time
 from memex.store.access import Access
 from memex.store.database import Connection, Database
 from memex.store.log.operations import MODEL_REQUEST
 from memex.store.past.memory import PastMemory, check_mounts, open_past
-from memex.store.records import NearSpan, Operation, QueryVector
+from memex.store.records import NearSpan, Operation
 from memex.subagent.memory_tools import MemorySnapshot
 
 State = Mapping[str, int]
@@ -57,19 +57,16 @@ def near_spans(logged: Any) -> list[NearSpan] | None:
 
 
 class LoggedSnapshots:
-    """Gives each operation of a call that is run again the moment of its predecessor in the log.
+    """Opens memory as a logged call saw it: each operation gets the state of its predecessor in the log.
 
     Args:
         database: in which the revisions are.
         access: of the call; see `access_of`.
         operation: the call.
-        now: the clock from which times in queries count.
-        is_present: the call read memory as it stood then; else as of an earlier moment that it named.
         is_held: one transaction is held for the whole call; else each operation has its own, since a model thinks
             between them.
         near_finds: for how many operations what a vector search found is taken from the log; None for all. Beyond
             the first, a call with something changed may ask other things than the log has.
-        vectors: of queries, where meaning is searched that the call did not search by.
     """
 
     def __init__(
@@ -78,53 +75,72 @@ class LoggedSnapshots:
         access: Access,
         operation: Operation,
         *,
-        now: datetime,
-        is_present: bool = True,
         is_held: bool = True,
         near_finds: int | None = None,
-        vectors: Mapping[str, QueryVector] | None = None,
     ) -> None:
         self._database = database
         self._access = access
-        self._now = now
-        self._is_present = is_present
+        self._operation = operation
         self._is_held = is_held
         self._near_finds = near_finds
-        self._vectors = vectors
-        self._opened = 0
-        self._held: Connection | None = None
-        self._memories: dict[tuple[tuple[str, int], ...], PastMemory] = {}
-        self._left: Iterator[Operation] = iter(one for one in operation.inner if one.kind != MODEL_REQUEST)
-        self._state: State = next(iter(states(operation)), {})
-        self.first_state: dict[str, int] | None = None
+
+    def narrowed(self, project: str | None) -> "LoggedSnapshots":  # noqa: ARG002  # as `Snapshots`
+        """Return itself: no more than what the call saw is open anyway."""
+        return self
 
     @asynccontextmanager
-    async def hold(self) -> AsyncIterator["LoggedSnapshots"]:
-        """Hold what is held for the whole call."""
-        if not self._is_held:
-            yield self
+    async def begin(self, view: MemoryView, consistency: Consistency) -> AsyncIterator[CallSnapshots]:
+        """The snapshots of a call that is run again; whatever it asks for, they show what the log says it saw."""
+        snapshots = _LoggedCallSnapshots(
+            self._database, self._access, self._operation, view, self._near_finds
+        )
+        if not (self._is_held or consistency == "held"):
+            yield snapshots
             return
         async with self._database.transaction(self._access, snapshot=True) as connection:
-            self._held = connection
-            yield self
+            snapshots.connection = connection
+            yield snapshots
+
+
+class _LoggedCallSnapshots:
+    """Gives each operation of a call the moment of its predecessor in the log."""
+
+    def __init__(
+        self,
+        database: Database,
+        access: Access,
+        operation: Operation,
+        view: MemoryView,
+        near_finds: int | None,
+    ) -> None:
+        self._database = database
+        self._access = access
+        self._view = view
+        self._near_finds = near_finds
+        self._opened = 0
+        self._memories: dict[tuple[tuple[str, int], ...], PastMemory] = {}
+        self._left = iter(_seen_by(operation))
+        self._state: State = next(iter(states(operation)), {})
+        self.state: dict[str, int] | None = None
+        self.connection: Connection | None = None
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[MemorySnapshot]:
         """The moment of the next operation."""
-        logged = next(self._left, None)
-        if logged is not None and logged.state is not None:
-            self._state = logged.state
+        state, response = next(self._left, (None, None))
+        self._state = self._state if state is None else state
         is_near = self._near_finds is None or self._opened < self._near_finds
-        near = near_spans(logged.response) if logged is not None and is_near else None
+        near = near_spans(response) if is_near else None
         self._opened += 1
-        if self._held is not None:
-            yield await self._moment(self._held, near)
+        if self.connection is not None:
+            yield await self._moment(self.connection, near)
             return
         async with self._database.transaction(self._access, snapshot=True) as connection:
             self._memories.clear()
             yield await self._moment(connection, near)
 
     async def _moment(self, connection: Connection, near: Sequence[NearSpan] | None) -> MemorySnapshot:
+        view = self._view
         key = tuple(sorted(self._state.items()))
         memory = self._memories.get(key)
         if memory is None:
@@ -132,13 +148,20 @@ class LoggedSnapshots:
                 connection,
                 self._access,
                 dict(self._state),
-                now=self._now,
-                vectors=self._vectors,
-                is_present=self._is_present,
+                now=parse_time(view.as_of) if isinstance(view.as_of, str) else view.now,
+                vectors=view.vectors,
+                is_present=view.as_of is None,
             )
             self._memories[key] = memory
         memory.near = near
         seen = await memory.state(self._access.scopes)
-        if self.first_state is None:
-            self.first_state = seen
+        if self.state is None:
+            self.state = seen
         return MemorySnapshot(memory, seen)
+
+
+def _seen_by(operation: Operation) -> list[tuple[State | None, dict[str, Any] | None]]:
+    """Return the states and responses of what read memory in a call: the operations inside, or the call itself."""
+    if not operation.inner:
+        return [(operation.state, (operation.response or {}).get("result"))]
+    return [(one.state, one.response) for one in operation.inner if one.kind != MODEL_REQUEST]

@@ -21,7 +21,8 @@ from memex.service.log.replay.rerun import (
 from memex.service.log.replay.verify import find_log_damage, find_revision_damage, name_of
 from memex.store.access import Access
 from memex.store.database import Database
-from memex.store.log.operations import MODEL_REQUEST, InnerOperation, digest, to_storable
+from memex.store.log.call import InnerOperation, digest
+from memex.store.log.operations import MODEL_REQUEST, to_storable
 from memex.store.records import Operation
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner

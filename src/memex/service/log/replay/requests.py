@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from memex.errors import LimitExceeded, ValidationFailed
+from memex.service.call import Caller
 from memex.service.log.replay.bundle import Bundle, restored_database
 from memex.service.log.replay.counterfactual import (
     ChangedResult,
@@ -18,13 +19,12 @@ from memex.service.log.replay.replay import DISTORTED, ReplayResult, logged_opti
 from memex.service.log.replay.rerun import READ_TOOLS, LoggedCall, check_replayable, load_call, rerun
 from memex.service.planners import TenantSpending
 from memex.service.query_embedding import QueryEmbedder
-from memex.service.service import Caller, Service, new_call
+from memex.service.service import Service
 from memex.store.access import Access
 from memex.store.database import rows
 from memex.store.identity import authentication
 from memex.store.identity.authentication import Context, Principal
-from memex.store.log import operations as log
-from memex.store.log.operations import CallAnswer, digest
+from memex.store.log.call import CallAnswer, digest
 from memex.store.upkeep.restore import read_scopes, restore
 from memex.store.upkeep.throwaway import throwaway_tenant
 from memex.subagent.planner import Planner
@@ -165,24 +165,22 @@ async def _changed(
     change: ReplayChange,
     planner: Planner | None,
 ) -> ChangedResult:
-    by = apply_change(logged, change, planner=planner, meaning=QueryEmbedder(service.embedder, "auto"))
+    by = apply_change(logged, change, planner=planner, query_embedder=QueryEmbedder(service.embedder, "auto"))
     # Twice, for its time: the first run finds nothing in any cache, and whatever came after it would seem faster.
     await rerun(service.database, access, logged, logged_options(logged))
     before = await rerun(service.database, access, logged, logged_options(logged))
     is_replayed = digest(before.result) == logged.operation.result_sha256
-    if planner is None and by.meaning is None:
+    if planner is None and by.query_embedder is None:
         after = await rerun(service.database, access, logged, by)
         return compare_outcomes(logged, change, before, after, is_replayed=is_replayed)
-    call = new_call(caller, REPLAY, {"tool_call_id": logged.operation.tool_call_id} | change.named, None)
-    async with service.logged(caller, call):
+    given = {"tool_call_id": logged.operation.tool_call_id} | change.named
+    async with service.recorder.recorded(caller, REPLAY, given) as log:
         day = datetime.now(UTC).date()
         by = by.paid_by(TenantSpending(service.database, caller.access, day, service.daily_usd))
-        after = await rerun(service.database, access, logged, by, under=call)
+        after = await rerun(service.database, access, logged, by, record=log.call.record)
         made = compare_outcomes(logged, change, before, after, is_replayed=is_replayed)
         summary = made.model_dump(mode="json", exclude={"diff"})
-        async with service.database.transaction(caller.access) as connection:
-            answer = CallAnswer(summary, call.arguments, summary, planner.config if planner else None)
-            await log.add(connection, caller.access, call, status="answered", answer=answer)
+        await log.add("answered", CallAnswer(summary, given, summary, planner.config if planner else None))
         return made
 
 

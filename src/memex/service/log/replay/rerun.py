@@ -1,34 +1,34 @@
 """A logged call run again: its answer, and the operations inside it. Nothing is written, not even to the log."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from memex.errors import OperationNotFound, ValidationFailed
-from memex.service.log.replay.logged_snapshots import LoggedSnapshots, access_of, near_spans
+from memex.service.log.replay.logged_snapshots import LoggedSnapshots, access_of
+from memex.service.planners import Planners
 from memex.service.query_embedding import QueryEmbedder, QueryEmbeddings
-from memex.service.snapshots import HasAsOf, parse_time
-from memex.service.tools.context import CONTEXT, ContextArguments, context_result
+from memex.service.tools.context import CONTEXT
 from memex.service.tools.files import TOOLS as FILE_TOOLS
-from memex.service.tools.remember import REMEMBER, RememberArguments, render_remember_answer
+from memex.service.tools.registry import TOOLS
+from memex.service.tools.remember import REMEMBER
 from memex.service.tools.tool import ReadTool
+from memex.service.tools.tool_context import ToolContext, Turns
+from memex.settings import SearchMode
 from memex.store.access import Access
 from memex.store.database import Connection, Database, rows
 from memex.store.log import operations as log
-from memex.store.log.operations import Call, InnerOperation
-from memex.store.past.memory import open_past
+from memex.store.log.call import Call, CallAnswer, CallRecord, CallRequest, InnerOperation
 from memex.store.paths import check_tool_call_id
-from memex.store.records import Operation
+from memex.store.records import FileChange, Operation, Status
 from memex.store.search.analyzer import Analyzer
-from memex.store.writes.draft import Draft
+from memex.store.writes.draft import Commit, Draft, Preview
 from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.context.recall import recall
 from memex.subagent.limits import Spending, UnlimitedSpending
-from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.planner import ContextRequest, Planner, RememberRequest
-from memex.subagent.remember import stage
+from memex.subagent.planner import Planner
 
 READ_TOOLS = {
     tool.name: tool
@@ -69,8 +69,8 @@ class RerunOptions:
         spending: what it may spend.
         arguments: those of the call that are changed, by name.
         is_slow: a model is really asked, so that no connection may be held meanwhile.
-        near_finds: see `moments.LoggedSnapshots`.
-        meaning: by which it is searched, where that is changed.
+        near_finds: see `LoggedSnapshots`.
+        query_embedder: what makes the vectors of queries, where that is changed.
     """
 
     planner: Planner
@@ -78,27 +78,11 @@ class RerunOptions:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     is_slow: bool = False
     near_finds: int | None = None
-    meaning: QueryEmbedder | None = None
+    query_embedder: QueryEmbedder | None = None
 
     def paid_by(self, spending: Spending) -> "RerunOptions":
         """Return the same with what is asked of models counted."""
         return replace(self, spending=spending)
-
-    async def vectors(self, query: str, call: Call) -> QueryEmbeddings:
-        """Return the vectors that queries shall have, with that of the first; none by default."""
-        return QueryEmbeddings() if self.meaning is None else await self.meaning.of(query, None, call)
-
-    def preparing(self, vectors: QueryEmbeddings, call: Call) -> Callable[[str], Awaitable[None]] | None:
-        """Return what gets the vector of a further query, if they shall have any."""
-        meaning = self.meaning
-        if meaning is None:
-            return None
-
-        async def prepare(query: str) -> None:
-            if query not in vectors.by_query and vectors.degraded is None:
-                vectors.by_query.update((await meaning.of(query, None, call)).by_query)
-
-        return prepare
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +104,25 @@ class Rerun:
     @property
     def inner(self) -> Sequence[InnerOperation]:
         """The operations inside it."""
-        return self.call.inner
+        return self.call.record.inner
 
 
 async def rerun(
-    database: Database, access: Access, logged: LoggedCall, by: RerunOptions, *, under: Call | None = None
+    database: Database,
+    access: Access,
+    logged: LoggedCall,
+    options: RerunOptions,
+    *,
+    record: CallRecord | None = None,
 ) -> Rerun:
-    """Run a call again in the states that it saw.
+    """Run a call again in the states that it saw: by its tool, as a live call, over parts that write nothing.
 
     Args:
         database: in which the revisions are.
         access: of who asks: nothing beyond it is read.
         logged: the call, one that was answered.
-        by: what it is run with.
-        under: the call that is logged for this run, which gets the operations inside as they end.
+        options: what it is run with.
+        record: gets the operations inside as they end; by default it is new.
 
     Raises:
         ValidationFailed: there is nothing of this call to run again.
@@ -142,25 +131,91 @@ async def rerun(
         LimitExceeded: too much was changed since to be read anew in place.
     """
     operation = logged.operation
-    arguments = {**operation.request, **by.arguments}
-    own = access_of(access, operation)
+    if operation.kind not in REPLAYED:
+        raise _not_replayable(operation.kind)
     started_s = time.perf_counter()
-    call = Call(operation.tool_call_id, operation.kind, arguments, operation.principal, logged.now)
-    if under is not None:
-        call = replace(call, inner=under.inner, prompts=under.prompts, config=under.config)
-    match operation.kind:
-        case CONTEXT.name:
-            question = CONTEXT.parse(arguments)
-            result, kept = await _context(database, own, logged, call, question, by)
-        case REMEMBER.name:
-            text = REMEMBER.parse(arguments)
-            result, kept = await _remember(database, own, logged, call, text, by)
-        case name if name in READ_TOOLS:
-            result, kept = await _read(database, own, logged, READ_TOOLS[name], arguments)
-        case name:
-            raise _not_replayable(name)
+    tool = TOOLS[operation.kind]
+    arguments = tool.parse({**operation.request, **options.arguments})
+    request = CallRequest(
+        operation.tool_call_id, operation.kind, arguments.canonical(), operation.principal, logged.now
+    )
+    call = Call(request, record or CallRecord())
+    kept = _KeptAnswer()
+    own = access_of(access, operation)
+    work = ToolContext(
+        access=own,
+        call=call,
+        log=kept,
+        snapshots=LoggedSnapshots(
+            database, own, operation, is_held=not options.is_slow, near_finds=options.near_finds
+        ),
+        new_draft=partial(_ReplayDraft, database, own, operation.state or {}, kept),
+        query_embedder=options.query_embedder or _LoggedEmbedding(logged),
+        planners=Planners(options.planner, options.planner),
+        spending=options.spending,
+        turns=Turns(),
+        database=database,
+    )
+    result = await tool.run(work, arguments)
     duration_ms = (time.perf_counter() - started_s) * 1000
-    return Rerun(call, result, kept, duration_ms)
+    return Rerun(call, result, kept.response, duration_ms)
+
+
+class _KeptAnswer:
+    """Keeps the answer of a call that is run again as the log would, and writes nothing."""
+
+    def __init__(self) -> None:
+        self.response: dict[str, Any] = {}
+
+    async def add(
+        self,
+        status: Status,  # noqa: ARG002  # as `AnswerLog`
+        answer: CallAnswer | None = None,
+        *,
+        state: dict[str, int] | None = None,  # noqa: ARG002
+        connection: Connection | None = None,  # noqa: ARG002
+    ) -> None:
+        """Keep the answer."""
+        self.response = answer.response if answer else {}
+
+
+class _ReplayDraft(Draft):
+    """Edits that are played in the state that a logged call saw; nothing is written."""
+
+    def __init__(
+        self, database: Database, access: Access, state: Mapping[str, int], kept: _KeptAnswer
+    ) -> None:
+        super().__init__(database, access)
+        self._state_seen = state
+        self._kept = kept
+
+    async def first_result(self, call: Call) -> dict[str, Any] | None:  # noqa: ARG002  # as `Draft`
+        """Return None: the logged call itself is run again."""
+        return None
+
+    async def preview(self) -> Preview:
+        """Return what the call would have written."""
+        return await self.preview_at(self._state_seen)
+
+    async def commit(self, call: Call, answer: Callable[[tuple[FileChange, ...]], CallAnswer]) -> Commit:  # noqa: ARG002
+        """Return what the call would have written, and keep its answer."""
+        changes = (await self.preview()).changes
+        made = answer(changes)
+        await self._kept.add("committed", made)
+        return Commit(made.result, changes)
+
+
+class _LoggedEmbedding:
+    """Gives queries no vectors: what a vector search found stands in the log."""
+
+    def __init__(self, logged: LoggedCall) -> None:
+        self._logged = logged
+
+    async def of(self, query: str, mode: SearchMode | None, call: Call) -> QueryEmbeddings:  # noqa: ARG002
+        """Return the code that the answer bears, if no embedder said what its query means."""
+        config = self._logged.operation.config or {}
+        code: str | None = self._logged.result.get("degraded")
+        return QueryEmbeddings(degraded=code if "embedder" in config and "failure" not in config else None)
 
 
 async def load_call(connection: Connection, access: Access, tool_call_id: str) -> LoggedCall:
@@ -194,84 +249,6 @@ def check_answered(operation: Operation) -> None:
         )
 
 
-async def _context(
-    database: Database,
-    access: Access,
-    logged: LoggedCall,
-    call: Call,
-    arguments: ContextArguments,
-    by: RerunOptions,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops)
-    now = parse_time(arguments.as_of) if isinstance(arguments.as_of, str) else logged.now
-    vectors = await by.vectors(arguments.query, call)
-    moments = LoggedSnapshots(
-        database,
-        access,
-        logged.operation,
-        now=now,
-        is_present=arguments.as_of is None,
-        is_held=not by.is_slow,
-        near_finds=by.near_finds,
-        vectors=vectors.by_query,
-    )
-    async with moments.hold():
-        prepare = by.preparing(vectors, call)
-        tools = MemoryTools(moments.open, call, spending=by.spending, prepare=prepare)
-        recalled = await recall(by.planner, request, tools)
-    result = context_result(recalled, arguments, moments.first_state or {}, _unembedded(logged)).body()
-    kept = {name: value for name, value in result.items() if name != "context"}
-    return result, kept
-
-
-def _unembedded(logged: LoggedCall) -> str | None:
-    """Return the code that the answer bears since no embedder said what its query means."""
-    config = logged.operation.config or {}
-    code: str | None = logged.result.get("degraded")
-    return code if "embedder" in config and "failure" not in config else None
-
-
-async def _remember(
-    database: Database,
-    access: Access,
-    logged: LoggedCall,
-    call: Call,
-    arguments: RememberArguments,
-    by: RerunOptions,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    project = arguments.project if arguments.project is not None else call.principal.get("project")
-    request = RememberRequest(arguments.text, project, logged.now)
-    moments = LoggedSnapshots(
-        database,
-        access,
-        logged.operation,
-        now=logged.now,
-        is_held=not by.is_slow,
-        near_finds=by.near_finds,
-    )
-    async with moments.hold():
-        plan = await by.planner.plan_remember(request, MemoryTools(moments.open, call, spending=by.spending))
-    draft = Draft(database, access)
-    staged = stage.stage(draft, plan, logged.now.date())
-    preview = await draft.preview_at(logged.operation.state or {})
-    answer = render_remember_answer(arguments, plan, stage.file_outcomes(staged, preview.changes), {})
-    return answer.result, answer.response
-
-
-async def _read(
-    database: Database, access: Access, logged: LoggedCall, tool: ReadTool[Any], arguments: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    parsed = tool.parse(arguments)
-    as_of = parsed.as_of if isinstance(parsed, HasAsOf) else None
-    now = parse_time(as_of) if isinstance(as_of, str) else logged.now
-    state = dict(logged.operation.state or {})
-    async with database.transaction(access, snapshot=True) as connection:
-        memory = await open_past(connection, access, state, now=now, is_present=as_of is None)
-        memory.near = near_spans(logged.result)
-        answer = await tool.answer(memory, parsed)
-    return answer.result, answer.response
-
-
 def check_replayable(operation: Operation) -> None:
     """Refuse a call that gave no answer, or is of a tool that is not replayed; raises ValidationFailed."""
     if operation.kind not in REPLAYED:
@@ -289,7 +266,11 @@ def _not_replayable(tool: str) -> ValidationFailed:
 def failed_rerun(logged: LoggedCall, code: str) -> Rerun:
     """Return what came of a call that cannot be run again, by the code of the error."""
     operation = logged.operation
-    call = Call(operation.tool_call_id, operation.kind, operation.request, operation.principal, logged.now)
+    call = Call(
+        CallRequest(
+            operation.tool_call_id, operation.kind, operation.request, operation.principal, logged.now
+        )
+    )
     return Rerun(call, {"error": code}, {}, 0.0)
 
 

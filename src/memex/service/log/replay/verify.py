@@ -8,7 +8,8 @@ from memex.service.log.replay.logged_snapshots import states
 from memex.service.log.replay.rerun import LoggedCall
 from memex.store.access import Access
 from memex.store.database import Database, rows
-from memex.store.log.operations import MODEL_REQUEST, digest
+from memex.store.log.call import digest
+from memex.store.log.operations import MODEL_REQUEST
 from memex.store.records import Operation
 
 

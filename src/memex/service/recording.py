@@ -1,0 +1,125 @@
+"""The record of calls: each one is counted, traced and logged, failed and denied calls too."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import structlog
+
+from memex.errors import Forbidden, MemexError, PhysicalPathForbidden, ProjectNotFound
+from memex.metrics import Metrics
+from memex.service.call import Caller, new_call
+from memex.store.access import Access
+from memex.store.database import Connection, Database
+from memex.store.log import operations
+from memex.store.log.call import Call, CallAnswer, CallOutcome
+from memex.store.records import Status
+from memex.telemetry import ActiveSpan, Tracing
+
+CANCELLED = "CANCELLED"  # the code of a call whose caller went away
+DENIED = (Forbidden, PhysicalPathForbidden, ProjectNotFound)
+
+
+class CallLogger:
+    """Logs one call, by default in a transaction of its own."""
+
+    def __init__(self, database: Database, access: Access, call: Call) -> None:
+        self._database = database
+        self._access = access
+        self.call = call
+
+    async def add(
+        self,
+        status: Status,
+        answer: CallAnswer | None = None,
+        *,
+        state: dict[str, int] | None = None,
+        error_code: str | None = None,
+        connection: Connection | None = None,
+    ) -> None:
+        """Log how the call ended.
+
+        Args:
+            status: such as `answered`.
+            answer: what is returned; None for a call that failed.
+            state: the number of changes that the call saw of each mount.
+            error_code: of a call that failed.
+            connection: of the transaction that the row shall stand or fall with.
+        """
+        if connection is None:
+            async with self._database.transaction(self._access) as own:
+                await self.add(status, answer, state=state, error_code=error_code, connection=own)
+            return
+        await operations.add(
+            connection,
+            self._access,
+            self.call,
+            status=status,
+            answer=answer,
+            state=state,
+            error_code=error_code,
+        )
+
+
+class Recorder:
+    """Counts and traces calls, and logs those that raise."""
+
+    def __init__(self, database: Database, metrics: Metrics, tracing: Tracing) -> None:
+        self._database = database
+        self._metrics = metrics
+        self._tracing = tracing
+        self._log = structlog.get_logger("memex.service")
+
+    @asynccontextmanager
+    async def recorded(
+        self, caller: Caller, action: str, arguments: dict[str, Any], *, tool_call_id: str | None = None
+    ) -> AsyncIterator[CallLogger]:
+        """Record a call that is made now; what the block does logs its answer.
+
+        Args:
+            caller: who makes the call.
+            action: the name of the tool or route.
+            arguments: as they came.
+            tool_call_id: the caller's; made when absent.
+
+        Raises:
+            ValidationFailed: the tool call id is malformed.
+        """
+        call = new_call(caller, action, arguments, tool_call_id)
+        async with self.watch(caller, call):
+            yield CallLogger(self._database, caller.access, call)
+
+    @asynccontextmanager
+    async def watch(self, caller: Caller, call: Call) -> AsyncIterator[ActiveSpan]:
+        """Count the call and trace it; when it raises, log it as failed or denied in a transaction of its own."""
+        tool = self._metrics.tool(call.request.tool)
+        ended: CallOutcome | None = None
+        with self._tracing.call(tool, call.request.tool_call_id, call.request.arguments) as span:
+            try:
+                yield span
+                ended = call.record.outcomes[-1] if call.record.outcomes else CallOutcome("answered")
+            except Exception as error:
+                code = error.code if isinstance(error, MemexError) else "INTERNAL"
+                ended = CallOutcome("denied" if isinstance(error, DENIED) else "failed", code)
+                await self._log_failure(caller, call, ended)
+                raise
+            except asyncio.CancelledError:
+                has_read_memory = any(one.kind == operations.MODEL_REQUEST for one in call.record.inner)
+                if has_read_memory:
+                    await asyncio.shield(self._log_failure(caller, call, CallOutcome("failed", CANCELLED)))
+                raise
+            finally:
+                duration_s = time.perf_counter() - call.record.started_s
+                self._metrics.add_call(tool, ended, duration_s, call.record.inner)
+                span.call_ended(ended)
+
+    async def _log_failure(self, caller: Caller, call: Call, ended: CallOutcome) -> None:
+        try:
+            logger = CallLogger(self._database, caller.access, call)
+            await logger.add(ended.status, error_code=ended.error_code)
+        except MemexError as unlogged:
+            self._log.warning(
+                "operation_not_logged", tool_call_id=call.request.tool_call_id, code=unlogged.code
+            )

@@ -1,0 +1,18 @@
+"""Every tool by its name, and the names of all that is logged as a call."""
+
+from typing import Any
+
+from memex.service.tools import agent, files, revisions
+from memex.service.tools.planned_tool import PlannedTool
+from memex.service.tools.tool import ReadTool, WriteTool
+
+AnyTool = PlannedTool[Any] | ReadTool[Any] | WriteTool[Any]
+
+TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*agent.TOOLS, *files.TOOLS, *revisions.TOOLS)}
+# The other calls that are logged. Metrics and spans name these and the tools, and never what a caller makes up.
+ACTIONS = (
+    *("memory_revert", "memory_import", "memory_export", "prompt_block", "demo_load", "demo_remove"),
+    *("project_list", "project_open", "project_close", "project_member_add", "project_member_remove"),
+    *("user_list", "queue_retry", "memory_replay", "memory_blame"),
+    *("key_list", "key_create", "key_revoke"),
+)

@@ -1,0 +1,127 @@
+"""A tool call: what was requested, the record of what happened, and the answer."""
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from memex.store.records import Status
+from memex.store.search.index import ENGINE
+
+
+@dataclass(frozen=True, slots=True)
+class InnerOperation:
+    """An operation inside a call, as it is logged: texts that revisions hold are references.
+
+    Attributes:
+        kind: the tool, such as `memory_find`.
+        request: its arguments.
+        response: what came back; None when it failed.
+        state: the number of changes that it saw of each mount.
+        error_code: of an operation that failed.
+        model: that was asked, of a request to one.
+        usage: what that used: requests, tokens, US dollars where a price is known.
+        prompt_sha256: of the prompt that held its instructions.
+    """
+
+    kind: str
+    request: dict[str, Any]
+    response: dict[str, Any] | None
+    state: dict[str, int] | None
+    error_code: str | None
+    started_at: datetime
+    duration_ms: float
+    model: str | None = None
+    usage: dict[str, Any] | None = None
+    prompt_sha256: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """How an attempt at a call ended, as the log has it; `degraded` is the code that its answer bears."""
+
+    status: Status
+    error_code: str | None = None
+    degraded: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallRequest:
+    """What one tool call requests, by whom and when.
+
+    Attributes:
+        tool_call_id: the caller's, or one made for the call.
+        tool: such as `memory_write`.
+        arguments: as they came; once they are validated, without those at their default.
+        principal: who makes the call: role, key, user, actor, project.
+        now: the clock, read once for the whole call.
+        engine: the versions that must be equal for the same state and request to give the same bytes.
+        accepted_id: the operation by which the call was put into the queue, if it comes from there.
+    """
+
+    tool_call_id: str
+    tool: str
+    arguments: dict[str, Any]
+    principal: dict[str, Any]
+    now: datetime
+    engine: str = ENGINE
+    accepted_id: int | None = None
+
+    @property
+    def request_sha256(self) -> bytes:
+        """The digest of tool and arguments in canonical form, which tells a retry from another request."""
+        return digest([self.tool, self.arguments])
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """What happened in a call so far. It grows while the call runs, so that a failed call has a record too.
+
+    Attributes:
+        inner: the operations inside the call, in the order in which they ended.
+        prompts: the texts of the prompts that they name, by SHA-256; the log keeps each text once.
+        config: what the call ran with, such as the embedder.
+        outcomes: how the call ended, one for each row of the log; the last one counts.
+        started_s: when the call began, on the clock of `time.perf_counter`.
+    """
+
+    inner: list[InnerOperation] = field(default_factory=list)
+    prompts: dict[bytes, str] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+    outcomes: list[CallOutcome] = field(default_factory=list)
+    started_s: float = field(default_factory=time.perf_counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call: its request, and the record of what happened."""
+
+    request: CallRequest
+    record: CallRecord = field(default_factory=CallRecord)
+
+    def with_arguments(self, arguments: dict[str, Any]) -> "Call":
+        """Return the call with these arguments in its request; both calls share the record."""
+        return replace(self, request=replace(self.request, arguments=arguments))
+
+
+@dataclass(frozen=True, slots=True)
+class CallAnswer:
+    """What a call returns, and how the log keeps it.
+
+    In `request` and `response` a text that a revision holds is `{"$text": "path@version:start-end"}` and a diff
+    `{"$diff": [old reference or null, new reference]}`; `expand` puts the texts back. `config` is what the call
+    ran with beside its arguments, such as the planner.
+    """
+
+    result: dict[str, Any]
+    request: dict[str, Any]
+    response: dict[str, Any]
+    config: dict[str, Any] | None = None
+
+
+def digest(value: Any) -> bytes:
+    """Return the SHA-256 of a JSON value in canonical form: sorted keys, no spaces, UTF-8."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

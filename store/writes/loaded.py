@@ -1,0 +1,153 @@
+"""What a commit loads before it plans: scopes, heads and chunks of the files that the edits name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memex.errors import OperationNotFound
+from memex.store.database import Connection, Rows, rows_as
+from memex.store.records import FileChange, ScopeState
+from memex.store.search.index import FileIndex, StoredChunk
+from memex.store.writes.edits import Head, PlannedRevision, ScopedPath, UndoneRevision, WorkingTree
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHead:
+    """The file that stands at a path, and the highest version ever stored there.
+
+    `file_id` and `version` are None where no file stands; `content` is None there too, and where the text was not
+    asked for.
+    """
+
+    scope_id: int
+    path: str
+    file_id: int | None
+    version: int | None
+    content: str | None
+    highest: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFiles:
+    """What the store has of the files that edits name: their scopes, heads, and chunks by scope and file."""
+
+    scopes: Sequence[ScopeState]
+    heads: Sequence[StoredHead]
+    chunks: dict[tuple[int, int], list[StoredChunk]]
+
+    @property
+    def fingerprint(self) -> frozenset[tuple[Any, ...]]:
+        """What must still be the same when a plan is carried out."""
+        # A rebuild of the index leaves the files as they are, and gives their chunks new ids.
+        return frozenset(
+            [
+                *((scope.scope_id, scope.language, scope.rebuilds) for scope in self.scopes),
+                *((one.scope_id, one.path, one.file_id, one.version, one.highest) for one in self.heads),
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CommitPlan:
+    """The edits played over the loaded files: what a commit writes if the files have not changed since.
+
+    `fingerprint` is that of the loaded files.
+    """
+
+    fingerprint: frozenset[tuple[Any, ...]]
+    files: tuple[tuple[PlannedRevision, FileIndex], ...]
+
+    @property
+    def changes(self) -> tuple[FileChange, ...]:
+        """What becomes of each file."""
+        return tuple(planned.change for planned, _ in self.files)
+
+    @property
+    def written(self) -> list[tuple[PlannedRevision, FileIndex]]:
+        """The files that get a revision."""
+        return [(planned, derived) for planned, derived in self.files if planned.change.changed]
+
+
+@dataclass(frozen=True, slots=True)
+class _ChainRevision:
+    """A row of `writes/revision_chain`: a revision of the file whose revision is undone."""
+
+    file_id: int
+    path: str
+    version: int
+    rev: int
+    deleted: bool
+    tool_call_id: str
+    content: str
+
+    @property
+    def head(self) -> Head:
+        return Head(self.file_id, self.path, self.version, self.content, self.deleted)
+
+
+def lookup_columns(places: Sequence[ScopedPath]) -> dict[str, Any]:
+    """Return the parameters of the queries that load the files at some paths."""
+    return {
+        "scope_ids": [place.scope.scope_id for place in places],
+        "paths": [place.path for place in places],
+    }
+
+
+def load_files(scopes: Rows, heads: Rows, chunks: Rows) -> LoadedFiles:
+    """Return the loaded files, from rows of `memory/scope_state`, `writes/head_load` and `writes/chunk_load`."""
+    by_file: dict[tuple[int, int], list[StoredChunk]] = {}
+    for record in chunks:
+        key = record.pop("scope_id"), record.pop("file_id")
+        by_file.setdefault(key, []).append(_stored_chunk(**record))
+    return LoadedFiles(
+        [ScopeState(**record) for record in scopes], [StoredHead(**record) for record in heads], by_file
+    )
+
+
+def _stored_chunk(
+    *, chunk_id: int, start_char: int, end_char: int, heading_path: Sequence[str], sha256: bytes, length: int
+) -> StoredChunk:
+    """Return a chunk, from the columns of its row."""
+    return StoredChunk(chunk_id, start_char, end_char, tuple(heading_path), bytes(sha256), length)
+
+
+def working_tree(heads: Sequence[StoredHead]) -> WorkingTree:
+    """Return the tree that edits are played over."""
+    standing = {
+        (one.scope_id, one.path): Head(one.file_id, one.path, one.version or 0, one.content or "")
+        for one in heads
+        if one.file_id is not None
+    }
+    return WorkingTree(standing, {(one.scope_id, one.path): one.highest for one in heads})
+
+
+def count_chars(heads: Sequence[StoredHead]) -> int:
+    """Return how many characters the files hold together."""
+    return sum(len(one.content or "") for one in heads)
+
+
+async def load_undone_revision(connection: Connection, place: ScopedPath, version: int) -> UndoneRevision:
+    """Return a revision that is to be undone, with what stood before it and what came after it.
+
+    Raises:
+        OperationNotFound: the revision is gone.
+    """
+    chain = await rows_as(
+        _ChainRevision,
+        connection,
+        "writes/revision_chain",
+        scope_id=place.scope.scope_id,
+        path=place.path,
+        version=version,
+    )
+    if not chain:
+        raise OperationNotFound(f"The revision {place}@{version} is gone.")
+    after = next(one for one in chain if (one.path, one.version) == (place.path, version))
+    before = [one for one in chain if one.rev < after.rev]
+    return UndoneRevision(
+        place=place,
+        head=chain[-1].head,
+        after=after.head,
+        before=before[-1].head if before else None,
+        later_calls=tuple(one.tool_call_id for one in chain if one.rev > after.rev),
+    )
