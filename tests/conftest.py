@@ -10,13 +10,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
-import tests.examples  # noqa: F401  # sets how much is tried
+import tests.kit.property_budget  # noqa: F401  # sets how much is tried
 from psycopg.conninfo import make_conninfo
 from tests import selection
-from tests.cli.forking import Forks, forks
-from tests.model_server import ModelServer, serving
+from tests.kit.forked_commands import Forks, forks
+from tests.kit.model_server import ModelServer, serving
+from tests.kit.postgres_servers import Server
 from tests.selection import SERVERS, NoProcess
-from tests.servers import Server
 from tests.time_limit import TimeLimit
 
 from memex.service.service import Caller, Service
@@ -42,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "process: starts a server or another process; not in make test-fast")
     config.addinivalue_line("markers", "both_servers: runs on each of the two servers in each run")
+    config.addinivalue_line("markers", "embedded_only: runs on the embedded server, which has pgvector")
     if not (config.getoption("--all") or config.getoption("--no-time-limit") or config.getoption("usepdb")):
         config.pluginmanager.register(TimeLimit())
     if config.getoption("--fast"):

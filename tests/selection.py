@@ -75,13 +75,14 @@ def add_options(parser: pytest.Parser) -> None:
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests that the options ask for, and report the others as deselected."""
-    if config.getoption("--all"):
-        return
+    is_all = config.getoption("--all")
     is_fast = config.getoption("--fast")
     shared = _shared_slow_tests(config, items)
     kept: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
-        is_kept = _is_on_its_server(item) and (not is_slow(item) or item.nodeid in shared)
+        is_kept = _is_on_its_server(item, is_all=is_all) and (
+            is_all or not is_slow(item) or item.nodeid in shared
+        )
         kept[is_kept and (not is_fast or _is_fast(item))].append(item)
     items[:] = kept[True]
     config.hook.pytest_deselected(items=kept[False])
@@ -107,10 +108,12 @@ def _shared_slow_tests(config: pytest.Config, items: list[pytest.Item]) -> set[s
     return {nodeid for at, nodeid in enumerate(slow) if share.holds(at)}
 
 
-def _is_on_its_server(item: pytest.Item) -> bool:
+def _is_on_its_server(item: pytest.Item, *, is_all: bool = False) -> bool:
     callspec = getattr(item, "callspec", None)
     kind = callspec.params.get("server") if callspec else None
-    if kind not in SERVERS or item.get_closest_marker("both_servers"):
+    if kind in SERVERS and item.get_closest_marker("embedded_only"):
+        return bool(kind == "embedded")
+    if kind not in SERVERS or is_all or item.get_closest_marker("both_servers"):
         return True
     return bool(kind == server_of(item.nodeid, kind))
 

@@ -17,7 +17,7 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
-from tests.examples import is_thorough
+from tests.kit.property_budget import is_thorough
 
 from memex.store.embedded import server as embedded
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.cli.forking import Forks
+from tests.kit.forked_commands import Forks
 
 from memex.errors import MemexError
 from memex.http.problems import status_of

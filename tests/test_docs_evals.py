@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.cli.forking import Forks
+from tests.kit.forked_commands import Forks
 
 DOCS = Path(__file__).parents[1] / "docs"
 DEADLINE_S = 300

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.forking import Forks
-from tests.http.conftest import _serving
-from tests.servers import Server
+from tests.kit.forked_commands import Forks
+from tests.kit.http_service import serving_http
+from tests.kit.postgres_servers import Server
 from tests.test_docs_evals import DOCS, blocks
 
 from memex.service.tools.aliases import ALIASES
@@ -21,7 +21,7 @@ from memex.store.identity import tenants
 def environment(embedded_server: Server) -> Iterator[dict[str, str]]:
     """That of a program which asks a running Memex by an admin's key; MEMEX_AGENT_KEY is an agent's."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMEX_", "DATABASE_"))}
-    with embedded_server.lend() as conninfo, _serving(conninfo) as served:
+    with embedded_server.lend() as conninfo, serving_http(conninfo) as served:
         assert served.service is not None
         database = served.service.database
         admin, agent = (

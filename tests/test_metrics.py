@@ -10,7 +10,7 @@ from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RequestUsage
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex.errors import ModelUnavailable
 from memex.metrics import BUCKETS_S, COUNTERS, GAUGES, HISTOGRAMS, MAX_MODELS, Metrics
@@ -29,13 +29,10 @@ from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
 from memex.wiring import running_service
 
+# One server is enough: what is counted knows nothing of it.
+pytestmark = pytest.mark.embedded_only
+
 ANSWERED = CallOutcome("answered")
-
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """One server is enough: what is counted knows nothing of it."""
-    return embedded_server
 
 
 def samples(metrics: Metrics, **gauges: Any) -> dict[tuple[str, ...], float]:

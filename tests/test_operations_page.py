@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from tests.conftest import STOCK_BINARIES
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex import Memex
 

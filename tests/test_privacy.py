@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from tests.conftest import CallerOf
-from tests.model_server import ModelServer, fails
-from tests.servers import Server
+from tests.kit.memory import write
+from tests.kit.model_server import ModelServer, fails
 
 from memex.errors import ModelUnavailable
 from memex.http.app import create_app
@@ -26,15 +26,12 @@ from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.embedders.interface import InputType
 from memex.wiring import running_service
 
+# The server must have pgvector.
+pytestmark = pytest.mark.embedded_only
+
 SECRET = "quetzalcoatl"
 NAME = HashEmbedder().name
 WATCHED = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo")
-
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """The server that has pgvector."""
-    return embedded_server
 
 
 class Watch:
@@ -193,12 +190,6 @@ class Seeing(HashEmbedder):
         if len(self.sent) == self._fails_at:
             raise ModelUnavailable("The embedder did not answer.", reason="timeout")
         return await super().embed(texts, kind)
-
-
-async def write(service: Service, caller: Caller, path: str, content: str) -> None:
-    """Write a whole file, whatever stands there."""
-    arguments = {"path": path, "content": content, "overwrite": True}
-    await service.execute(caller, "memory_write", arguments)
 
 
 async def sent(service: Service, caller: Caller) -> list[tuple[str, list[str]]]:

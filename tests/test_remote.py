@@ -14,8 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from tests.http.conftest import Served, _serving
-from tests.servers import Server
+from tests.kit.http_service import Served, serving_http
+from tests.kit.postgres_servers import Server
 
 from memex import Memex, remote
 from memex.cli.session.over_http import RemoteSession
@@ -132,7 +132,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def served(embedded_server: Server) -> Iterator[Served]:
     """A Memex over a database that the tests of this module share."""
-    with embedded_server.lend() as conninfo, _serving(conninfo) as served:
+    with embedded_server.lend() as conninfo, serving_http(conninfo) as served:
         yield served
 
 

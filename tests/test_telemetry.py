@@ -20,7 +20,6 @@ from opentelemetry.trace import StatusCode
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from tests.conftest import CallerOf
-from tests.servers import Server
 
 from memex import telemetry
 from memex.errors import FileNotFound, MemexError, ReadOnlyMount, UnknownTool, ValidationFailed
@@ -36,14 +35,11 @@ from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
 from memex.telemetry import Tracing
 
+# One server is enough: spans know nothing of it.
+pytestmark = pytest.mark.embedded_only
+
 SECRET = "quetzalcoatl"
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
-
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """One server is enough: spans know nothing of it."""
-    return embedded_server
 
 
 class Collected:

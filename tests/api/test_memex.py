@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.http.conftest import _serving as serving
-from tests.servers import Server
+from tests.kit.http_service import serving_http as serving
+from tests.kit.memory import open_project
+from tests.kit.postgres_servers import Server
 
 from memex import Memex
 from memex.api import memex as client
@@ -106,11 +107,11 @@ async def test_it_starts_with_the_first_call(url: str) -> None:
     await memex.close()  # of what never ran
 
     await asyncio.gather(*(memory.write(f"user/{n}.md", "tea") for n in range(8)))
-    service, _ = await memex._asked._started()
+    service, _ = await memex._api._started()
     await memex.close()
     await memex.close()
     listed = await memory.list()
-    again, _ = await memex._asked._started()
+    again, _ = await memex._api._started()
     await memex.close()
 
     assert len(listed.files) == 8
@@ -296,12 +297,10 @@ async def test_users_share_nothing(memex: Memex, url: str) -> None:
 
 async def test_a_project_is_its_members(memex: Memex, here: Memex) -> None:
     """Named for all calls of a user's memory, or for one."""
-    service, tenant_id = await here._asked._started()
+    service, tenant_id = await here._api._started()
     admin = await service.caller(Principal(tenant_id, "admin"), Context())
     for slug in ("apollo", "hermes"):
-        await service.administer(admin, "open", {}, partial(tenants.open_project, slug=slug))
-        add = partial(tenants.add_member, slug=slug, user_id="alice")
-        await service.administer(admin, "add", {}, add)
+        await open_project(service, admin, slug, "alice")
     apollo = memex.for_user("alice", project="apollo")
     await apollo.remember("We decided to use SQLite.")
     await apollo.remember("We decided to use Redis.", project="hermes")

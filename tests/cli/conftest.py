@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.forking import Forks
+from tests.kit.forked_commands import Forks
 
 from memex.store.embedded import server as embedded
 

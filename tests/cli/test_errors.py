@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from tests.cli.conftest import Memex
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 
 def test_usage_errors_exit_with_2(memex: Memex) -> None:

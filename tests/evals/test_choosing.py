@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from tests.model_server import ModelServer, Request, Step, says
+from tests.kit.model_server import ModelServer, Request, Step, says
 
 from memex.evals.choosing import RIGHT_CHOICES, choose, load_cases, render_report
 from memex.subagent.model.chat import ModelAccess, chat_model

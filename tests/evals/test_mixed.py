@@ -5,19 +5,16 @@ import uuid
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex.evals import mixed
 from memex.store.database import Database
 
+# The server on which the calls are made; bundles go to the other one.
+pytestmark = pytest.mark.embedded_only
+
 CALLS = 48  # `make eval-replay` makes a thousand
 BUNDLES = 8
-
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """The server on which the calls are made; bundles go to the other one."""
-    return embedded_server
 
 
 @pytest.fixture

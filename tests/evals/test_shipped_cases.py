@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from functools import cache
 
 import pytest
-from tests.recorded_cases import group_recorded_cases
+from tests.kit.recorded_cases import group_recorded_cases
 
 from memex.evals import recordings
 from memex.evals.cases import KINDS, Case, Kind, RememberExpected, SequenceInputs, read_suite

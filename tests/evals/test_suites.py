@@ -1,9 +1,8 @@
 """The suites that Memex brings along, played by the rules, and from what models answered."""
 
 import pytest
-from tests.examples import sampled
-from tests.recorded_cases import group_recorded_cases
-from tests.servers import Server
+from tests.kit.property_budget import sampled
+from tests.kit.recorded_cases import group_recorded_cases
 
 from memex.evals.cases import load_suite
 from memex.evals.evaluation import EvaluationOptions, run_cases
@@ -14,11 +13,8 @@ from memex.service.planners import Planners
 from memex.service.service import Service
 from memex.store.database import Database
 
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """One server is enough: contexts are the same on each."""
-    return embedded_server
+# One server is enough: contexts are the same on each.
+pytestmark = pytest.mark.embedded_only
 
 
 async def test_every_shipped_case_passes_or_is_known_to_fail(service: Service) -> None:

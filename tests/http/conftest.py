@@ -1,26 +1,18 @@
 """One Memex over real HTTP for all tests of the surface; each test has tenants of its own on it."""
 
-import asyncio
-import socket
-import threading
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 import httpx2
 import pytest
-import uvicorn
-from fastapi import FastAPI
+from tests.kit.http_service import Served, serving_http
 
 from memex import errors
 from memex.errors import MemexError
-from memex.http.app import create_app
 from memex.http.problems import MEDIA_TYPE
-from memex.service.service import Service
 from memex.store.access import Role
-from memex.store.database import Database
 from memex.store.identity import tenants
 
 T = TypeVar("T")
@@ -45,22 +37,6 @@ STATUSES: dict[int, set[str]] = {
     422: {"VALIDATION_ERROR", "PATCH_NOT_FOUND", "PATCH_AMBIGUOUS", "BUDGET_TOO_SMALL", "LIMIT_EXCEEDED"},
     503: {"STORE_UNAVAILABLE", "SCHEMA_TOO_NEW"},
 }
-
-
-@dataclass
-class Served:
-    """A Memex that answers on a port of this machine; its service lives in the loop of another thread."""
-
-    url: str
-    app: FastAPI
-    ready: threading.Event = field(default_factory=threading.Event)
-    loop: asyncio.AbstractEventLoop | None = None
-    service: Service | None = None
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the server's loop and return its result."""
-        assert self.loop is not None
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=60)
 
 
 def check_problem(response: httpx2.Response) -> None:
@@ -89,44 +65,10 @@ def _check(response: httpx2.Response) -> None:
     check_problem(response)
 
 
-@contextmanager
-def _serving(conninfo: str, *, wrap: Callable[[Service], Any] = lambda service: service) -> Iterator[Served]:
-    # The protocol is named because asyncio sets TCP_NODELAY only on a socket that knows to be TCP's.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
-    listener.listen(256)
-
-    @asynccontextmanager
-    async def open_service() -> AsyncIterator[Service]:
-        database = await Database.open(conninfo, max_connections=10)
-        try:
-            served.service = wrap(Service(database, max_files=10_000))
-            served.loop = asyncio.get_running_loop()
-            served.ready.set()
-            assert served.service is not None
-            yield served.service
-        finally:
-            await database.close()
-
-    served = Served(f"http://127.0.0.1:{listener.getsockname()[1]}", create_app(open_service))
-    config = uvicorn.Config(served.app, log_config=None, access_log=False)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True)
-    thread.start()
-    assert served.ready.wait(30), "the service did not start"
-    try:
-        yield served
-    finally:
-        server.should_exit = True
-        thread.join(30)
-        listener.close()
-    assert not thread.is_alive(), "the service did not end"
-
-
 @pytest.fixture(scope="session")
 def serving() -> Callable[..., Any]:
     """A context manager that serves the database of a conninfo for a while."""
-    return _serving
+    return serving_http
 
 
 @pytest.fixture(scope="session")
@@ -140,7 +82,7 @@ def http_conninfo(embedded_server: Any) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def served(http_conninfo: str) -> Iterator[Served]:
     """The shared Memex."""
-    with _serving(http_conninfo) as served:
+    with serving_http(http_conninfo) as served:
         yield served
 
 

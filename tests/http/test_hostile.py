@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from httpx2 import Client
-from tests.examples import sampled
+from tests.kit.property_budget import sampled
 
 from memex.errors import MemexError
 from memex.store.identity.authentication import Context

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from fastapi.routing import iter_route_contexts
 from httpx2 import Client, Response
+from tests.kit.zips import zipped
 
 from memex.http.app import create_app
 
@@ -85,14 +86,7 @@ class Try:
     content: bytes | str | None = None
 
 
-def zipped(name: str) -> bytes:
-    """Return a zip of one file."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr(name, "mine")
-    return buffer.getvalue()
-
-
+ZIPPED = zipped({"mine.md": b"mine"})
 READ = {
     NOTE: agents(bob="FILE_NOT_FOUND", theirs="FILE_NOT_FOUND"),
     PLAN: agents(bob="PROJECT_NOT_FOUND", theirs="PROJECT_NOT_FOUND"),
@@ -222,14 +216,16 @@ ROUTES: dict[str, list[Try]] = {
     "GET /v1/queue": [Try(agents(), QUEUED_CALL)],
     "POST /v1/import": [
         *(
-            Try(outcomes, query={"into": folder}, content=zipped("mine.md"))
+            Try(outcomes, query={"into": folder}, content=ZIPPED)
             for folder, outcomes in {
                 "user": CREATE[NOTE],
                 "projects/apollo": CREATE[PLAN],
                 "shared": CREATE[GUIDE],
             }.items()
         ),
-        *(Try(agents(), content=zipped(path)) for path in WORDS),  # what may not be written is named
+        *(
+            Try(agents(), content=zipped({path: b"mine"})) for path in WORDS
+        ),  # what may not be written is named
     ],
     "GET /v1/export": [
         *(Try(agents(), word) for word in WORDS.values()),
@@ -242,9 +238,13 @@ ROUTES: dict[str, list[Try]] = {
     "GET /v1/admin/replayable": [Try(admins(), ALICES_QUESTION)],
     "GET /v1/admin/catalogue": [Try(admins(), word) for word in WORDS.values()],
     "POST /v1/admin/import": [
-        Try(admins(admin="VALIDATION_ERROR"), query={"into": "user"}, content=zipped("mine.md")),
-        Try(admins(), query={"into": "shared"}, content=zipped("mine.md")),
-        Try(admins(theirs="PROJECT_NOT_FOUND"), query={"into": "projects/apollo"}, content=zipped("mine.md")),
+        Try(admins(admin="VALIDATION_ERROR"), query={"into": "user"}, content=ZIPPED),
+        Try(admins(), query={"into": "shared"}, content=ZIPPED),
+        Try(
+            admins(theirs="PROJECT_NOT_FOUND"),
+            query={"into": "projects/apollo"},
+            content=ZIPPED,
+        ),
     ],
     "GET /v1/admin/export": [
         *(Try(admins(), word) for word in WORDS.values()),

@@ -8,8 +8,8 @@ from typing import Any
 
 import certifi
 import pytest
-from tests.http.conftest import Served, _serving
-from tests.servers import Server
+from tests.kit.http_service import Served, serving_http
+from tests.kit.postgres_servers import Server
 
 from memex import Memex
 from memex.api.memex import UserMemory
@@ -46,7 +46,7 @@ def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def home(embedded_server: Server) -> Iterator[Home]:
     """The Memex of a test module."""
-    with embedded_server.lend() as conninfo, _serving(conninfo) as served:
+    with embedded_server.lend() as conninfo, serving_http(conninfo) as served:
         assert served.service is not None
         secret, _ = served.run(tenants.create_key(served.service.database, "default", "agent"))
         yield Home(served.url, secret, conninfo, served)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.model_server import CREATED, Request, Step
+from tests.kit.model_server import CREATED, Request, Step
 
 Arguments = Mapping[str, Any]
 

@@ -14,7 +14,7 @@ from typing import Any
 import httpx2
 from tests.integrations.conftest import Home
 from tests.integrations.scripts import ANTHROPIC, CHAT, GEMINI, RESPONSES, Wire
-from tests.model_server import ModelServer, serving
+from tests.kit.model_server import ModelServer, serving
 
 from memex import Memex
 from memex.api.memex import UserMemory

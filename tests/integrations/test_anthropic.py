@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.integrations.scripts import anthropic_calls, anthropic_results, anthropic_says
-from tests.model_server import ModelServer
+from tests.kit.model_server import ModelServer
 
 from memex.api.memex import UserMemory
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.integrations.conftest import Home
 from tests.integrations.scripts import CHAT
-from tests.model_server import ModelServer, Request
+from tests.kit.model_server import ModelServer, Request
 
 from memex.api.memex import UserMemory
 from memex.toolcalls import NOTHING_KNOWN

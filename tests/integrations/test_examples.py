@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.integrations.conftest import Home
 from tests.integrations.scripts import ANTHROPIC, CHAT, GEMINI, RESPONSES, Wire
-from tests.model_server import ModelServer
+from tests.kit.model_server import ModelServer
 
 from memex import Memex
 

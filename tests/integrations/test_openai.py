@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.integrations.conftest import texts_of
 from tests.integrations.scripts import CHAT, RESPONSES, Wire
-from tests.model_server import ModelServer
+from tests.kit.model_server import ModelServer
 
 from memex.api.memex import UserMemory
 from memex.service.tools.definitions import define

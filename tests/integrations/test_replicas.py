@@ -19,7 +19,7 @@ import httpx2
 import pytest
 from anyio.abc import ByteReceiveStream, ByteSendStream, SocketStream
 from mcp.client.streamable_http import streamable_http_client
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from mcp import Client
 

@@ -10,6 +10,7 @@ import procrastinate
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
+from tests.kit.rows import select, until
 
 from memex.errors import ModelUnavailable
 from memex.jobs import embedding_queue as embedding_jobs
@@ -24,13 +25,8 @@ from memex.store.search import vectors
 from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.embedders.interface import InputType
 
-PATIENCE_S = 20.0
-
-
-@pytest.fixture
-def server(embedded_server: Any) -> Any:
-    """The server that has pgvector."""
-    return embedded_server
+# The server must have pgvector.
+pytestmark = pytest.mark.embedded_only
 
 
 class Scripted:
@@ -80,17 +76,9 @@ async def write(service: Service, caller: Caller, path: str, content: str = "# T
         await vectors.defer(connection, [caller.access.log_scope_id])
 
 
-async def ask(database: Database, statement: str) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement, as the owner."""
-    async with database.maintenance() as connection:
-        await connection.execute("set local search_path = public, procrastinate")  # which its triggers need
-        cursor = await connection.execute(statement.encode())
-        return [tuple(row.values()) for row in await cursor.fetchall()]
-
-
 async def queue(database: Database) -> list[tuple[Any, ...]]:
     """Return the jobs that there are: what they do, for which scope, and how often that was tried."""
-    return await ask(
+    return await select(
         database,
         "select status::text, args ->> 'scope_id' as scope_id, attempts"
         " from procrastinate_jobs where task_name = 'embed_scope' order by id",
@@ -113,7 +101,7 @@ async def test_a_deferred_job_embeds_the_scope(service: Service, alice: Caller, 
 
     assert waiting == [("todo", str(alice.access.log_scope_id), 0)]
     assert await queue(service.database) == []
-    assert await ask(service.database, "select count(*) from embedding") == [(5,)]
+    assert await select(service.database, "select count(*) from embedding") == [(5,)]
 
 
 async def test_a_rolled_back_write_defers_nothing(service: Service, alice: Caller) -> None:
@@ -163,7 +151,7 @@ async def test_a_write_during_a_run_makes_the_next(
 
     assert [status for status, *_ in during] == ["doing", "todo"]
     assert embedder.calls == 2
-    assert await ask(service.database, "select count(*) from embedding") == [(2,)]
+    assert await select(service.database, "select count(*) from embedding") == [(2,)]
     assert await queue(service.database) == []
 
 
@@ -181,7 +169,7 @@ async def test_a_failed_job_comes_back(service: Service, alice: Caller, work_off
     await write(service, alice, "user/b.md", "second")
     await work_off(Scripted(fail))
     with_another = await queue(service.database)
-    pause = await ask(
+    pause = await select(
         service.database,
         "select extract(epoch from scheduled_at - now()) from procrastinate.procrastinate_jobs where attempts > 0",
     )
@@ -192,8 +180,8 @@ async def test_a_failed_job_comes_back(service: Service, alice: Caller, work_off
     assert [(status, attempts) for status, _, attempts in with_another] == [("todo", 1), ("todo", 0)]
     assert 0 < pause[0][0] <= embedding_jobs.FIRST_PAUSE_S
     assert await queue(service.database) == []
-    assert await ask(service.database, "select count(*) from embedding") == [(2,)]
-    assert await ask(service.database, "select error from embedding_progress") == [(None,)]
+    assert await select(service.database, "select count(*) from embedding") == [(2,)]
+    assert await select(service.database, "select error from embedding_progress") == [(None,)]
 
 
 async def test_a_write_during_a_run_that_fails_is_not_lost(
@@ -213,7 +201,7 @@ async def test_a_write_during_a_run_that_fails_is_not_lost(
 
     assert [(status, attempts) for status, _, attempts in after_failure] == [("todo", 1), ("todo", 0)]
     assert await queue(service.database) == []
-    assert await ask(service.database, "select count(*) from embedding") == [(2,)]
+    assert await select(service.database, "select count(*) from embedding") == [(2,)]
 
 
 async def test_a_job_is_given_up_at_last(service: Service, alice: Caller, work_off: WorkOff) -> None:
@@ -237,24 +225,24 @@ async def test_a_job_is_given_up_at_last(service: Service, alice: Caller, work_o
 async def test_a_lost_job_loses_nothing(service: Service, alice: Caller, work_off: WorkOff) -> None:
     """A process that died between the write and its job, or a queue that was emptied: the sweep finds the scope."""
     await write(service, alice, "user/a.md")
-    await ask(service.database, "delete from procrastinate_jobs returning id")
+    await select(service.database, "delete from procrastinate_jobs returning id")
 
     swept = await embedding_jobs.sweep(service.database, "scripted@8")
     await work_off(Scripted())
     again = await embedding_jobs.sweep(service.database, "scripted@8")
 
     assert (swept, again) == (1, 0)
-    assert await ask(service.database, "select count(*) from embedding") == [(1,)]
+    assert await select(service.database, "select count(*) from embedding") == [(1,)]
 
 
 async def test_a_killed_worker_gives_its_job_back(service: Service, alice: Caller, conninfo: str) -> None:
     """The sweep puts the job of a worker without a heartbeat into the queue again."""
     await write(service, alice, "user/a.md")
-    await ask(
+    await select(
         service.database,
         "insert into procrastinate_workers (last_heartbeat) values ('-infinity') returning id",
     )
-    await ask(
+    await select(
         service.database,
         "update procrastinate_jobs set status = 'doing', worker_id = (select id from procrastinate_workers)"
         " returning id",
@@ -281,7 +269,7 @@ async def test_a_large_scope_lets_others_have_their_turn(
         order.append(
             str(
                 (
-                    await ask(
+                    await select(
                         service.database,
                         "select args ->> 'scope_id' from procrastinate.procrastinate_jobs where status = 'doing'",
                     )
@@ -293,7 +281,7 @@ async def test_a_large_scope_lets_others_have_their_turn(
 
     ids = [str(caller.access.log_scope_id) for caller in (alice, bob, alice)]
     assert order == ids
-    assert await ask(service.database, "select count(*) from embedding") == [(101,)]
+    assert await select(service.database, "select count(*) from embedding") == [(101,)]
 
 
 async def test_callers_reach_the_queue_by_one_function_alone(service: Service, alice: Caller) -> None:
@@ -355,7 +343,9 @@ async def test_a_worker_takes_jobs_and_ends(service: Service, alice: Caller, con
         await write(service, alice, "user/after.md", "after")
         await until(service.database, "select count(*) = 2 from embedding")
 
-    assert await ask(service.database, "select count(*) from procrastinate.procrastinate_workers") == [(0,)]
+    assert await select(service.database, "select count(*) from procrastinate.procrastinate_workers") == [
+        (0,)
+    ]
     assert {task.get_name() for task in asyncio.all_tasks()} == tasks
 
 
@@ -374,7 +364,7 @@ async def test_a_hanging_provider_delays_no_write(
             await write(service, alice, f"user/{n}.md", f"text {n}")
 
     assert hanging.calls == 1
-    assert await ask(service.database, "select count(*) from revision") == [(4,)]
+    assert await select(service.database, "select count(*) from revision") == [(4,)]
     assert [status for status, *_ in await queue(service.database)] == ["todo", "todo"]
 
 
@@ -391,13 +381,6 @@ async def test_a_worker_outlives_the_database(
             )
         await write(service, alice, "user/a.md")
         await until(service.database, "select count(*) = 1 from embedding")
-
-
-async def until(database: Database, condition: str) -> None:
-    """Wait until a condition holds."""
-    async with asyncio.timeout(PATIENCE_S):
-        while await ask(database, condition) != [(True,)]:  # noqa: ASYNC110  # the database tells nobody
-            await asyncio.sleep(0.02)
 
 
 @pytest.mark.parametrize(("attempts", "pause_s"), [(0, 5), (1, 10), (6, 320), (7, 600), (8, 600), (9, None)])

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import procrastinate
 import pytest
 from psycopg.conninfo import make_conninfo
+from tests.kit.rows import select, until
 
 from memex.errors import LimitExceeded, ModelUnavailable
 from memex.jobs import remember_queue as remember_jobs
@@ -26,8 +27,6 @@ from memex.subagent.planner import RememberPlan, RememberRequest
 
 CallerOf = Callable[..., Awaitable[Caller]]
 WorkOff = Callable[..., Awaitable[None]]
-
-PATIENCE_S = 20.0
 
 
 # What is only said by the database is tested on both servers by the first test.
@@ -69,30 +68,15 @@ async def later(service: Service, caller: Caller, text: str, call: str) -> None:
     assert answer["status"] == "queued"
 
 
-async def ask(database: Database, statement: str) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement, as the owner."""
-    async with database.maintenance() as connection:
-        await connection.execute("set local search_path = public, procrastinate")  # which its triggers need
-        cursor = await connection.execute(statement.encode())
-        return [tuple(row.values()) for row in await cursor.fetchall()] if cursor.description else []
-
-
-async def until(database: Database, condition: str) -> None:
-    """Wait until a condition holds."""
-    async with asyncio.timeout(PATIENCE_S):
-        while await ask(database, condition) != [(True,)]:  # noqa: ASYNC110  # the database tells nobody
-            await asyncio.sleep(0.02)
-
-
 async def jobs(database: Database) -> list[str]:
     """Return what the jobs do that there are: todo, doing, failed."""
     statement = "select status::text from procrastinate_jobs where task_name = 'remember' order by id"
-    return [status for (status,) in await ask(database, statement)]
+    return [status for (status,) in await select(database, statement)]
 
 
 async def make_due(database: Database) -> None:
     """Let the pause before another attempt be over."""
-    await ask(database, "update procrastinate_jobs set scheduled_at = null")
+    await select(database, "update procrastinate_jobs set scheduled_at = null")
 
 
 ALL_DONE = "select count(*) = 0 from operation where status = 'queued'"
@@ -123,8 +107,8 @@ async def test_a_worker_takes_texts_and_ends(service: Service, alice: Caller, co
         await until(service.database, ALL_DONE)
 
     assert await jobs(service.database) == []
-    assert await ask(service.database, "select count(*) from revision") == [(2,)]
-    assert await ask(service.database, "select count(*) from procrastinate_workers") == [(0,)]
+    assert await select(service.database, "select count(*) from revision") == [(2,)]
+    assert await select(service.database, "select count(*) from procrastinate_workers") == [(0,)]
     assert {task.get_name() for task in asyncio.all_tasks()} == tasks
 
 
@@ -155,7 +139,7 @@ async def test_a_failed_call_comes_back_after_its_pause(
     await later(service, alice, "I prefer oolong tea.", "call-1")
     await work_off(planned_by(service, planner))
     await work_off(planned_by(service, planner))
-    pause = await ask(
+    pause = await select(
         service.database, "select extract(epoch from scheduled_at - now()) from procrastinate_jobs"
     )
     broken = False
@@ -165,7 +149,7 @@ async def test_a_failed_call_comes_back_after_its_pause(
     assert len(planner.texts) == 2
     assert 0 < pause[0][0] <= queue.FIRST_PAUSE_S + 1
     assert await jobs(service.database) == []
-    assert await ask(service.database, "select count(*) from revision") == [(1,)]
+    assert await select(service.database, "select count(*) from revision") == [(1,)]
 
 
 @one_server
@@ -182,7 +166,7 @@ async def test_a_call_that_is_given_up_leaves_no_job(
     await work_off(service)
 
     assert await jobs(service.database) == []
-    assert await ask(service.database, "select status from operation where status <> 'failed'") == [
+    assert await select(service.database, "select status from operation where status <> 'failed'") == [
         ("quarantined",)
     ]
 
@@ -222,13 +206,15 @@ async def test_the_calls_of_a_user_are_done_in_their_order(
 async def test_a_lost_job_is_made_again(service: Service, alice: Caller, work_off: WorkOff) -> None:
     """A queue that was emptied loses no text; one that has its job gets no second."""
     await later(service, alice, "I prefer oolong tea.", "call-1")
-    await ask(service.database, "delete from procrastinate_jobs")
+    await select(service.database, "delete from procrastinate_jobs")
     await later(service, alice, "I live in Lisbon.", "call-2")
 
     await work_off(service)
 
-    assert await ask(service.database, ALL_DONE) == [(True,)]
-    assert await ask(service.database, "select count(*) from operation where status = 'repeated'") == [(0,)]
+    assert await select(service.database, ALL_DONE) == [(True,)]
+    assert await select(service.database, "select count(*) from operation where status = 'repeated'") == [
+        (0,)
+    ]
 
 
 @one_server
@@ -237,29 +223,29 @@ async def test_another_worker_takes_over_from_one_that_was_killed(
 ) -> None:
     """When its heartbeat is old and its lease has ended, and not before."""
     await later(service, alice, "I prefer oolong tea.", "call-1")
-    await ask(service.database, "insert into procrastinate_workers (last_heartbeat) values (now())")
-    await ask(
+    await select(service.database, "insert into procrastinate_workers (last_heartbeat) values (now())")
+    await select(
         service.database,
         "update procrastinate_jobs set status = 'doing', worker_id = (select id from procrastinate_workers)",
     )
-    await ask(service.database, "update operation set tries = 1, lease_until = now() + interval '50 s'")
+    await select(service.database, "update operation set tries = 1, lease_until = now() + interval '50 s'")
 
     await work_off(service)
     alive = await jobs(service.database)
-    await ask(service.database, "update procrastinate_workers set last_heartbeat = '-infinity'")
+    await select(service.database, "update procrastinate_workers set last_heartbeat = '-infinity'")
     await work_off(service)
-    leased = await ask(
+    leased = await select(
         service.database,
         "select status::text, extract(epoch from scheduled_at - now()) > 30 from procrastinate_jobs",
     )
-    await ask(service.database, "update operation set lease_until = now()")
+    await select(service.database, "update operation set lease_until = now()")
     await make_due(service.database)
     await work_off(service)
 
     assert alive == ["doing"]
     assert leased == [("todo", True)]
     assert await jobs(service.database) == []
-    assert await ask(service.database, "select count(*) from revision") == [(1,)]
+    assert await select(service.database, "select count(*) from revision") == [(1,)]
 
 
 @one_server
@@ -276,13 +262,13 @@ async def test_the_end_of_a_worker_gives_its_call_back(
     await later(service, alice, "I prefer oolong tea.", "call-1")
     async with running_workers(conninfo, remember_queue(planned_by(service, Scripted(hang)))):
         await until(service.database, "select lease_until is not null from operation")
-    left = await ask(service.database, "select status, tries, lease_until from operation")
+    left = await select(service.database, "select status, tries, lease_until from operation")
     waiting = await jobs(service.database)
     await work_off(service)
 
     assert left == [("queued", 0, None)]
     assert waiting == ["todo"]
-    assert await ask(service.database, ALL_DONE) == [(True,)]
+    assert await select(service.database, ALL_DONE) == [(True,)]
 
 
 @one_server
@@ -294,14 +280,14 @@ async def test_many_workers_do_each_call_once(service: Service, caller_of: Calle
             await later(service, caller, f"I hate food {number}.", f"call-{number}")
 
     workers = [remember_queue(service, at_once=3) for _ in range(2)]
-    rows = await ask(service.database, "select scope_id, operation_id from operation")
+    rows = await select(service.database, "select scope_id, operation_id from operation")
     async with running_workers(conninfo, workers[0]), running_workers(conninfo, workers[1]):
         await asyncio.gather(*(queue.carry_out(service, *row) for row in rows))
         await until(service.database, ALL_DONE)
 
     committed = "from operation where status = 'committed'"
     counts = f"select count(*), count(distinct (user_id, tool_call_id)) as calls {committed}"
-    assert await ask(service.database, counts) == [(30, 30)]
+    assert await select(service.database, counts) == [(30, 30)]
     for caller in callers:
         read = await service.execute(caller, "memory_read", {"path": "user/preferences.md"})
         stated = [line.split(" (")[0] for line in read["content"].splitlines() if line.startswith("- ")]
@@ -324,7 +310,7 @@ async def test_a_login_without_roles_has_a_queue_too(server: Any) -> None:
         await later(service, alice, "I prefer oolong tea.", "call-1")
         async with running_workers(conninfo, remember_queue(service)):
             await until(database, ALL_DONE)
-        written = await ask(database, "select count(*) from revision")
+        written = await select(database, "select count(*) from revision")
     finally:
         await database.close()
         server.drop(name)

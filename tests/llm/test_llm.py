@@ -20,6 +20,9 @@ from memex.store.identity.authentication import Context, Principal
 from memex.subagent.model.chat import ModelAccess, chat_model
 from memex.wiring import running_service
 
+# Memex's own Postgres is enough.
+pytestmark = pytest.mark.embedded_only
+
 ROOT = Path(__file__).parents[2]
 HOME = ROOT / ".venv-llm"
 MODEL = "openai:local"
@@ -82,12 +85,6 @@ def model_url() -> Iterator[str]:
             yield f"{url}/v1"
         finally:
             process.terminate()
-
-
-@pytest.fixture
-def server(embedded_server: Any) -> Any:
-    """The Postgres of this module: Memex's own."""
-    return embedded_server
 
 
 ServiceOf = Callable[[ModelMode], Any]

@@ -7,7 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 from mcp.client.streamable_http import streamable_http_client
-from tests.http.conftest import KeyOf, Served, http_conninfo, key_of, served, serving
+from tests.http.conftest import KeyOf, http_conninfo, key_of, served, serving
+from tests.kit.http_service import Served
 
 from mcp import Client
 

@@ -7,7 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.http.conftest import KeyOf, Served
+from tests.http.conftest import KeyOf
+from tests.kit.http_service import Served
 
 from memex.http.routes.mcp import PATHS
 from memex.mcp.server import ERROR, PAGE, TOOL_CALL_IDS

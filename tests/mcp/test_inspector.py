@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.http.conftest import KeyOf, Served
+from tests.http.conftest import KeyOf
+from tests.kit.http_service import Served
 
 # The last of 1.x, whose command runs on Node 20 as well; 2.x asks for 22. It speaks the protocol of 2025-11-25.
 PACKAGE = "@modelcontextprotocol/inspector@1.0.3"

@@ -9,7 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 import structlog
-from tests.http.conftest import KeyOf, Served, check_problem
+from tests.http.conftest import KeyOf, check_problem
+from tests.kit.http_service import Served
 
 from memex.errors import ValidationFailed
 from memex.http.app import create_app

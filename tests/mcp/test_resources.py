@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp.types import TextContent, TextResourceContents
-from tests.http.conftest import KeyOf, Served
+from tests.http.conftest import KeyOf
+from tests.kit.http_service import Served
 from tests.mcp.conftest import Connect
 
 from mcp import MCPError

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from mcp.types import TextContent
-from tests.cli.forking import Forks
-from tests.http.conftest import KeyOf, Served
+from tests.http.conftest import KeyOf
+from tests.kit.forked_commands import Forks
+from tests.kit.http_service import Served
 
 from mcp import Client, StdioServerParameters
 from memex.mcp.tools import McpProfile

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from mcp.types import CallToolResult, TextContent
-from tests.http.conftest import KeyOf, Served
+from tests.http.conftest import KeyOf
+from tests.kit.http_service import Served
 from tests.mcp.conftest import Connect
 
 from mcp import MCPError

@@ -15,11 +15,8 @@ from memex.store.search import vectors
 from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.embedders.interface import InputType
 
-
-@pytest.fixture
-def server(embedded_server: Any) -> Any:
-    """The server that has pgvector."""
-    return embedded_server
+# The server must have pgvector.
+pytestmark = pytest.mark.embedded_only
 
 
 class Scripted:

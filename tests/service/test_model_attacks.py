@@ -10,8 +10,7 @@ from pydantic_ai import Agent
 from pydantic_ai.exceptions import ModelConnectionError
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from tests.model_server import ModelServer, Step
-from tests.servers import Server
+from tests.kit.model_server import ModelServer, Step
 
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service
@@ -26,18 +25,15 @@ from memex.subagent.model.chat import ChatModel, ModelAccess, chat_model
 from memex.subagent.model.planner import ModelPlanner
 from memex.subagent.retrying import retry_after_s
 
+# One server is enough: what a planner does is the same on each.
+pytestmark = pytest.mark.embedded_only
+
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
 OPERATIONS = 400  # on memory, of one call
 DEGRADED = "MODEL_UNAVAILABLE"
-
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """One server is enough: what a planner does is the same on each."""
-    return embedded_server
 
 
 def played(

@@ -15,7 +15,6 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.usage import RequestUsage
 from tests.conftest import CallerOf
-from tests.servers import Server
 
 from memex.errors import Forbidden
 from memex.service.planners import Planners
@@ -29,6 +28,9 @@ from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.limits import Limits, Price
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
+
+# One server is enough: what a planner does is the same on each.
+pytestmark = pytest.mark.embedded_only
 
 Reply = Callable[[list[ModelMessage], AgentInfo], ModelResponse]
 
@@ -66,12 +68,6 @@ def choosing(*spans: str, usage: RequestUsage | None = None) -> ModelResponse:
     """The answer that chooses spans."""
     chosen = [{"span": span, "reason": "It says it."} for span in spans]
     return ModelResponse(parts=[ToolCallPart("answer", {"spans": chosen})], usage=usage or RequestUsage())
-
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """One server is enough: what a planner does is the same on each."""
-    return embedded_server
 
 
 async def filled(service: Service, caller: Caller) -> None:

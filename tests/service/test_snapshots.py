@@ -4,17 +4,16 @@ import random
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta, timezone
-from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import costly
+from tests.kit.memory import open_project
+from tests.kit.property_budget import costly
 
 from memex.errors import FileNotFound, ProjectNotFound, Refused, ValidationFailed
 from memex.service.service import Caller, Service
-from memex.store.identity import tenants
 
 CallerOf = Callable[..., Awaitable[Caller]]
 Answer = dict[str, Any]
@@ -97,9 +96,7 @@ async def members(service: Service, caller_of: CallerOf, user: str) -> list[Call
     """Return an agent of a user and an admin, both of the project apollo, in a tenant of their own."""
     tenant = f"tenant-{user}"
     admin = await caller_of(user, role="admin", tenant=tenant)
-    await service.administer(admin, "open", {}, partial(tenants.open_project, slug="apollo"))
-    add = partial(tenants.add_member, slug="apollo", user_id=user)
-    await service.administer(admin, "add", {}, add)
+    await open_project(service, admin, "apollo", user)
     return [await caller_of(user, role=role, tenant=tenant) for role in ("agent", "admin")]
 
 
@@ -266,9 +263,7 @@ async def test_a_state_of_more_mounts_serves_a_narrower_question(
     """A project's question is answered from the part of the state that it sees."""
     alice, _ = await members(service, caller_of, "alice")
     _, admin = await members(service, caller_of, "alice")
-    await service.administer(admin, "open", {}, partial(tenants.open_project, slug="hermes"))
-    add = partial(tenants.add_member, slug="hermes", user_id="alice")
-    await service.administer(admin, "add", {}, add)
+    await open_project(service, admin, "hermes", "alice")
     alice = await caller_of("alice", tenant="tenant-alice")
     for slug in ("apollo", "hermes"):
         arguments = {"path": f"projects/{slug}/a.md", "content": "oolong"}

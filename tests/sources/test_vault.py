@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kit.zips import zipped
 
 from memex.errors import FileTooLarge, InvalidPath, LimitExceeded, MemexError, ValidationFailed
 from memex.sources.vault import MAX_ENTRIES, FolderWriter, ZipWriter, open_vault
@@ -21,15 +22,6 @@ from memex.store.writes.edits import MAX_FILE_BYTES
 
 WRITTEN_AT = datetime(2026, 5, 17, 8, 30, tzinfo=UTC)
 Files = Mapping[str, bytes]
-
-
-def zipped(files: Files, method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """Return a zip of files."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name), content, method)
-    return buffer.getvalue()
 
 
 def member(**fields: int) -> bytes:

@@ -3,38 +3,22 @@
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import partial
 from itertools import product
 from typing import Any
 
 import pytest
+from tests.kit.memory import open_project, put
 
 from memex.service.service import Caller, Service
 from memex.store import links
 from memex.store.graph import MAX_LINKS, Direction
-from memex.store.identity import tenants
-from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.offload import LONG_CHARS
 from memex.store.paths import parse
 from memex.store.records import Link
 from memex.store.search.index import MAX_KEY_CHARS, MAX_RAW_CHARS
-from memex.store.writes.draft import Draft
 
 CallerOf = Callable[..., Awaitable[Caller]]
-
-
-async def put(service: Service, caller: Caller, files: Mapping[str, str | None]) -> None:
-    """Write whole files, or with None delete them, in one commit."""
-    draft = Draft(service.database, caller.access)
-    for path, text in files.items():
-        if text is None:
-            draft.delete(path)
-        else:
-            draft.write(path, text, overwrite=True)
-    call = Call(CallRequest(f"put-{random.getrandbits(64)}", "put", {}, caller.logged, datetime.now(UTC)))
-    await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
 
 
 async def walk(
@@ -78,10 +62,7 @@ async def apollo(service: Service, caller_of: CallerOf) -> Caller:
     """Alice, a member of apollo as bob is, while zeus is his alone."""
     opener = await caller_of(None, role="admin")
     for slug, members in {"apollo": ["alice", "bob"], "zeus": ["bob"]}.items():
-        await service.administer(opener, "open", {}, partial(tenants.open_project, slug=slug))
-        for user in members:
-            add = partial(tenants.add_member, slug=slug, user_id=user)
-            await service.administer(opener, "add", {}, add)
+        await open_project(service, opener, slug, *members)
     return await caller_of("alice")
 
 

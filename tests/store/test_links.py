@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.examples import scaled
+from tests.kit.property_budget import scaled
 
 from memex.errors import InvalidPath
 from memex.store import links, paths

@@ -7,7 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import scaled
+from tests.kit.property_budget import scaled
 
 from memex.store.markdown import Description, Heading, describe, parse, plain_title, section
 

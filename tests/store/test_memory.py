@@ -1,41 +1,24 @@
 """What a context is made from: spans of stored versions, pinned files, passages with their scores, near links."""
 
-import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
-from functools import partial
 
 import pytest
+from tests.kit.memory import open_project, put
 
 from memex.errors import InvalidPath, MemexError, ProjectNotFound, ValidationFailed, VersionNotFound
 from memex.service.service import Caller, Service
 from memex.store import markdown
 from memex.store.graph import MAX_OUT_LINKS
-from memex.store.identity import tenants
-from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.records import NearLink, Reference
 from memex.store.search import bm25, chunks
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.find import MAX_PASSAGES
-from memex.store.writes.draft import Draft
 
 CallerOf = Callable[..., Awaitable[Caller]]
 ANALYZER = Analyzer()
 PINNED = "---\npinned: true\n---\n"
-
-
-async def put(service: Service, caller: Caller, files: Mapping[str, str | None]) -> None:
-    """Write whole files, or with None delete them, in one commit."""
-    draft = Draft(service.database, caller.access)
-    for path, text in files.items():
-        if text is None:
-            draft.delete(path)
-        else:
-            draft.write(path, text, overwrite=True)
-    call = Call(CallRequest(f"put-{random.getrandbits(64)}", "put", {}, caller.logged, datetime.now(UTC)))
-    await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
 
 
 @asynccontextmanager
@@ -50,9 +33,7 @@ async def admin(service: Service, caller_of: CallerOf) -> Caller:
     """An admin who acts for alice, a member of apollo; zeus is bob's."""
     opener = await caller_of(None, role="admin")
     for slug, user in {"apollo": "alice", "zeus": "bob"}.items():
-        await service.administer(opener, "open", {}, partial(tenants.open_project, slug=slug))
-        add = partial(tenants.add_member, slug=slug, user_id=user)
-        await service.administer(opener, "add", {}, add)
+        await open_project(service, opener, slug, user)
     return await caller_of("alice", role="admin")
 
 

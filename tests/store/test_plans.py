@@ -1,11 +1,11 @@
 """How hot statements are planned: each reads the rows that it names by their keys, whatever else is stored."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
+from tests.kit.plans import plan_nodes
 
 from memex.service.service import Caller, Service
 from memex.store.database import Connection
@@ -148,13 +148,7 @@ async def _plan(connection: Connection, name: str, parameters: dict[str, Any]) -
     cursor = await connection.execute(b"explain (format json) execute hot (" + values + b")")
     [row] = await cursor.fetchall()
     await connection.execute("deallocate hot")
-    return list(_nodes(row["QUERY PLAN"][0]["Plan"]))
-
-
-def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield plan
-    for child in plan.get("Plans", ()):
-        yield from _nodes(child)
+    return list(plan_nodes(row["QUERY PLAN"][0]["Plan"]))
 
 
 async def _check_plans(service: Service, alice: Caller, indexes: dict[str, str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from tests.cli.conftest import Memex
 from tests.evals.fixtures.test_states import write
-from tests.model_server import ModelServer, calls
+from tests.kit.model_server import ModelServer, calls
 
 from memex.evals.fixtures.states import load_state, seal
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Memex
-from tests.model_server import ModelServer, calls
+from tests.kit.model_server import ModelServer, calls
 
 pytestmark = pytest.mark.usefixtures("server_up")
 

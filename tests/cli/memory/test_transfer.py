@@ -1,17 +1,16 @@
 """`memex import` and `export`: a vault in, a folder or a zip out."""
 
-import io
 import os
 import pty
 import re
 import subprocess
-import zipfile
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import PATIENCE_S, PROGRAM, Memex
+from tests.kit.zips import unzipped
 
 pytestmark = pytest.mark.usefixtures("server_up")
 
@@ -36,12 +35,6 @@ def folder(tmp_path: Path) -> Path:
 def contents(root: Path) -> dict[str, bytes]:
     """Return the files below a folder."""
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-
-
-def unzipped(data: bytes) -> dict[str, bytes]:
-    """Return what a zip holds."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def test_a_vault_goes_in_and_comes_out(memex: Memex, folder: Path, tmp_path: Path) -> None:

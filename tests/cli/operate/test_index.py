@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.cli.conftest import Memex
-from tests.servers import Server
+from tests.kit.postgres_servers import Server
 
 from memex.store.embedded import server as embedded
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import PATIENCE_S, PROGRAM, Memex, Serving
-from tests.model_server import ModelServer, Request, Step, hangs
+from tests.kit.model_server import ModelServer, Request, Step, hangs
 
 from memex.store.embedded import server as embedded
 

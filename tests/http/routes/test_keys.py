@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 import httpx2
 import pytest
-from tests.http.conftest import Served
+from tests.kit.http_service import Served
 
 KeyOf = Callable[..., str]
 ClientOf = Callable[..., httpx2.Client]

@@ -15,18 +15,6 @@ TEXT = "We decided to use Postgres."
 
 
 @pytest.fixture
-def alice(client_of: ClientOf) -> Client:
-    """Alice's agent."""
-    return client_of("agent", bound_to="alice")
-
-
-@pytest.fixture
-def root(client_of: ClientOf) -> Client:
-    """The admin."""
-    return client_of("admin")
-
-
-@pytest.fixture
 def carry_out(served: Any) -> CarryOut:
     """What does a queued call as a worker does."""
 

@@ -1,6 +1,5 @@
 """Import and export over HTTP: a zip in, a zip out, and what hostile zips get."""
 
-import io
 import time
 import zipfile
 from collections.abc import Callable, Mapping
@@ -8,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from httpx2 import Client
+from tests.kit.zips import unzipped, zipped
 
 MIB = 1 << 20
 NOTES: Mapping[str, bytes] = {
@@ -15,21 +15,6 @@ NOTES: Mapping[str, bytes] = {
     "Daily/tea.md": "# Tea 🍵".encode(),
     "empty.md": b"",
 }
-
-
-def zipped(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """Return a zip of files."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name), content, method)
-    return buffer.getvalue()
-
-
-def unzipped(data: bytes) -> dict[str, bytes]:
-    """Return what a zip holds."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def test_a_vault_comes_back_byte_for_byte(alice: Client) -> None:

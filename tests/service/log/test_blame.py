@@ -1,28 +1,22 @@
 """Who wrote each line: across moves and restores, as far as the reader may see, and logged as a read."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import pytest
+from tests.kit.memory import open_project, run_tool
 
 from memex.errors import FileNotFound, ProjectNotFound, VersionNotFound
 from memex.service.log import blame as blaming
 from memex.service.log.blame import BlameResult, blame
 from memex.service.service import Caller, Service
-from memex.store.identity import tenants
 
 CallerOf = Callable[..., Awaitable[Caller]]
-
-
-async def run(service: Service, caller: Caller, tool: str, call_id: str, **arguments: Any) -> dict[str, Any]:
-    """Run a tool under a tool call id."""
-    return await service.execute(caller, f"memory_{tool}", arguments, tool_call_id=call_id)
 
 
 async def write(service: Service, caller: Caller, call_id: str, *lines: str, path: str = "user/a.md") -> None:
     """Write a file of some lines, whatever stands there."""
     content = "".join(f"{line}\n" for line in lines)
-    await run(service, caller, "write", call_id, path=path, content=content, overwrite=True)
+    await run_tool(service, caller, "write", call_id, path=path, content=content, overwrite=True)
 
 
 def told(found: BlameResult) -> list[tuple[str, str, str]]:
@@ -35,11 +29,7 @@ def told(found: BlameResult) -> list[tuple[str, str, str]]:
 async def members(service: Service, caller_of: CallerOf) -> tuple[Caller, Caller]:
     """Alice and bob, members of the project apollo."""
     admin = await caller_of(None, role="admin")
-    await service.administer(admin, "open", {}, lambda c, a: tenants.open_project(c, a, "apollo"))
-    for user in ("alice", "bob"):
-        await service.administer(
-            admin, "add", {}, lambda c, a, user=user: tenants.add_member(c, a, "apollo", user)
-        )
+    await open_project(service, admin, "apollo", "alice", "bob")
     return await caller_of("alice"), await caller_of("bob")
 
 
@@ -47,7 +37,7 @@ async def test_each_line_names_the_call_that_wrote_it(service: Service, alice: C
     """With its version, how, by whom and why; versions that left no line are not named."""
     await write(service, alice, "one", "a", "b", "c")
     await write(service, alice, "two", "a", "x", "c")
-    await run(
+    await run_tool(
         service,
         alice,
         "patch",
@@ -89,7 +79,7 @@ async def test_an_earlier_version_is_blamed_as_it_was(service: Service, alice: C
 async def test_a_move_writes_no_line(service: Service, alice: Caller) -> None:
     """Inside a mount a file keeps its history, at the paths that it had."""
     await write(service, alice, "one", "a", "b")
-    await run(service, alice, "move", "two", path="user/a.md", to="user/b.md")
+    await run_tool(service, alice, "move", "two", path="user/a.md", to="user/b.md")
     await write(service, alice, "three", "a", "B", path="user/b.md")
 
     assert told(await blame(service, alice, "user/b.md")) == [
@@ -105,12 +95,12 @@ async def test_a_move_between_mounts_is_followed_by_who_may_read_both(
     alice, bob = members
     await write(service, alice, "one", "a")
     await write(service, alice, "two", "a", "b")
-    await run(service, alice, "move", "three", path="user/a.md", to="projects/apollo/a.md")
+    await run_tool(service, alice, "move", "three", path="user/a.md", to="projects/apollo/a.md")
     await write(service, bob, "four", "a", "b", "c", path="projects/apollo/a.md")
     # What bob has at the path where alice's file was, in the same versions, is none of its history.
     await write(service, bob, "mine", "a")
     await write(service, bob, "mine-2", "a", "b")
-    await run(service, bob, "move", "away", path="user/a.md", to="projects/apollo/of-bob.md")
+    await run_tool(service, bob, "move", "away", path="user/a.md", to="projects/apollo/of-bob.md")
 
     assert told(await blame(service, alice, "projects/apollo/a.md")) == [
         ("a", "user/a.md@1", "one"),
@@ -128,11 +118,11 @@ async def test_a_move_out_of_a_project_is_followed(service: Service, members: tu
     """The lines stay those of who wrote them there, also when the file goes back."""
     alice, bob = members
     await write(service, bob, "one", "a", path="projects/apollo/a.md")
-    await run(service, alice, "move", "two", path="projects/apollo/a.md", to="user/mine.md")
+    await run_tool(service, alice, "move", "two", path="projects/apollo/a.md", to="user/mine.md")
     await write(service, alice, "three", "a", "b", path="user/mine.md")
 
     in_user = told(await blame(service, alice, "user/mine.md"))
-    await run(service, alice, "move", "four", path="user/mine.md", to="projects/apollo/back.md")
+    await run_tool(service, alice, "move", "four", path="user/mine.md", to="projects/apollo/back.md")
     back = told(await blame(service, alice, "projects/apollo/back.md"))
 
     assert in_user == [("a", "projects/apollo/a.md@1", "one"), ("b", "user/mine.md@2", "three")]
@@ -143,7 +133,7 @@ async def test_a_restore_writes_what_was_gone_and_nothing_else(service: Service,
     """As git says of a revert: the line that it put back is its own, the one that had stayed is not."""
     await write(service, alice, "one", "a", "b")
     await write(service, alice, "two", "a")
-    await run(service, alice, "restore", "three", path="user/a.md", version=1)
+    await run_tool(service, alice, "restore", "three", path="user/a.md", version=1)
 
     assert told(await blame(service, alice, "user/a.md")) == [
         ("a", "user/a.md@1", "one"),
@@ -154,13 +144,13 @@ async def test_a_restore_writes_what_was_gone_and_nothing_else(service: Service,
 async def test_a_deleted_file_has_no_lines(service: Service, alice: Caller) -> None:
     """Nor has the version that deleted it; put back, all its lines are of the restore, and none of a reader's."""
     await write(service, alice, "one", "a")
-    await run(service, alice, "delete", "two", path="user/a.md")
+    await run_tool(service, alice, "delete", "two", path="user/a.md")
 
     with pytest.raises(FileNotFound):
         await blame(service, alice, "user/a.md")
     with pytest.raises(FileNotFound):
         await blame(service, alice, "user/a.md", 2)
-    await run(service, alice, "restore", "three", path="user/a.md", version=1)
+    await run_tool(service, alice, "restore", "three", path="user/a.md", version=1)
     assert told(await blame(service, alice, "user/a.md")) == [("a", "user/a.md@3", "three")]
 
 

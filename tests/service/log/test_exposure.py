@@ -5,22 +5,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.kit.memory import open_project, run_tool
 
 from memex.errors import OperationNotFound, ProjectNotFound, ValidationFailed, VersionNotFound
 from memex.service.log.exposure import CallsThatSaw, calls_that_saw, exposures, revisions_seen
 from memex.service.service import Caller, Service
-from memex.store.identity import tenants
 from memex.store.log import operations as log
 from memex.store.log.call import Call, CallAnswer, CallRequest, InnerOperation
 from memex.store.log.operations import MODEL_REQUEST
 from memex.subagent.engine import ENGINE
 
 CallerOf = Callable[..., Awaitable[Caller]]
-
-
-async def run(service: Service, caller: Caller, tool: str, call_id: str, **arguments: Any) -> dict[str, Any]:
-    """Run a tool under a tool call id."""
-    return await service.execute(caller, f"memory_{tool}", arguments, tool_call_id=call_id)
 
 
 def told(found: CallsThatSaw) -> dict[str, list[str]]:
@@ -32,25 +27,21 @@ def told(found: CallsThatSaw) -> dict[str, list[str]]:
 async def admin(service: Service, caller_of: CallerOf) -> Caller:
     """An admin who names no user, in a tenant with the project apollo of alice and bob."""
     admin = await caller_of(None, role="admin")
-    await service.administer(admin, "open", {}, lambda c, a: tenants.open_project(c, a, "apollo"))
-    for user in ("alice", "bob"):
-        await service.administer(
-            admin, "add", {}, lambda c, a, user=user: tenants.add_member(c, a, "apollo", user)
-        )
+    await open_project(service, admin, "apollo", "alice", "bob")
     return await caller_of(None, role="admin")
 
 
 async def test_each_call_says_how_it_saw_a_version(service: Service, alice: Caller) -> None:
     """Returned, read, found or listed; a call that saw another version, or wrote this one, is not among them."""
     path = "user/tea.md"
-    await run(service, alice, "write", "w1", path=path, content="# Tea\n\nOolong is from Fujian.\n")
-    await run(service, alice, "context", "c1", query="oolong")
-    await run(service, alice, "find", "f1", query="oolong")
-    await run(service, alice, "list", "l1")
-    await run(service, alice, "read", "r1", path=path)
-    await run(service, alice, "write", "w2", path=path, content="# Tea\n\nGreen.\n", base_version=1)
-    await run(service, alice, "diff", "d2", path=path)
-    await run(service, alice, "read", "r2", path=path)
+    await run_tool(service, alice, "write", "w1", path=path, content="# Tea\n\nOolong is from Fujian.\n")
+    await run_tool(service, alice, "context", "c1", query="oolong")
+    await run_tool(service, alice, "find", "f1", query="oolong")
+    await run_tool(service, alice, "list", "l1")
+    await run_tool(service, alice, "read", "r1", path=path)
+    await run_tool(service, alice, "write", "w2", path=path, content="# Tea\n\nGreen.\n", base_version=1)
+    await run_tool(service, alice, "diff", "d2", path=path)
+    await run_tool(service, alice, "read", "r2", path=path)
 
     first = await calls_that_saw(service, alice, path, 1)
     second = await calls_that_saw(service, alice, path, 2)
@@ -77,8 +68,8 @@ async def test_each_call_says_how_it_saw_a_version(service: Service, alice: Call
 
 async def test_what_those_calls_wrote_is_beside_them(service: Service, alice: Caller) -> None:
     """A remember that read the bad memory and wrote on: both ends of the blast in one answer."""
-    await run(service, alice, "remember", "bad", text="I prefer oolong tea.")
-    await run(service, alice, "remember", "next", text="I prefer green tea in the morning.")
+    await run_tool(service, alice, "remember", "bad", text="I prefer oolong tea.")
+    await run_tool(service, alice, "remember", "next", text="I prefer green tea in the morning.")
     [bad] = (await revisions_seen(service, alice, "bad")).writes
     path, _, version = bad.rpartition("@")
 
@@ -90,10 +81,10 @@ async def test_what_those_calls_wrote_is_beside_them(service: Service, alice: Ca
 
 async def test_what_a_call_saw_is_told_for_all_its_attempts(service: Service, alice: Caller) -> None:
     """Each revision once, by path and version, with every way; an unknown call is not found."""
-    await run(service, alice, "write", "w", path="user/b.md", content="oolong")
-    await run(service, alice, "write", "w-a", path="user/a.md", content="oolong [[b]]")
-    await run(service, alice, "find", "x", query="oolong", prefix="user/b")
-    await run(service, alice, "read", "x", path="user/a.md")
+    await run_tool(service, alice, "write", "w", path="user/b.md", content="oolong")
+    await run_tool(service, alice, "write", "w-a", path="user/a.md", content="oolong [[b]]")
+    await run_tool(service, alice, "find", "x", query="oolong", prefix="user/b")
+    await run_tool(service, alice, "read", "x", path="user/a.md")
 
     seen = await revisions_seen(service, alice, "x")
 
@@ -116,7 +107,7 @@ async def test_users_see_their_own_calls_and_admins_those_of_the_tenant(
     their_admin = await caller_of(None, role="admin", tenant="theirs")
     await service.execute(their_admin, "memory_write", note)
     for name, caller in (("by-alice", alice), ("by-bob", bob), ("by-carol", theirs), ("by-admin", admin)):
-        await run(service, caller, "read", name, path="shared/a.md")
+        await run_tool(service, caller, "read", name, path="shared/a.md")
 
     def names(found: CallsThatSaw) -> list[tuple[str, str | None]]:
         return [(call.tool_call_id, call.user) for call in found.calls]
@@ -138,8 +129,8 @@ async def test_the_same_path_of_another_user_is_another_file(
     """user/a.md is logged alike for all; it matches the calls of its own user, and nobody asks for all of them."""
     bob = await caller_of("bob")
     for name, caller in (("alice", alice), ("bob", bob)):
-        await run(service, caller, "write", f"w-{name}", path="user/a.md", content=name)
-        await run(service, caller, "read", f"r-{name}", path="user/a.md")
+        await run_tool(service, caller, "write", f"w-{name}", path="user/a.md", content=name)
+        await run_tool(service, caller, "read", f"r-{name}", path="user/a.md")
 
     assert list(told(await calls_that_saw(service, alice, "user/a.md", 1))) == ["r-alice"]
     assert list(told(await calls_that_saw(service, bob, "user/a.md", 1))) == ["r-bob"]
@@ -153,8 +144,8 @@ async def test_files_of_a_project_are_asked_for_by_its_members(
     """Each sees the own calls; who is no member has no such project."""
     alice, bob, eve = await caller_of("alice"), await caller_of("bob"), await caller_of("eve")
     path = "projects/apollo/plan.md"
-    await run(service, alice, "write", "w", path=path, content="plan")
-    await run(service, bob, "read", "r", path=path)
+    await run_tool(service, alice, "write", "w", path=path, content="plan")
+    await run_tool(service, bob, "read", "r", path=path)
 
     assert told(await calls_that_saw(service, alice, path, 1)) == {}
     assert list(told(await calls_that_saw(service, bob, path, 1))) == ["r"]
@@ -165,9 +156,9 @@ async def test_files_of_a_project_are_asked_for_by_its_members(
 
 async def test_calls_come_in_pages(service: Service, alice: Caller) -> None:
     """The newest first, every call once."""
-    await run(service, alice, "write", "w", path="user/a.md", content="x")
+    await run_tool(service, alice, "write", "w", path="user/a.md", content="x")
     for number in range(7):
-        await run(service, alice, "read", f"r{number}", path="user/a.md")
+        await run_tool(service, alice, "read", f"r{number}", path="user/a.md")
 
     found: list[str] = []
     cursor = None
@@ -182,7 +173,7 @@ async def test_calls_come_in_pages(service: Service, alice: Caller) -> None:
 
 async def test_what_a_model_and_an_embedder_saw_is_told_apart(service: Service, alice: Caller) -> None:
     """Shown to a model; sent to an embedder: who asks what left the machine finds both."""
-    await run(service, alice, "write", "w", path="user/a.md", content="oolong")
+    await run_tool(service, alice, "write", "w", path="user/a.md", content="oolong")
     now = datetime.now(UTC)
     call = Call(CallRequest("m", "memory_context", {}, alice.logged, now, engine=ENGINE))
     call.record.inner.append(
@@ -214,8 +205,8 @@ async def test_what_was_left_out_of_a_context_was_found_and_not_returned(
     """Only what stands in the answer is returned."""
     for number in range(5):
         content = f"# Oolong {number}\n\n" + "Oolong is a tea from Fujian. " * 20
-        await run(service, alice, "write", f"w{number}", path=f"user/{number}.md", content=content)
-    answer = await run(service, alice, "context", "c", query="oolong", budget=900)
+        await run_tool(service, alice, "write", f"w{number}", path=f"user/{number}.md", content=content)
+    answer = await run_tool(service, alice, "context", "c", query="oolong", budget=900)
     returned = {source["path"] for source in answer["sources"]}
 
     seen = await revisions_seen(service, alice, "c")

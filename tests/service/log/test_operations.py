@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.kit.memory import open_project, run_tool
 
 from memex.errors import (
     FileNotFound,
@@ -34,11 +35,6 @@ CallerOf = Callable[..., Awaitable[Caller]]
 Arguments = dict[str, Any]
 
 
-async def call(service: Service, caller: Caller, tool: str, call_id: str, **arguments: Any) -> Arguments:
-    """Run a tool under a tool call id."""
-    return await service.execute(caller, f"memory_{tool}", arguments, tool_call_id=call_id)
-
-
 async def logged(service: Service, caller: Caller, call_id: str) -> OperationResult:
     """Return the newest attempt at a call."""
     return (await service.operation(caller, call_id))[0]
@@ -55,8 +51,7 @@ async def rows(service: Service) -> list[dict[str, Any]]:
 async def alice(service: Service, caller_of: CallerOf) -> Caller:
     """Alice with a key of her own, a member of the project apollo, called by an agent of some name."""
     admin = await caller_of(None, role="admin")
-    await service.administer(admin, "open", {}, lambda c, a: tenants.open_project(c, a, "apollo"))
-    await service.administer(admin, "add", {}, lambda c, a: tenants.add_member(c, a, "apollo", "alice"))
+    await open_project(service, admin, "apollo", "alice")
     secret, _ = await tenants.create_key(service.database, "default", "agent", user_id="alice")
     context = Context(actor="planner-7", project="apollo", channel="dream")
     return await service.caller(await service.authenticate(secret), context)
@@ -65,10 +60,10 @@ async def alice(service: Service, caller_of: CallerOf) -> Caller:
 async def test_a_row_says_who_asked_what_when_and_how_it_ended(service: Service, alice: Caller) -> None:
     """Principal, arguments, the state that was seen, the engine, the clock and the time it took."""
     before = datetime.now(UTC)
-    await call(
+    await run_tool(
         service, alice, "write", "w1", path="user/a.md", content="one", reason="because", base_version=0
     )
-    await call(service, alice, "find", "f1", query="one", limit=3)
+    await run_tool(service, alice, "find", "f1", query="one", limit=3)
     write, find = await logged(service, alice, "w1"), await logged(service, alice, "f1")
 
     assert (write.tool, write.status, write.attempt, write.error_code) == (
@@ -121,10 +116,10 @@ async def test_every_outcome_leaves_a_row(service: Service, alice: Caller) -> No
     ]
     for call_id, tool, arguments, error, _ in expected:
         if error is None:
-            await call(service, alice, tool, call_id, **arguments)
+            await run_tool(service, alice, tool, call_id, **arguments)
         else:
             with pytest.raises(error):
-                await call(service, alice, tool, call_id, **arguments)
+                await run_tool(service, alice, tool, call_id, **arguments)
 
     page = (await service.operations(alice)).operations[::-1]
     assert [(row.tool_call_id, row.tool, row.status, row.error_code) for row in page] == [
@@ -147,9 +142,9 @@ async def test_the_log_is_read_in_pages_by_its_owner(
 ) -> None:
     """The newest first, every row once; another user's calls are not there, by id neither."""
     for n in range(7):
-        await call(service, alice, "list", f"call-{n}")
+        await run_tool(service, alice, "list", f"call-{n}")
     bob = await caller_of("bob")
-    await call(service, bob, "list", "call-bob")
+    await run_tool(service, bob, "list", "call-bob")
 
     found, cursor = [], None
     while True:
@@ -178,7 +173,7 @@ async def _use_every_tool(service: Service, alice: Caller) -> dict[str, tuple[Ar
 
     async def run(tool: str, **arguments: Any) -> None:
         call_id = f"{len(done)}-{tool}"
-        done[call_id] = arguments, await call(service, alice, tool, call_id, **arguments)
+        done[call_id] = arguments, await run_tool(service, alice, tool, call_id, **arguments)
 
     path, odd = "user/a.md", "projects/apollo/b@2:0-3"
     await run("write", path=path, content=TEXT)
@@ -242,11 +237,13 @@ async def test_a_refused_write_is_logged_without_its_text(service: Service, alic
     """Nothing keeps a long text that was not stored: its length and digest tell which it was."""
     text = f"{SECRET} " * 500
     with pytest.raises(ReadOnlyMount):
-        await call(service, alice, "write", "denied", path="shared/a.md", content=text)
+        await run_tool(service, alice, "write", "denied", path="shared/a.md", content=text)
     with pytest.raises(FileNotFound):
-        await call(service, alice, "patch", "failed", path="user/a.md", operation="append", text=text)
+        await run_tool(service, alice, "patch", "failed", path="user/a.md", operation="append", text=text)
     with pytest.raises(ValidationFailed):
-        await call(service, alice, "write", "invalid", path="user/a.md", content=text, colour=[text, text])
+        await run_tool(
+            service, alice, "write", "invalid", path="user/a.md", content=text, colour=[text, text]
+        )
 
     kept = {"$sha256": digest(text).hex(), "chars": len(text)}
     assert (await logged(service, alice, "denied")).request["content"] == kept
@@ -299,7 +296,7 @@ HOSTILE: list[tuple[str, Arguments]] = [
 
 async def test_hostile_calls_are_refused_and_logged(service: Service, alice: Caller) -> None:
     """NUL bytes, lone surrogates, huge and deep junk, as values, as names, as the tool: an error, and a row."""
-    await call(service, alice, "write", "base", path="user/a.md", content="text")
+    await run_tool(service, alice, "write", "base", path="user/a.md", content="text")
     for n, (tool, arguments) in enumerate(HOSTILE):
         with pytest.raises(MemexError) as refused:
             await service.execute(alice, tool, arguments, tool_call_id=f"call-{n}")
@@ -322,7 +319,7 @@ async def test_numbers_that_json_lacks_are_refused(service: Service, alice: Call
 async def test_an_id_that_cannot_be_logged_is_refused(service: Service, alice: Caller, call_id: str) -> None:
     """A tool call id is 1 to 200 printable characters without space; nothing is done."""
     with pytest.raises(ValidationFailed):
-        await call(service, alice, "write", call_id, path="user/a.md", content="x")
+        await run_tool(service, alice, "write", call_id, path="user/a.md", content="x")
     with pytest.raises(ValidationFailed):
         await service.operation(alice, call_id)
 
@@ -353,7 +350,7 @@ async def test_no_revision_is_stored_without_its_row(service: Service, alice: Ca
 async def test_what_admins_do_is_logged(service: Service, alice: Caller, caller_of: CallerOf) -> None:
     """In the tenant's own log, which no agent reads; the user that they act for sees his files, not the call."""
     admin = await caller_of("alice", role="admin")
-    await call(service, admin, "write", "by-admin", path="user/a.md", content="text")
+    await run_tool(service, admin, "write", "by-admin", path="user/a.md", content="text")
     with pytest.raises(ProjectNotFound):
         await service.administer(
             admin, "member.add", {"slug": "none"}, lambda c, a: tenants.close_project(c, a, "none")
@@ -382,10 +379,12 @@ async def test_a_refusal_before_a_caller_is_known_is_logged(service: Service, al
 
 async def test_a_context_is_logged_with_the_operations_inside_it(service: Service, alice: Caller) -> None:
     """One row, and those below it: what was asked of memory in which order, what came back, what state it saw."""
-    await call(service, alice, "write", "w1", path="user/a.md", content="Oolong: [[b]].")
-    await call(service, alice, "write", "w2", path="user/b.md", content="# Kettle\n\nRed.")
-    await call(service, alice, "write", "w3", path="user/p.md", content="---\npinned: true\n---\nBe brief.")
-    answer = await call(service, alice, "context", "c1", query="oolong", budget=900)
+    await run_tool(service, alice, "write", "w1", path="user/a.md", content="Oolong: [[b]].")
+    await run_tool(service, alice, "write", "w2", path="user/b.md", content="# Kettle\n\nRed.")
+    await run_tool(
+        service, alice, "write", "w3", path="user/p.md", content="---\npinned: true\n---\nBe brief."
+    )
+    answer = await run_tool(service, alice, "context", "c1", query="oolong", budget=900)
     row = await logged(service, alice, "c1")
     state = {"user": 3, "shared": 0, "projects/apollo": 0}
     inner = {one.ordinal: one for one in row.inner}
@@ -417,7 +416,7 @@ async def test_a_context_is_logged_with_the_operations_inside_it(service: Servic
 async def test_a_list_of_calls_holds_calls_alone(service: Service, alice: Caller) -> None:
     """What ran inside of them neither counts nor fills the pages, nor is it an attempt."""
     for _ in range(3):
-        await call(service, alice, "context", "c1", query="tea")
+        await run_tool(service, alice, "context", "c1", query="tea")
     page = await service.operations(alice, limit=2)
     last = await service.operations(alice, limit=2, cursor=page.next_cursor)
     attempts = await service.operation(alice, "c1")
@@ -433,9 +432,9 @@ async def test_a_list_of_calls_holds_calls_alone(service: Service, alice: Caller
 async def test_a_failed_call_shows_what_ran_before_it_failed(service: Service, alice: Caller) -> None:
     """The operation that failed too, with its code; one that was refused before any ran shows none."""
     with pytest.raises(ValidationFailed):
-        await call(service, alice, "context", "c1", query=" ")
+        await run_tool(service, alice, "context", "c1", query=" ")
     with pytest.raises(ValidationFailed):
-        await call(service, alice, "context", "c2", query="tea", budget=1)
+        await run_tool(service, alice, "context", "c2", query="tea", budget=1)
     failed, refused = await logged(service, alice, "c1"), await logged(service, alice, "c2")
 
     assert (failed.status, failed.error_code) == ("failed", "VALIDATION_ERROR")
@@ -449,11 +448,13 @@ async def test_operations_inside_calls_hold_no_text_of_memory(service: Service, 
     """What is recalled, pinned and linked to stands in revisions, and nowhere in the log."""
     links = f"[[b#{SECRET} at noon]] [{SECRET}](b.md) [[no {SECRET}]]"
     body = f"# The {SECRET} plays\n\nOolong at noon, by the {SECRET}. {links}\n"
-    await call(service, alice, "write", "w1", path="user/a.md", content=f"---\npinned: true\n---\n{body}")
-    await call(service, alice, "write", "w2", path="user/b.md", content=f"## {SECRET} at noon\n\n{SECRET}")
-    await call(service, alice, "write", "w3", path="projects/apollo/c.md", content=body * 40)
+    await run_tool(service, alice, "write", "w1", path="user/a.md", content=f"---\npinned: true\n---\n{body}")
+    await run_tool(
+        service, alice, "write", "w2", path="user/b.md", content=f"## {SECRET} at noon\n\n{SECRET}"
+    )
+    await run_tool(service, alice, "write", "w3", path="projects/apollo/c.md", content=body * 40)
     for budget in (400, 4_000):
-        answer = await call(
+        answer = await run_tool(
             service, alice, "context", f"c{budget}", query="oolong", budget=budget, max_hops=3
         )
         assert SECRET in answer["context"]

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import psycopg
 import pytest
+from tests.kit.rows import select, until
 
 from memex.errors import (
     LimitExceeded,
@@ -38,7 +39,6 @@ Result = dict[str, Any]
 pytestmark = pytest.mark.parametrize("server", ["embedded"], indirect=True)
 
 TEA = "I prefer oolong tea. Thanks!"
-PATIENCE_S = 20.0
 
 
 class Scripted:
@@ -91,20 +91,13 @@ async def now(service: Service, caller: Caller, text: str = TEA, *, call: str | 
     return await service.execute(caller, "memory_remember", {"text": text}, tool_call_id=call)
 
 
-async def ask(database: Database, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement, as the owner; its rows alone count."""
-    async with database.maintenance() as connection:
-        cursor = await connection.execute(statement.encode(), parameters)
-        return [tuple(row.values()) for row in await cursor.fetchall()] if cursor.description else []
-
-
 async def queued(database: Database, call: str = "call-1") -> tuple[int, int]:
     """Return the scope and the id of a call that is in the queue."""
     statement = """
         select scope_id, operation_id
           from operation
          where tool_call_id = %s and status in ('queued', 'quarantined')"""
-    [(scope_id, operation_id)] = await ask(database, statement, call)
+    [(scope_id, operation_id)] = await select(database, statement, call)
     return scope_id, operation_id
 
 
@@ -130,13 +123,6 @@ async def preferences(service: Service, caller: Caller) -> int:
     return len(found["hits"])
 
 
-async def until(database: Database, condition: str, *parameters: Any) -> None:
-    """Wait until a condition holds."""
-    async with asyncio.timeout(PATIENCE_S):
-        while await ask(database, condition, *parameters) != [(True,)]:  # noqa: ASYNC110  # the database tells nobody
-            await asyncio.sleep(0.02)
-
-
 # --- accepting -----------------------------------------------------------------------------------------------
 
 
@@ -156,7 +142,9 @@ async def test_a_call_that_does_not_wait_is_queued(service: Service, alice: Call
     [logged] = await service.operation(alice, "call-1")
     assert (logged.status, logged.request) == ("queued", {"text": TEA})
     scope_id, operation_id = await queued(service.database)
-    [(job,)] = await ask(service.database, "select to_jsonb(job) from procrastinate.procrastinate_jobs job")
+    [(job,)] = await select(
+        service.database, "select to_jsonb(job) from procrastinate.procrastinate_jobs job"
+    )
     assert job["args"] == {"scope_id": scope_id, "operation_id": operation_id}
     assert "oolong" not in str(job)
     assert await listed(service, alice) == [("call-1", "queued", 0, None)]
@@ -222,7 +210,7 @@ async def test_the_same_call_again_is_answered_alike_while_it_is_queued(
         await service.execute(
             alice, "memory_write", {"path": "user/a.md", "content": "a"}, tool_call_id="call-1"
         )
-    assert await ask(service.database, "select count(*) from procrastinate.procrastinate_jobs") == [(1,)]
+    assert await select(service.database, "select count(*) from procrastinate.procrastinate_jobs") == [(1,)]
     assert len(await listed(service, alice)) == 1
 
 
@@ -264,19 +252,23 @@ async def test_twenty_equal_calls_are_one(service: Service, alice: Caller) -> No
             return None
 
     answers = await asyncio.gather(*(attempt(number) for number in range(20)))
-    held = await ask(
+    held = await select(
         service.database, "select count(*) from operation where status in ('queued', 'committed')"
     )
-    jobs = await ask(service.database, "select count(*) from procrastinate.procrastinate_jobs")
-    rows = await ask(service.database, "select scope_id, operation_id from operation where status = 'queued'")
+    jobs = await select(service.database, "select count(*) from procrastinate.procrastinate_jobs")
+    rows = await select(
+        service.database, "select scope_id, operation_id from operation where status = 'queued'"
+    )
     await asyncio.gather(*(queue.carry_out(service, *row) for row in rows * 5))
 
     assert held == [(1,)]
     assert jobs == [(len(rows),)]
     assert {answer["status"] for answer in answers if answer} <= {"queued", "committed"}
     assert (await now(service, alice))["status"] == "committed"
-    assert await ask(service.database, "select count(*) from revision") == [(1,)]
-    assert await ask(service.database, "select count(*) from operation where status = 'committed'") == [(1,)]
+    assert await select(service.database, "select count(*) from revision") == [(1,)]
+    assert await select(service.database, "select count(*) from operation where status = 'committed'") == [
+        (1,)
+    ]
 
 
 async def test_twenty_equal_calls_are_queued_once(service: Service, alice: Caller) -> None:
@@ -287,7 +279,7 @@ async def test_twenty_equal_calls_are_queued_once(service: Service, alice: Calle
     assert answers[0]["status"] == "queued"
     found = await statuses(service, alice)
     assert sorted(found) == [("queued", None), *[("repeated", None)] * 19]
-    assert await ask(service.database, "select count(*) from procrastinate.procrastinate_jobs") == [(1,)]
+    assert await select(service.database, "select count(*) from procrastinate.procrastinate_jobs") == [(1,)]
 
 
 async def test_a_queue_has_an_end(
@@ -421,7 +413,7 @@ async def test_a_membership_that_ended_ends_the_call(
             ("denied", "PROJECT_NOT_FOUND"),
             ("quarantined", "PROJECT_NOT_FOUND"),
         ]
-    assert await ask(service.database, "select count(*) from revision") == [(0,)]
+    assert await select(service.database, "select count(*) from revision") == [(0,)]
 
 
 async def test_a_key_that_was_revoked_ends_its_calls(service: Service) -> None:
@@ -445,21 +437,21 @@ async def test_a_user_who_is_gone_is_not_made_again(service: Service, caller_of:
     """An admin's call for a user who was erased meanwhile writes nothing."""
     admin = await caller_of("carol", role="admin")
     await later(service, admin)
-    await ask(service.database, "delete from scope where kind = 'user' and key = 'carol'")
+    await select(service.database, "delete from scope where kind = 'user' and key = 'carol'")
 
     assert await carry_out(service) is None
 
-    assert await ask(service.database, "select count(*) from scope where key = 'carol'") == [(0,)]
-    assert await ask(service.database, "select error_code from operation where status = 'quarantined'") == [
-        ("FORBIDDEN",)
-    ]
+    assert await select(service.database, "select count(*) from scope where key = 'carol'") == [(0,)]
+    assert await select(
+        service.database, "select error_code from operation where status = 'quarantined'"
+    ) == [("FORBIDDEN",)]
 
 
 async def test_a_call_that_kills_its_worker_each_time_is_given_up(service: Service, alice: Caller) -> None:
     """No try of it came back: it is not begun a sixth time."""
     await later(service, alice)
     statement = "update operation set tries = %s, lease_until = '-infinity' where status = 'queued'"
-    await ask(service.database, statement, queue.MAX_TRIES)
+    await select(service.database, statement, queue.MAX_TRIES)
 
     assert await carry_out(service) is None
 
@@ -522,7 +514,7 @@ async def test_an_admin_puts_it_back(service: Service, alice: Caller, caller_of:
     admin = await caller_of(None, role="admin")
     done = await queue.retry_call(service, admin, "call-1")
     waiting = await listed(service, alice)
-    jobs = await ask(
+    jobs = await select(
         service.database, "select count(*) from procrastinate.procrastinate_jobs where status = 'todo'"
     )
     with pytest.raises(OperationNotFound):
@@ -543,7 +535,7 @@ async def test_an_admin_names_whose_call_is_put_back(
     broken = failing(service, LimitExceeded("too much"))
     for caller in (alice, bob, theirs):
         await later(service, caller)
-        found = await ask(
+        found = await select(
             service.database, "select scope_id, operation_id from operation where status = 'queued'"
         )
         await queue.carry_out(broken, *found[0])
@@ -605,14 +597,14 @@ async def test_a_lease_is_renewed_and_nothing_else_is_held(
     await later(service, alice)
     work = asyncio.create_task(carry_out(planned_by(service, waiting_planner)))
     await until(service.database, "select lease_until is not null from operation")
-    [(lease_until,)] = await ask(service.database, "select lease_until from operation")
+    [(lease_until,)] = await select(service.database, "select lease_until from operation")
     await until(service.database, "select lease_until > %s from operation", lease_until)
     monkeypatch.setattr(queue, "HEARTBEAT_S", 60)
     held = """
         select count(*) from pg_stat_activity
-         where datname = current_database() and pid <> pg_backend_pid() and state like 'idle in transaction%%'"""
+         where datname = current_database() and pid <> pg_backend_pid() and state like 'idle in transaction%'"""
     await until(service.database, held.replace("count(*)", "count(*) = 0"))
-    locks = await ask(
+    locks = await select(
         service.database,
         "select count(*) from pg_locks where locktype in ('advisory', 'tuple') and pid <> pg_backend_pid()",
     )
@@ -631,7 +623,7 @@ async def test_a_lease_that_was_lost_ends_the_work(
     await later(service, alice)
     work = asyncio.create_task(carry_out(planned_by(service, waiting_planner)))
     await until(service.database, "select lease_until is not null from operation")
-    await ask(service.database, "update operation set tries = tries + 1 where status = 'queued'")
+    await select(service.database, "update operation set tries = tries + 1 where status = 'queued'")
 
     assert await work == queue.LEASE_S
     assert await listed(service, alice) == [("call-1", "queued", 2, None)]
@@ -647,7 +639,7 @@ async def test_two_workers_on_one_call_commit_it_once(
     slow = planned_by(service, waiting_planner)
     first = asyncio.create_task(queue.carry_out(slow, *place))
     await until(service.database, "select lease_until is not null from operation")
-    await ask(service.database, "update operation set lease_until = '-infinity' where status = 'queued'")
+    await select(service.database, "update operation set lease_until = '-infinity' where status = 'queued'")
     second = asyncio.create_task(queue.carry_out(slow, *place))
     await until(service.database, "select tries = 2 from operation")
     released.set()
@@ -656,7 +648,7 @@ async def test_two_workers_on_one_call_commit_it_once(
     assert await second is None
     assert len(waiting_planner.requests) == 2
     assert await statuses(service, alice) == [("repeated", None), ("committed", None), ("answered", None)]
-    assert await ask(service.database, "select count(*) from revision") == [(1,)]
+    assert await select(service.database, "select count(*) from revision") == [(1,)]
 
 
 async def test_a_worker_that_ends_gives_the_call_back(
@@ -670,7 +662,7 @@ async def test_a_worker_that_ends_gives_the_call_back(
     with pytest.raises(asyncio.CancelledError):
         await work
 
-    assert await ask(service.database, "select status, tries, lease_until from operation") == [
+    assert await select(service.database, "select status, tries, lease_until from operation") == [
         ("queued", 0, None)
     ]
     assert await carry_out(service) is None
@@ -772,7 +764,7 @@ async def test_a_call_waits_for_its_turn_as_long_as_it_takes(service: Service, a
     """A week later it is dated by the day on which it was accepted."""
     await later(service, alice)
     week = timedelta(days=7)
-    await ask(service.database, "update operation set now = now - %s", week)
+    await select(service.database, "update operation set now = now - %s", week)
     await carry_out(service)
 
     read = await service.execute(alice, "memory_read", {"path": "user/preferences.md"})

@@ -10,8 +10,6 @@ import sys
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
-from functools import partial
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +19,8 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import costly
+from tests.kit.memory import open_project, put
+from tests.kit.property_budget import costly
 
 from memex.errors import (
     BudgetTooSmall,
@@ -36,9 +35,7 @@ from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Context, Principal
-from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.records import Reference
-from memex.store.writes.draft import Draft
 from memex.subagent.memory_tools import MAX_OPERATIONS, MemoryTools
 from memex.subagent.planner import Choice, ContextPlan, ContextRequest, RememberPlan, RememberRequest
 
@@ -62,18 +59,6 @@ async def main():
 
 asyncio.run(main())
 """
-
-
-async def put(service: Service, caller: Caller, texts: Mapping[str, str | None]) -> None:
-    """Write whole files, or with None delete them, in one commit."""
-    draft = Draft(service.database, caller.access)
-    for path, text in texts.items():
-        if text is None:
-            draft.delete(path)
-        else:
-            draft.write(path, text, overwrite=True)
-    call = Call(CallRequest(f"put-{uuid.uuid4()}", "put", {}, caller.logged, datetime.now(UTC)))
-    await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
 
 
 async def recall(service: Service, caller: Caller, query: str, **arguments: Any) -> Found:
@@ -159,10 +144,7 @@ async def members(
     """Open projects with their members, and return an admin who acts for alice."""
     admin = await caller_of("alice", role="admin", tenant=tenant)
     for slug, users in projects.items():
-        await service.administer(admin, "open", {}, partial(tenants.open_project, slug=slug))
-        for user in users:
-            add = partial(tenants.add_member, slug=slug, user_id=user)
-            await service.administer(admin, "add", {}, add)
+        await open_project(service, admin, slug, *users)
     return await caller_of("alice", role="admin", tenant=tenant)
 
 
@@ -263,9 +245,7 @@ async def memory_on(server: Any, batches: list[dict[str, str]]) -> AsyncIterator
         service = Service(database, max_files=10_000)
         tenant_id = await tenants.ensure_tenant(database, "default")
         admin = await service.caller(Principal(tenant_id, "admin"), Context(user_id="alice"))
-        await service.administer(admin, "open", {}, partial(tenants.open_project, slug="apollo"))
-        add = partial(tenants.add_member, slug="apollo", user_id="alice")
-        await service.administer(admin, "add", {}, add)
+        await open_project(service, admin, "apollo", "alice")
         admin = await service.caller(Principal(tenant_id, "admin"), Context(user_id="alice"))
         for batch in batches:
             await put(service, admin, batch)

@@ -12,18 +12,20 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
 from tests.conftest import CallerOf
-from tests.servers import Server
+from tests.kit.memory import open_project, remember, skipped
 
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
-from memex.store.identity import tenants
 from memex.store.search.analyzer import Analyzer
 from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.limits import Limits
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
+
+# One server is enough: what a planner does is the same on each.
+pytestmark = pytest.mark.embedded_only
 
 Result = dict[str, Any]
 Reply = Callable[[str], ModelResponse]
@@ -80,13 +82,6 @@ def playing(*answers: ModelResponse) -> Model:
     return Model(lambda told: left.pop(0) if len(left) > 1 else left[0])
 
 
-async def remember(
-    service: Service, caller: Caller, text: str, *, call: str | None = None, **more: Any
-) -> Result:
-    """Run memory_remember."""
-    return await service.execute(caller, "memory_remember", {"text": text, **more}, tool_call_id=call)
-
-
 async def write(service: Service, caller: Caller, path: str, content: str) -> None:
     """Write a file."""
     await service.execute(caller, "memory_write", {"path": path, "content": content})
@@ -104,27 +99,12 @@ def told(result: Result) -> list[tuple[str, int, str]]:
     return [(write["path"], write["version"], write["reason"]) for write in result["writes"]]
 
 
-def skipped(text: str, result: Result) -> list[tuple[str, str]]:
-    """Return the skipped parts of a text, and why."""
-    return [(text[skip["start"] : skip["end"]], skip["reason"]) for skip in result["skipped"]]
-
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """One server is enough: what a planner does is the same on each."""
-    return embedded_server
-
-
 @pytest.fixture
 async def apollo(service: Service, caller_of: CallerOf) -> Caller:
     """Alice as a member of the project apollo; zeus is another's."""
     admin = await caller_of(None, role="admin")
     for slug, users in {"apollo": ("alice", "bob"), "zeus": ("bob",)}.items():
-        await service.administer(admin, "open", {}, lambda c, a, s=slug: tenants.open_project(c, a, s))
-        for user in users:
-            await service.administer(
-                admin, "add", {}, lambda c, a, s=slug, u=user: tenants.add_member(c, a, s, u)
-            )
+        await open_project(service, admin, slug, *users)
     return await caller_of("alice")
 
 

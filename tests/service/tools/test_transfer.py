@@ -7,22 +7,21 @@ import tarfile
 import tempfile
 import unicodedata
 import uuid
-import zipfile
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import costly
+from tests.kit.memory import open_project
+from tests.kit.property_budget import costly
+from tests.kit.zips import unzipped, zipped
 
 from memex.errors import MemexError, ToolCallConflict, ValidationFailed
 from memex.service.service import Caller, Service
 from memex.service.tools.transfer import ExportResult, ImportResult, export_files, import_vault
 from memex.sources.vault import FolderWriter, ZipWriter
-from memex.store.identity import tenants
 from memex.store.writes.edits import MAX_FILE_BYTES
 
 EVAL_DATA = os.environ.get("MEMEX_EVAL_DATA")
@@ -47,21 +46,6 @@ BAD: Files = {
 }
 
 
-def zipped(files: Files) -> bytes:
-    """Return a zip of files."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return buffer.getvalue()
-
-
-def unzipped(data: bytes) -> dict[str, bytes]:
-    """Return what a zip holds."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
 async def take(service: Service, caller: Caller, files: Files, **options: Any) -> ImportResult:
     """Import a zip of files."""
     return await import_vault(service, caller, zipped(files), **options)
@@ -83,9 +67,8 @@ def under(mount: str, files: Files) -> dict[str, bytes]:
 async def admin(service: Service, caller_of: CallerOf) -> Caller:
     """An admin who acts for alice; she is a member of apollo, and not of the project gemini."""
     admin = await caller_of(None, role="admin")
-    for slug in ("apollo", "gemini"):
-        await service.administer(admin, "open", {}, partial(tenants.open_project, slug=slug))
-    await service.administer(admin, "add", {}, lambda c, a: tenants.add_member(c, a, "apollo", "alice"))
+    await open_project(service, admin, "apollo", "alice")
+    await open_project(service, admin, "gemini")
     return await caller_of("alice", role="admin")
 
 

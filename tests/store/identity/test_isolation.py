@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
+from tests.kit.memory import open_project, write
 
 from memex.errors import (
     FileNotFound,
@@ -81,12 +82,6 @@ async def database(conninfo: str, login: str) -> AsyncIterator[Database]:
     await database.close()
 
 
-async def put(service: Service, caller: Caller, path: str, content: str) -> None:
-    """Write a whole file, whatever stands there."""
-    arguments = {"path": path, "content": content, "overwrite": True}
-    await service.execute(caller, "memory_write", arguments)
-
-
 async def texts(service: Service, caller: Caller) -> dict[str, str]:
     """Return everything that a caller can list, with its text."""
     listed = (await service.execute(caller, "memory_list", {"limit": 1000}))["files"]
@@ -107,11 +102,7 @@ async def make_project(
 ) -> None:
     """Open a project with these members."""
     admin = await caller_of(None, role="admin", tenant=tenant)
-    await service.administer(admin, "open", {}, lambda c, a: tenants.open_project(c, a, slug))
-    for member in members:
-        await service.administer(
-            admin, "add", {}, lambda c, a, user=member: tenants.add_member(c, a, slug, user)
-        )
+    await open_project(service, admin, slug, *members)
 
 
 @pytest.fixture
@@ -138,7 +129,7 @@ async def world(service: Service, caller_of: CallerOf) -> Caller:
         for caller, path in written:
             is_hers = caller is alice or (caller is admin and path == "shared/a.md")
             word = "visible" if is_hers else "secret"
-            await put(service, caller, path, f"# {word} {word}{state}\n[[{word}-link]]\n")
+            await write(service, caller, path, f"# {word} {word}{state}\n[[{word}-link]]\n")
         if state == "tag":  # so that there are postings, and chunks to be taken out of them
             for caller, _ in written:
                 async with service.database.transaction(caller.access) as connection:
@@ -393,7 +384,7 @@ async def test_user_ids_never_meet(service: Service, caller_of: CallerOf) -> Non
     own_words = ["q" * number + "z" for number in range(1, len(IDS) + 1)]
     assert len({caller.access.log_scope_id for caller in callers.values()}) == len(IDS)
     for word, caller in zip(own_words, callers.values(), strict=True):
-        await put(service, caller, "user/me.md", f"common {word}")
+        await write(service, caller, "user/me.md", f"common {word}")
 
     for word, caller in zip(own_words, callers.values(), strict=True):
         assert await texts(service, caller) == {"user/me.md": f"common {word}"}
@@ -425,11 +416,11 @@ async def test_nobody_moves_another_users_scores(
     bob, stranger = await caller_of("bob"), await caller_of("alice", tenant="other")
     for n in range(5):
         for caller, path in ((bob, "user"), (bob, "projects/zeus"), (stranger, "user")):
-            await put(service, caller, f"{path}/{n}.md", "visible again link " * 10)
+            await write(service, caller, f"{path}/{n}.md", "visible again link " * 10)
 
     assert before
     assert await found(service, world, "visible again link") == before
-    await put(service, await caller_of(None, role="admin"), "shared/new.md", "again and again")
+    await write(service, await caller_of(None, role="admin"), "shared/new.md", "again and again")
     after = await found(service, world, "visible again link")
     assert all(after[path] != score for path, score in before.items())
 
@@ -515,7 +506,7 @@ async def test_a_user_may_be_in_more_projects_than_a_search_adds_up(
     alice = await caller_of("alice")
     paths = [f"projects/p{n:02}/a.md" for n in range(25)]
     for path in paths:
-        await put(service, alice, path, "some words")
+        await write(service, alice, path, "some words")
 
     assert list(await texts(service, alice)) == paths
     assert list(await found(service, alice, "words")) == paths[:20]

@@ -3,19 +3,19 @@
 import random
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import costly
+from tests.kit.memory import commit_draft, put
+from tests.kit.property_budget import costly
 
 from memex.errors import FileNotFound, LimitExceeded, VersionNotFound
 from memex.service.service import Caller, Service
 from memex.store import markdown
-from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.past import changes as changed
 from memex.store.past.memory import PastMemory, open_past
@@ -42,18 +42,6 @@ WORDS = [
     "apollo",
     "boat",
 ]
-
-
-async def put(service: Service, caller: Caller, files: Mapping[str, str | None]) -> None:
-    """Write whole files, or with None delete them, in one commit."""
-    draft = Draft(service.database, caller.access)
-    for path, text in files.items():
-        if text is None:
-            draft.delete(path)
-        else:
-            draft.write(path, text, overwrite=True)
-    call = Call(CallRequest(f"put-{uuid.uuid4()}", "put", {}, caller.logged, datetime.now(UTC)))
-    await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
 
 
 @asynccontextmanager
@@ -96,8 +84,7 @@ async def commit(service: Service, caller: Caller, chance: random.Random, texts:
         elif kind == "delete":
             del texts[path]
             draft.delete(path)
-    call = Call(CallRequest(f"commit-{uuid.uuid4()}", "put", {}, caller.logged, datetime.now(UTC)))
-    await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
+    await commit_draft(draft, caller)
 
 
 Ranked = list[tuple[str, tuple[int, int], int]]

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.growth import LINEAR, growth
+from tests.kit.growth import LINEAR, growth
 
 from memex.store.search.analyzer import MAX_LEXEME_CHARS, Analyzer
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.postings import unpack
+from tests.kit.postings import unpack
 
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import K1, SCALE, B, Query, entry, rank, score, term_score, weigh

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.growth import LINEAR, growth
+from tests.kit.growth import LINEAR, growth
 
 from memex.store.markdown import describe, parse
 from memex.store.search.chunks import MAX_CHARS, Chunk, split

@@ -4,19 +4,16 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import pytest
-from tests.examples import is_thorough
-from tests.postings import unpack
+from tests.kit.memory import commit_draft, open_project
+from tests.kit.postings import unpack
+from tests.kit.property_budget import is_thorough
 
 from memex.errors import ProjectNotFound, Refused, ValidationFailed
 from memex.service.service import Caller, Service
 from memex.store import links, markdown
-from memex.store.identity import tenants
-from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.search import bm25, chunks
 from memex.store.search.analyzer import Analyzer
@@ -278,7 +275,7 @@ PATHS = [
 
 async def scramble(service: Service, callers: Sequence[Caller], chance: random.Random, steps: int) -> None:
     """Do random writes, patches, moves, deletions, restores and drafts of several; refusals change nothing."""
-    for step in range(steps):
+    for _ in range(steps):
         caller = chance.choice(callers)
         path, to = chance.choice(PATHS), chance.choice(PATHS)
         kind = chance.choice(["write", "write", "append", "insert", "move", "delete", "restore", "draft"])
@@ -299,8 +296,7 @@ async def scramble(service: Service, callers: Sequence[Caller], chance: random.R
                     draft.write(one, text(chance), overwrite=True)
                 draft.delete(path)
                 draft.write(path, text(chance))
-                call = Call(CallRequest(f"draft-{step}", "draft", {}, caller.logged, datetime.now(UTC)))
-                await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
+                await commit_draft(draft, caller)
             else:
                 await service.execute(caller, tool, arguments)
         except Refused:
@@ -311,8 +307,7 @@ async def scramble(service: Service, callers: Sequence[Caller], chance: random.R
 async def apollo(service: Service, caller_of: CallerOf) -> Caller:
     """Alice as a member of the project apollo."""
     admin = await caller_of(None, role="admin")
-    await service.administer(admin, "open", {}, lambda c, a: tenants.open_project(c, a, "apollo"))
-    await service.administer(admin, "add", {}, lambda c, a: tenants.add_member(c, a, "apollo", "alice"))
+    await open_project(service, admin, "apollo", "alice")
     return await caller_of("alice")
 
 
@@ -518,8 +513,7 @@ async def test_a_prefix_in_a_project_that_is_not_searched_is_refused(
     root = await caller_of(None, role="admin")
     for number in range(21):
         slug = f"p{number:02}"
-        await service.administer(root, "open", {}, partial(tenants.open_project, slug=slug))
-        await service.administer(root, "add", {}, partial(tenants.add_member, slug=slug, user_id="alice"))
+        await open_project(service, root, slug, "alice")
     alice = await caller_of("alice")
     last = {"path": "projects/p20/a.md", "content": "oolong"}
     await service.execute(alice, "memory_write", last)

@@ -1,11 +1,11 @@
 """Times in queries: `last week` looks at the files of last week, where files say of which day they are."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.kit.memory import write_each
 
 from memex.service.chunk_embedding import embed_scope
 from memex.service.service import Caller, Service
@@ -27,13 +27,6 @@ FILES = {
 }
 
 
-async def put(service: Service, caller: Caller, files: Mapping[str, str]) -> None:
-    """Write files."""
-    for path, content in files.items():
-        arguments = {"path": path, "content": content, "overwrite": True}
-        await service.execute(caller, "memory_write", arguments)
-
-
 async def search(
     service: Service, caller: Caller, query: str, as_of: Any = None, **more: Any
 ) -> tuple[Hit, ...]:
@@ -50,7 +43,7 @@ async def find(service: Service, caller: Caller, query: str, **more: Any) -> set
 
 async def test_a_time_narrows_to_its_days_and_to_files_of_none(service: Service, alice: Caller) -> None:
     """By front matter or name, not by when it was made; the reason says so, of a file without a day too."""
-    await put(service, alice, FILES)
+    await write_each(service, alice, FILES)
     hits = await search(service, alice, "who walked to the boathouse last week?")
 
     assert {hit.path for hit in hits} == {
@@ -67,7 +60,7 @@ async def test_a_time_narrows_to_its_days_and_to_files_of_none(service: Service,
 
 async def test_a_time_without_a_file_of_its_days_narrows_nothing(service: Service, alice: Caller) -> None:
     """Nor one whose files do not match, nor a query that names no time or a day outright."""
-    await put(service, alice, FILES)
+    await write_each(service, alice, FILES)
     everything = {path for path in FILES if "11-20" not in path}
 
     for query in ("walked in June", "walked 5 days ago", "walked today", "walked", "walked in May 2025"):
@@ -76,8 +69,8 @@ async def test_a_time_without_a_file_of_its_days_narrows_nothing(service: Servic
 
 async def test_a_limit_leaves_room_for_those_of_the_days(service: Service, alice: Caller) -> None:
     """However many files of other days rank above."""
-    await put(service, alice, {f"user/other/2026-01-{n:02}.md": "boathouse\n" for n in range(1, 29)})
-    await put(service, alice, {"user/2026-11-17.md": f"The boathouse, and {'more words ' * 80}.\n"})
+    await write_each(service, alice, {f"user/other/2026-01-{n:02}.md": "boathouse\n" for n in range(1, 29)})
+    await write_each(service, alice, {"user/2026-11-17.md": f"The boathouse, and {'more words ' * 80}.\n"})
 
     assert await find(service, alice, "boathouse last week", limit=1) == {"user/2026-11-17.md"}
 
@@ -86,7 +79,7 @@ async def test_what_lies_near_is_narrowed_alike(service: Service, alice: Caller)
     """A file that only its vector finds is left out when it is of another day."""
     if not service.database.has_vectors:
         pytest.skip("no pgvector here")
-    await put(service, alice, FILES | {"user/2026-11-18.md": "Boats and houses.\n"})
+    await write_each(service, alice, FILES | {"user/2026-11-18.md": "Boats and houses.\n"})
     await embed_scope(service.database, EMBEDDER, alice.access.by_mount["user"].scope_id)
     [values] = await EMBEDDER.embed(["boathouse last week"])
     vectors = {"boathouse last week": QueryVector(EMBEDDER.name, [float(value) for value in values])}
@@ -105,12 +98,12 @@ async def test_what_lies_near_is_narrowed_alike(service: Service, alice: Caller)
 async def test_the_day_follows_edits_and_moves(service: Service, alice: Caller) -> None:
     """It is that of the newest version; what is no day is none."""
     dated = "---\ndate: 2026-11-{}\n---\nboathouse\n"
-    await put(service, alice, {"user/a.md": dated.format(17), "user/b.md": "boathouse\n"})
+    await write_each(service, alice, {"user/a.md": dated.format(17), "user/b.md": "boathouse\n"})
     assert await find(service, alice, "boathouse this week") == {"user/a.md", "user/b.md"}
-    await put(service, alice, {"user/a.md": dated.format(32)})
+    await write_each(service, alice, {"user/a.md": dated.format(32)})
     await service.execute(alice, "memory_move", {"path": "user/b.md", "to": "user/2026-11-23.md"})
     assert await find(service, alice, "boathouse this week") == {"user/a.md", "user/2026-11-23.md"}
-    await put(service, alice, {"user/a.md": dated.format(17)})
+    await write_each(service, alice, {"user/a.md": dated.format(17)})
 
     assert await find(service, alice, "boathouse this week") == {"user/2026-11-23.md"}
     assert await find(service, alice, "boathouse last week") == {"user/a.md"}
@@ -118,13 +111,13 @@ async def test_the_day_follows_edits_and_moves(service: Service, alice: Caller) 
 
 async def test_the_past_is_narrowed_alike(service: Service, alice: Caller) -> None:
     """By the days of then; from the time in as_of, in its own zone, and with a state from the call's clock."""
-    await put(service, alice, FILES)
+    await write_each(service, alice, FILES)
     before = await search(service, alice, "boathouse last week")
     state = {"user": len(FILES)}
-    await put(service, alice, dict.fromkeys(FILES, "gone\n"))
-    await put(service, alice, {"user/old.md": f"---\ndate: 2026-11-17\n---\n{TEXT}"})
+    await write_each(service, alice, dict.fromkeys(FILES, "gone\n"))
+    await write_each(service, alice, {"user/old.md": f"---\ndate: 2026-11-17\n---\n{TEXT}"})
     again = await search(service, alice, "boathouse last week", as_of=state)
-    await put(service, alice, FILES)
+    await write_each(service, alice, FILES)
     later = (NOW + timedelta(days=7)).isoformat()
 
     assert again == before
@@ -135,7 +128,7 @@ async def test_the_past_is_narrowed_alike(service: Service, alice: Caller) -> No
 
 async def test_times_are_told_in_the_language_of_the_scopes(service: Service, alice: Caller) -> None:
     """By its tables alone."""
-    await put(service, alice, FILES)
+    await write_each(service, alice, FILES)
     assert len(await find(service, alice, "boathouse letzte Woche")) == 5
     async with service.database.maintenance() as connection:
         await connection.execute("update scope set language = 'german' where kind = 'user'")
@@ -150,8 +143,8 @@ async def test_a_call_counts_from_its_clock(service: Service, alice: Caller) -> 
     today = datetime.now(UTC).date()
     days = [f"user/journal/{today - timedelta(days=back)}.md" for back in (1, 9)]
     fact = "I walked to the boathouse yesterday."
-    await put(service, alice, dict.fromkeys(days, f"---\ntags: [x]\n---\n{TEXT}"))
-    await put(service, alice, {"user/facts.md": f"---\ndate: 2025-01-01\n---\n# Facts\n\n- {fact}\n"})
+    await write_each(service, alice, dict.fromkeys(days, f"---\ntags: [x]\n---\n{TEXT}"))
+    await write_each(service, alice, {"user/facts.md": f"---\ndate: 2025-01-01\n---\n# Facts\n\n- {fact}\n"})
     question = {"query": "Who walked to the boathouse yesterday?"}
     hits = (await service.execute(alice, "memory_find", question))["hits"]
     sources = (await service.execute(alice, "memory_context", question | {"max_hops": 0}))["sources"]

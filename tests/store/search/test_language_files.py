@@ -1,29 +1,18 @@
 """Files in several languages: each scope's are read in its own."""
 
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 
 import pytest
+from tests.kit.memory import put
 
 from memex.errors import ValidationFailed
 from memex.service.service import Caller, Service
 from memex.settings import Settings
 from memex.store.identity.authentication import Context
-from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
-from memex.store.writes.draft import Draft
 from memex.wiring import running_service
 
 CallerOf = Callable[..., Awaitable[Caller]]
-
-
-async def write(service: Service, caller: Caller, files: dict[str, str]) -> None:
-    """Write files in one commit."""
-    draft = Draft(service.database, caller.access)
-    for path, content in files.items():
-        draft.write(path, content)
-    call = Call(CallRequest(f"write-{len(files)}", "write", {}, caller.logged, datetime.now(UTC)))
-    await draft.commit(call, lambda changes: CallAnswer({}, {}, {}))
 
 
 async def find(service: Service, caller: Caller, query: str) -> list[tuple[str, set[str]]]:
@@ -50,7 +39,7 @@ async def test_new_users_files_are_read_in_the_language_of_the_service(
     caller = await caller_of("alice")
     other = Service(service.database, max_files=100, language=language)
     new = await other.caller(caller.principal, Context(user_id="heidi"))
-    await write(other, new, {"user/a.md": text})
+    await put(other, new, {"user/a.md": text})
 
     assert await find(other, new, query) == [("user/a.md", lexemes)]
 
@@ -58,10 +47,10 @@ async def test_new_users_files_are_read_in_the_language_of_the_service(
 async def test_scopes_of_two_languages_are_searched_together(service: Service, caller_of: CallerOf) -> None:
     """A query is read once in each language, and each scope answers to its own reading."""
     admin = await caller_of("root", role="admin")
-    await write(service, admin, {"shared/houses.md": "The houses of our engineers stand here."})
+    await put(service, admin, {"shared/houses.md": "The houses of our engineers stand here."})
     german = Service(service.database, max_files=100, language="german")
     heidi = await german.caller((await caller_of("alice")).principal, Context(user_id="heidi"))
-    await write(german, heidi, {"user/a.md": "Die Häuser unserer Ingenieure stehen hier."})
+    await put(german, heidi, {"user/a.md": "Die Häuser unserer Ingenieure stehen hier."})
 
     assert heidi.access.by_mount["user"].language == "german"
     assert heidi.access.by_mount["shared"].language == "english"

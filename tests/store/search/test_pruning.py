@@ -3,16 +3,16 @@
 import random
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import costly
+from tests.kit.memory import commit_draft
+from tests.kit.property_budget import costly
 
 from memex.service.service import Caller, Service
 from memex.store.database import Connection, Rows, batch
-from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.search import lexical, pruning
 from memex.store.search.bm25 import Query, weigh
 from memex.store.search.dates import DateRange
@@ -47,8 +47,7 @@ async def fill(service: Service, caller: Caller, chance: random.Random) -> None:
             )
             texts.append(front + "".join(sections))
         draft.write(f"user/{chance.choice('ab')}/{number}.md", chance.choice(texts[-3:]))
-    call = Call(CallRequest(f"fill-{uuid.uuid4()}", "fill", {}, caller.logged, datetime.now(UTC)))
-    await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
+    await commit_draft(draft, caller)
     async with service.database.transaction(caller.access) as connection:
         await pending.merge_scopes(connection, caller.access.writable_ids)
 

@@ -1,17 +1,14 @@
 """Short files in a numbered series."""
 
-from datetime import UTC, datetime
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kit.memory import put
 
 from memex.service.service import Caller, Service
-from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.records import Hit
 from memex.store.search.series import MAX_SHORT_LEXEMES, borrow_scores, neighbours
-from memex.store.writes.draft import Draft
 
 scores = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 1 << 22))
 
@@ -65,15 +62,6 @@ def test_borrowing_only_adds(
         assert own.get(lexeme, 0) + value <= max(there.get(lexeme, 0) for _, there in around)
 
 
-async def write(service: Service, caller: Caller, files: dict[str, str]) -> None:
-    """Write files in one commit."""
-    draft = Draft(service.database, caller.access)
-    for path, content in files.items():
-        draft.write(path, content)
-    call = Call(CallRequest(f"write-{len(files)}", "write", {}, caller.logged, datetime.now(UTC)))
-    await draft.commit(call, lambda changes: CallAnswer({}, {}, {}))
-
-
 async def find(service: Service, caller: Caller, query: str, **more: object) -> list[Hit]:
     """Return the hits of a search."""
     async with service.database.transaction(caller.access, snapshot=True) as connection:
@@ -91,7 +79,7 @@ TALK = {
 
 async def test_an_answer_is_found_by_the_words_of_its_question(service: Service, alice: Caller) -> None:
     """The turn after a question holds few of its words, borrows the others, and the match says which."""
-    await write(service, alice, TALK)
+    await put(service, alice, TALK)
 
     found = await find(service, alice, "Which instrument does the sister play, the piano?")
 
@@ -106,7 +94,7 @@ async def test_an_answer_is_found_by_the_words_of_its_question(service: Service,
 
 async def test_a_turn_that_holds_no_word_is_not_found(service: Service, alice: Caller) -> None:
     """What borrows must hold a word of the query itself: neighbours alone make no hit."""
-    await write(service, alice, TALK)
+    await put(service, alice, TALK)
 
     found = await find(service, alice, "instrument sister")
 
@@ -115,7 +103,7 @@ async def test_a_turn_that_holds_no_word_is_not_found(service: Service, alice: C
 
 async def test_filters_hold_for_neighbours_too(service: Service, alice: Caller) -> None:
     """A neighbour outside of the prefix may lend its words and is no hit."""
-    await write(service, alice, TALK)
+    await put(service, alice, TALK)
 
     found = await find(service, alice, "instrument sister piano", prefix="user/talk/0003")
 
@@ -126,7 +114,7 @@ async def test_filters_hold_for_neighbours_too(service: Service, alice: Caller) 
 async def test_long_files_speak_for_themselves(service: Service, alice: Caller) -> None:
     """A file of many words borrows nothing, whatever its name."""
     long = " ".join(f"word{number}" for number in range(80))
-    await write(service, alice, {"user/1.md": "alpha beta", "user/2.md": f"beta {long}"})
+    await put(service, alice, {"user/1.md": "alpha beta", "user/2.md": f"beta {long}"})
 
     found = {hit.path: hit for hit in await find(service, alice, "alpha beta")}
 

@@ -2,12 +2,13 @@
 """Vectors in Postgres: who sees them, what lies nearest, and how the statements are answered."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
+from tests.kit.plans import plan_nodes
 
 from memex.service.chunk_embedding import embed_scope
 from memex.service.service import Caller, Service
@@ -20,13 +21,10 @@ from memex.store.search.vectors import NearChunk
 from memex.store.sql import sql
 from memex.subagent.embedders.hashed import HashEmbedder
 
+# The server must have pgvector.
+pytestmark = pytest.mark.embedded_only
+
 EMBEDDER = HashEmbedder(64)
-
-
-@pytest.fixture
-def server(embedded_server: Any) -> Any:
-    """The server that has pgvector."""
-    return embedded_server
 
 
 async def write(service: Service, caller: Caller, **files: str) -> None:
@@ -357,13 +355,7 @@ async def _plan(connection: Connection, name: str, scope_id: int) -> list[dict[s
     cursor = await connection.execute(b"explain (format json) execute hot (" + given + b")")
     [row] = await cursor.fetchall()
     await connection.execute("deallocate hot")
-    return list(_nodes(row["QUERY PLAN"][0]["Plan"]))
-
-
-def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield plan
-    for child in plan.get("Plans", ()):
-        yield from _nodes(child)
+    return list(plan_nodes(row["QUERY PLAN"][0]["Plan"]))
 
 
 async def test_a_text_is_embedded_as_it_is_indexed(service: Service, alice: Caller) -> None:

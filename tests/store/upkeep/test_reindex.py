@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import costly
+from tests.kit.property_budget import costly
 
 from memex.errors import Refused, StoreUnavailable, ValidationFailed
 from memex.service.service import Caller, Service

@@ -5,15 +5,15 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import costly
-from tests.servers import Server
+from tests.kit.memory import open_project
+from tests.kit.postgres_servers import Server
+from tests.kit.property_budget import costly
 
 from memex.errors import ProjectNotFound, Refused, ValidationFailed
 from memex.service.service import Caller, Service
@@ -363,9 +363,7 @@ async def _service_on(server: Server) -> AsyncIterator[Service]:
 
 
 async def _open_apollo(service: Service, admin: Caller) -> None:
-    await service.administer(admin, "open", {}, partial(tenants.open_project, slug="apollo"))
-    add = partial(tenants.add_member, slug="apollo", user_id="alice")
-    await service.administer(admin, "add", {}, add)
+    await open_project(service, admin, "apollo", "alice")
 
 
 async def _alice(service: Service) -> Caller:

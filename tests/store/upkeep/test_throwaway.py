@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from psycopg.conninfo import make_conninfo
+from tests.kit.memory import open_project
 
 from memex.service.service import Caller, Service
 from memex.store import migrate
@@ -90,8 +91,7 @@ async def live_in(service: Service, tenant_id: int) -> None:
     """Fill every table: files, projects, logs, keys, prompts, spending, runs, vectors, jobs."""
     database = service.database
     admin = await service.caller(Principal(tenant_id, "admin"), Context(user_id="alice"))
-    await service.administer(admin, "open", {}, lambda c, a: tenants.open_project(c, a, "apollo"))
-    await service.administer(admin, "add", {}, lambda c, a: tenants.add_member(c, a, "apollo", "alice"))
+    await open_project(service, admin, "apollo", "alice")
     alice = await service.caller(Principal(tenant_id, "agent"), Context(user_id="alice"))
     for text in ("# Tea\n[[a]] green", "# Tea\n[[b]] black"):
         for path in ("user/a.md", "projects/apollo/a.md"):

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.states import standing_at
+from tests.kit.memory import open_project
+from tests.kit.states import standing_at
 
 from memex.errors import (
     Conflict,
@@ -27,7 +28,6 @@ from memex.errors import (
     VersionNotFound,
 )
 from memex.service.service import Caller, Service
-from memex.store.identity import tenants
 from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.records import FileChange, Revision
@@ -90,9 +90,7 @@ def _answer(changes: tuple[FileChange, ...]) -> CallAnswer:
 async def apollo(service: Service, caller_of: CallerOf) -> Caller:
     """Alice as a member of the project apollo, of which bob is one too."""
     admin = await caller_of(None, role="admin")
-    await service.administer(admin, "open", {}, lambda c, a: tenants.open_project(c, a, "apollo"))
-    for user in ("alice", "bob"):
-        await service.administer(admin, "add", {}, lambda c, a, u=user: tenants.add_member(c, a, "apollo", u))
+    await open_project(service, admin, "apollo", "alice", "bob")
     caller: Caller = await caller_of("alice")
     return caller
 

@@ -7,24 +7,22 @@ import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import costly
+from tests.kit.memory import put
+from tests.kit.property_budget import costly
 
 from memex.errors import Refused
 from memex.service.service import Caller, Service
 from memex.store import markdown
-from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.search import bm25, chunks, lexical
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.pruning import Filters
 from memex.store.sql import sql
 from memex.store.writes import pending
-from memex.store.writes.draft import Draft
 
 CallerOf = Callable[..., Awaitable[Caller]]
 ANALYZER = Analyzer()
@@ -47,11 +45,7 @@ async def edit(service: Service, caller: Caller, chance: random.Random) -> None:
     path, to = chance.choice(PATHS), chance.choice(PATHS)
     kind = chance.choice(["write", "write", "append", "insert", "move", "delete", "draft"])
     if kind == "draft":
-        draft = Draft(service.database, caller.access)
-        for one in chance.sample(PATHS, 3):
-            draft.write(one, text(chance), overwrite=True)
-        call = Call(CallRequest(f"draft-{uuid.uuid4()}", "draft", {}, caller.logged, datetime.now(UTC)))
-        await draft.commit(call, lambda _: CallAnswer({}, {}, {}))
+        await put(service, caller, {one: text(chance) for one in chance.sample(PATHS, 3)})
         return
     arguments: dict[str, Any] = {"path": path}
     if kind == "write":

@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 from pydantic_ai import Agent, ModelHTTPError, ToolOutput
 from pydantic_ai.exceptions import ModelConnectionError
-from tests.model_server import (
+from tests.kit.model_server import (
     ModelServer,
     Step,
     Usage,

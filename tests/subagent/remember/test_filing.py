@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.growth import LINEAR, growth
+from tests.kit.growth import LINEAR, growth
 
 from memex.store import markdown
 from memex.subagent.remember.filing.bullets import parse_bullet, render_bullet

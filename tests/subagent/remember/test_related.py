@@ -3,13 +3,12 @@
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
+from tests.kit.memory import open_project
 
 from memex.service.service import Caller, Service
 from memex.store import links
-from memex.store.identity import tenants
 from memex.store.log.call import Call, CallRequest
 from memex.store.memory import Memory
 from memex.store.search.analyzer import Analyzer
@@ -19,22 +18,18 @@ from memex.subagent.remember.file_series import nth_file
 from memex.subagent.remember.related import MAX_LINKS, RelatedFiles, find_related
 from memex.subagent.statements.extraction import Statement
 
+# One server is enough: what is asked of it is tested on both by the tests of the store.
+pytestmark = pytest.mark.embedded_only
+
 OWN = frozenset({"user/notes.md", "user/profile.md"})
 Ask = Callable[..., Awaitable[RelatedFiles]]
-
-
-@pytest.fixture
-def server(embedded_server: Any) -> Any:
-    """One server is enough: what is asked of it is tested on both by the tests of the store."""
-    return embedded_server
 
 
 @pytest.fixture
 async def alice(service: Service, caller_of: Callable[..., Awaitable[Caller]]) -> Caller:
     """Alice, a member of the project apollo."""
     admin = await caller_of(None, role="admin")
-    await service.administer(admin, "open", {}, lambda c, a: tenants.open_project(c, a, "apollo"))
-    await service.administer(admin, "add", {}, lambda c, a: tenants.add_member(c, a, "apollo", "alice"))
+    await open_project(service, admin, "apollo", "alice")
     return await caller_of("alice")
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.growth import LINEAR, growth
+from tests.kit.growth import LINEAR, growth
 
 from memex.subagent.statements import language
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement, extract_statements

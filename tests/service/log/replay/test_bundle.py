@@ -1,10 +1,8 @@
 """One call as a file: what it holds, what it does not, and that it answers elsewhere as it did."""
 
-import io
 import json
 import uuid
-import zipfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -15,7 +13,9 @@ import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
-from tests.servers import Server
+from tests.kit.memory import open_project
+from tests.kit.postgres_servers import Server
+from tests.kit.zips import unzipped, zipped
 
 from memex.errors import LimitExceeded, OperationNotFound, ProjectNotFound, ValidationFailed
 from memex.service.chunk_embedding import embed_scope
@@ -71,9 +71,7 @@ async def member_of(service: Service, tenant: str = "default", user_id: str = "a
     """Return a user's agent who is a member of apollo."""
     tenant_id = await tenants.ensure_tenant(service.database, tenant)
     admin = await service.caller(Principal(tenant_id, "admin"), Context(user_id=user_id))
-    await service.administer(admin, "open", {}, partial(tenants.open_project, slug="apollo"))
-    add = partial(tenants.add_member, slug="apollo", user_id=user_id)
-    await service.administer(admin, "add", {}, add)
+    await open_project(service, admin, "apollo", user_id)
     context = Context(user_id=user_id, actor="the-host")
     return await service.caller(Principal(tenant_id, "agent", key_id=4711), context)
 
@@ -92,21 +90,6 @@ async def service_on(server: Server) -> AsyncIterator[Service]:
     yield Service(database, max_files=10_000)
     await database.close()
     server.drop(name)
-
-
-def unzipped(content: bytes) -> Files:
-    """Return what a zip holds."""
-    with zipfile.ZipFile(io.BytesIO(content)) as opened:
-        return {name: opened.read(name) for name in opened.namelist()}
-
-
-def zipped(files: Mapping[str, bytes]) -> bytes:
-    """Return a zip."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as made:
-        for name, content in files.items():
-            made.writestr(name, content)
-    return buffer.getvalue()
 
 
 def changed(files: Files, name: str, old: str, new: str) -> bytes:

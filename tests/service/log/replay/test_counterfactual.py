@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.model_server import ModelServer, Usage, calls, fails, says
-from tests.servers import Server
+from tests.kit.model_server import ModelServer, Usage, calls, fails, says
 
 from memex.errors import LimitExceeded, ProjectNotFound, ValidationFailed
 from memex.service.chunk_embedding import embed_scope
@@ -24,6 +23,9 @@ from memex.subagent.limits import Limits
 from memex.subagent.model.chat import ChatModel, ModelAccess, chat_model
 from memex.subagent.model.planner import ModelPlanner
 
+# One server is enough: what a model is asked is the same on each.
+pytestmark = pytest.mark.embedded_only
+
 TEA = "# Tea\n\nI like oolong tea.\n\n## Brewing\n\nAt 90 degrees, as in [[coffee]].\n"
 FILES = {
     "user/tea.md": TEA,
@@ -33,12 +35,6 @@ FILES = {
 ASKED = {"query": "Which tea do I like?"}
 FIRST = {"spans": [{"span": "S1", "reason": "It says so."}]}
 BOTH = {"spans": [{"span": "S1", "reason": "It says so."}, {"span": "S2", "reason": "So does this."}]}
-
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """One server is enough: what a model is asked is the same on each."""
-    return embedded_server
 
 
 @pytest.fixture

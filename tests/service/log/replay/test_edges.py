@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from tests.servers import Server
 
 from memex.errors import ValidationFailed
 from memex.service.log.replay.bundle import export_call
@@ -22,13 +21,10 @@ from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
 
+# One server is enough.
+pytestmark = pytest.mark.embedded_only
+
 CallerOf = Callable[..., Awaitable[Caller]]
-
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """One server is enough."""
-    return embedded_server
 
 
 async def join(service: Service, admin: Caller, *projects: str) -> None:

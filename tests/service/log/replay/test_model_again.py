@@ -9,7 +9,6 @@ from pydantic_ai.models import Model
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.profiles import ModelProfile
-from tests.servers import Server
 
 from memex.service.log.operations import InnerResult
 from memex.service.planners import Planners
@@ -19,6 +18,9 @@ from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
+
+# One server is enough: what a model is asked is the same on each.
+pytestmark = pytest.mark.embedded_only
 
 TEA = "# Tea\n\nI like oolong tea.\n\n## Brewing\n\nAt 90 degrees, as in [[coffee]].\n"
 
@@ -35,12 +37,6 @@ class Logged(WrapperModel):
         [response] = ModelMessagesTypeAdapter.validate_python([self._left.pop(0)])
         assert isinstance(response, ModelResponse)
         return response
-
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """One server is enough: what a model is asked is the same on each."""
-    return embedded_server
 
 
 def function(script: Sequence[ModelResponse]) -> Model:

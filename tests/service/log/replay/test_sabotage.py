@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from tests.servers import Server
 
 from memex.service.log.replay.requests import replay_call
 from memex.service.planners import Planners
@@ -21,17 +20,14 @@ from memex.subagent.context import selection
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
 
+# One server is enough: what is damaged is the same on each.
+pytestmark = pytest.mark.embedded_only
+
 FILES = {
     "user/tea.md": "# Tea\n\nI like oolong tea.\n\n## Brewing\n\nAt 90 degrees, as in [[coffee]].\n",
     "user/coffee.md": "# Coffee\n\nHot, and never with milk.\n",
     "user/garden.md": "# Garden\n\nThe roses want water.\n",
 }
-
-
-@pytest.fixture
-def server(embedded_server: Server) -> Server:
-    """One server is enough: what is damaged is the same on each."""
-    return embedded_server
 
 
 def play(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:

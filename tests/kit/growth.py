@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tests.examples import scaled
+from tests.kit.property_budget import scaled
 
 LINEAR = 9  # of four times the size: linear work takes 4 times as long, quadratic 16
 

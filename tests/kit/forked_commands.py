@@ -84,7 +84,7 @@ class Forks:
 def forks(folder: Path, environment: Mapping[str, str]) -> Iterator[Forks]:
     """Load the command in a process of its own, and end that with the block."""
     door = str(folder / "forks.sock")
-    process = subprocess.Popen([sys.executable, "-m", "tests.cli.forking", door], env=environment)
+    process = subprocess.Popen([sys.executable, "-m", "tests.kit.forked_commands", door], env=environment)
     deadline = time.monotonic() + DEADLINE_S
     while not Path(door).exists():
         assert process.poll() is None, "the forking process ended"

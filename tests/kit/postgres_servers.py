@@ -29,6 +29,21 @@ select md5(string_agg(line, ' ' order by line))
         union all select 'analyzed ' || tablename from pg_stats where schemaname in ('public', 'procrastinate')
         union all select 'large' where pg_database_size(current_database()) > 32 * 1024 * 1024) as lines
 """
+# The same in brief, in a tenth of the time: where all of it is equal, SHAPE is equal too.
+CATALOGS = """
+select (select (count(*), max(xmin::text::bigint))::text from pg_class),
+       (select (count(*), max(xmin::text::bigint))::text from pg_policy),
+       (select (count(*), max(xmin::text::bigint))::text from pg_constraint),
+       (select (count(*), max(xmin::text::bigint))::text from pg_proc),
+       (select (count(*), max(xmin::text::bigint))::text from pg_trigger),
+       (select (count(*), max(xmin::text::bigint))::text from pg_extension),
+       (select (count(*), max(xmin::text::bigint))::text from pg_namespace),
+       (select (count(*), max(xmin::text::bigint))::text from pg_statistic),
+       (select count(*) from pg_db_role_setting
+         where setdatabase = (select oid from pg_database where datname = current_database())),
+       pg_database_size(current_database()) > 32 * 1024 * 1024
+"""
+NO_JIT = "-c jit=off"  # compiling a statement that runs once takes longer than the statement
 MIGRATIONS = "select tablename from pg_tables where schemaname = 'public' and tablename like '%migration'"
 OTHERS_OUT = """
 select pg_terminate_backend(pid, 10000)
@@ -59,6 +74,7 @@ class Server:
     login: str
     template: str
     shape: str = ""
+    catalogs: str = ""
     emptied: list[str] = field(default_factory=list)
 
     @classmethod
@@ -69,7 +85,7 @@ class Server:
         server._run(f'alter role "{server.owner}" set synchronous_commit = off')
         asyncio.run(migrate(server.create_empty(server.template), superuser=admin))
         with psycopg.connect(make_conninfo(admin, dbname=server.template)) as connection:
-            server.shape = server._shape(connection)
+            server.shape, server.catalogs = server._shape(connection), server._catalogs(connection)
         return server
 
     @contextmanager
@@ -116,19 +132,27 @@ class Server:
         self.drop(self.template)
 
     def _is_emptied(self, name: str) -> bool:
-        with psycopg.connect(make_conninfo(self.admin, dbname=name), autocommit=True) as connection:
+        conninfo = make_conninfo(self.admin, dbname=name, options=NO_JIT)
+        with psycopg.connect(conninfo, autocommit=True) as connection:
             connection.execute(OTHERS_OUT)
-            if self._shape(connection) != self.shape:
+            if self._catalogs(connection) != self.catalogs and self._shape(connection) != self.shape:
                 return False
             connection.execute(EMPTY)
         return True
 
+    @classmethod
+    def _shape(cls, connection: "psycopg.Connection[tuple[object, ...]]") -> str:
+        return repr((connection.execute(SHAPE).fetchall(), cls._migrations(connection)))
+
+    @classmethod
+    def _catalogs(cls, connection: "psycopg.Connection[tuple[object, ...]]") -> str:
+        return repr((connection.execute(CATALOGS).fetchall(), cls._migrations(connection)))
+
     @staticmethod
-    def _shape(connection: "psycopg.Connection[tuple[object, ...]]") -> str:
+    def _migrations(connection: "psycopg.Connection[tuple[object, ...]]") -> list[object]:
         tables = sql.SQL("table {}")
         names = sorted(str(name) for (name,) in connection.execute(MIGRATIONS))
-        rows = [connection.execute(tables.format(sql.Identifier(name))).fetchall() for name in names]
-        return repr((connection.execute(SHAPE).fetchall(), names, rows))
+        return [(name, connection.execute(tables.format(sql.Identifier(name))).fetchall()) for name in names]
 
     def _run(self, statement: str) -> None:
         with psycopg.connect(self.admin, autocommit=True) as connection:

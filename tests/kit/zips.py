@@ -1,0 +1,20 @@
+"""Zip archives in memory."""
+
+import io
+import zipfile
+from collections.abc import Mapping
+
+
+def zipped(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Return a zip of files; the same files give the same bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name), content, method)
+    return buffer.getvalue()
+
+
+def unzipped(data: bytes) -> dict[str, bytes]:
+    """Return the files of a zip."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
