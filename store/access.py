@@ -1,4 +1,4 @@
-"""Who is asking and which scopes that opens: settled before any path is looked at."""
+"""The caller and the scopes that the caller may use. Memex resolves them before it reads any path."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +14,7 @@ SEARCHED_PROJECTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A place where files live, under the mount by which the caller names it."""
+    """A place that holds files, under the mount by which the caller names the place."""
 
     scope_id: int
     mount: str  # user, shared or projects/<slug>
@@ -23,7 +23,7 @@ class Scope:
 
     @property
     def is_project(self) -> bool:
-        """Whether it is a project's."""
+        """Whether the scope belongs to a project."""
         return self.mount.startswith("projects/")
 
     def virtual(self, relative_path: str) -> str:
@@ -33,10 +33,10 @@ class Scope:
 
 @dataclass(frozen=True)
 class Access:
-    """What one call may touch. Made by `Identity.resolve` from a key and the request's context alone.
+    """The scopes that one call may read and write. `authentication.resolve` makes it from key and context alone.
 
-    `scopes` begins with the caller's own and is then in the order of mounts: user, shared, projects by slug.
-    `log_scope_id` is where the call is logged: the user's scope, for an admin the tenant's admin scope.
+    `scopes` are in the order of mounts: user, shared, projects by slug. `log_scope_id` is the scope whose log holds
+    the call: the user's scope, or the tenant's admin scope for an admin.
     """
 
     tenant_id: int
@@ -59,9 +59,9 @@ class Access:
         return {scope.scope_id: scope for scope in self.scopes}
 
     def searched(self, project: str | None = None) -> tuple[Scope, ...]:
-        """Return the scopes whose statistics a search adds up: all but projects, and of these the named one.
+        """Return the scopes that a search reads: user and shared, and the named project.
 
-        Without a name, in the call or in its context, the first 20 projects count.
+        If neither the call nor its context names a project, the search reads the first 20 projects.
 
         Raises:
             ProjectNotFound: the user is not a member of the named one.
@@ -74,31 +74,31 @@ class Access:
         return (*(scope for scope in self.scopes if not scope.is_project), *projects)
 
     def narrowed(self, project: str | None = None) -> "Access":
-        """Return the access to what `searched` covers and no more; raises as that."""
+        """Return an access to the scopes of `searched` alone; raises the same errors."""
         named = project if project is not None else self.project
         return replace(self, scopes=self.searched(named), project=named)
 
     @cached_property
     def logs(self) -> list[int]:
-        """The scopes whose log the caller reads: its own, and as an admin the named user's too."""
+        """The scopes whose logs the caller reads: the caller's own, and for an admin also the named user's."""
         user = self.by_mount.get("user")
         return sorted({self.log_scope_id, *([user.scope_id] if user else [])})
 
     @cached_property
     def visible_logs(self) -> list[int]:
-        """Those of which the caller is told: an admin who names no user of the shared scope's and projects' too."""
+        """The scopes whose logs the caller sees: for an admin without a user also shared and projects."""
         if self.role == "admin" and self.user_id is None:
             return sorted({*self.logs, *self.by_id})
         return self.logs
 
     @cached_property
     def readable_ids(self) -> list[int]:
-        """What row-level security lets this caller read, the log included."""
+        """The scopes that row-level security lets this caller read, including the log."""
         return sorted({self.log_scope_id, *self.by_id})
 
     @cached_property
     def writable_ids(self) -> list[int]:
-        """What row-level security lets this caller write, the log included."""
+        """The scopes that row-level security lets this caller write, including the log."""
         return sorted({self.log_scope_id, *(scope.scope_id for scope in self.scopes if scope.writable)})
 
     def scope_of(self, path: VirtualPath) -> Scope:

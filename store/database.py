@@ -1,4 +1,4 @@
-"""The pool, and transactions that say who acts."""
+"""The pool of connections, and transactions that set for whom they act."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -30,7 +30,7 @@ BEGIN_SNAPSHOT = b"begin isolation level repeatable read"
 
 @dataclass(frozen=True, slots=True)
 class PoolLoad:
-    """How many connections are in use and how many are not, and how many transactions wait for one."""
+    """The numbers of used and idle connections, and of transactions that wait for a connection."""
 
     used: int
     idle: int
@@ -89,7 +89,7 @@ class Database:
 
     @property
     def load(self) -> PoolLoad:
-        """How busy the connections are."""
+        """The load of the pool."""
         stats = self._pool.get_stats()
         idle = stats.get("pool_available", 0)
         return PoolLoad(stats.get("pool_size", 0) - idle, idle, stats.get("requests_waiting", 0))
@@ -157,7 +157,7 @@ class Database:
 
     @asynccontextmanager
     async def maintenance(self) -> AsyncIterator[Connection]:
-        """A transaction of the owner, to whom row-level security is open: keys, tenants, erasure."""
+        """A transaction of the owner, which row-level security does not limit: for keys, tenants, erasure."""
         statement = b"select set_config('memex.maintenance', 'on', true)"
         async with self._begin(BEGIN, statement, {}) as connection:
             yield connection

@@ -1,4 +1,4 @@
-"""What is read from memory: find, read, list, links, history, over the scopes of one caller."""
+"""Reads of memory over the scopes of one caller: find, read, list, links, history."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,8 +47,8 @@ class Memory:
     Args:
         connection: a transaction begun for `access`; a snapshot, so that several reads see one moment.
         access: whose scopes are read.
-        vectors: of queries, by their texts; a query without one is answered by words alone.
-        now: the clock from which times such as `last week` count in queries; without one they are only words.
+        vectors: the query embeddings by query text; a query without an embedding is searched by words alone.
+        now: the time to which phrases such as `last week` refer; without it such phrases are ordinary words.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Memory:
         return await find.passages(self._connection, self._access, query, paths)
 
     async def pinned(self, *, limit: int) -> list[str]:
-        """Return the paths of the pinned files that stand, in the order of the scopes."""
+        """Return the paths of the pinned files, in the order of the scopes."""
         found = await rows(
             self._connection,
             "memory/file_pinned",
@@ -152,7 +152,7 @@ class Memory:
         return found[0]
 
     async def read_files(self, paths: Sequence[str], *, with_content: bool = True) -> Sequence[Revision]:
-        """Return those of some files that stand now, by mount and path; without their texts when so asked."""
+        """Return the files that exist at some paths, by mount and path; `with_content` adds their texts."""
         wanted: defaultdict[Scope, list[str]] = defaultdict(list)
         for parsed in map(parse, paths):
             wanted[self._access.scope_of(parsed)].append(parsed.relative)
@@ -205,7 +205,7 @@ class Memory:
     async def history(
         self, path: str, *, limit: int = 100, before: tuple[int, int] | None = None
     ) -> Sequence[Revision]:
-        """Return what stood at a path and what its file was before, newest first, without the texts.
+        """Return the revisions of a path and the earlier ones of its file, newest first, without the texts.
 
         Args:
             path: of a file that stands, stood, or was moved away.
@@ -232,7 +232,7 @@ class Memory:
         return found
 
     async def before(self, revision: Revision) -> Revision | None:
-        """Return what a file was before a revision, None when that made it."""
+        """Return the revision of a file before another; None when that revision created the file."""
         return await row_as(
             partial(revision_of, revision.scope),
             self._connection,
@@ -270,7 +270,7 @@ class Memory:
         return await self._graph.links_in_text(revision.scope, revision.path, revision.content)
 
     async def state(self, scopes: Iterable[Scope] | None = None) -> dict[str, int]:
-        """Return how many changes each scope has seen, by mount."""
+        """Return the number of each scope's last change, by mount."""
         wanted = [scope.scope_id for scope in (self._access.searched() if scopes is None else scopes)]
         found = await rows_as(ScopeState, self._connection, "memory/scope_state", scope_ids=wanted)
         return {self._access.by_id[one.scope_id].mount: one.rev for one in found}
@@ -280,7 +280,7 @@ class Memory:
         return self._access.searched(project)
 
     def _dated(self, query: str, project: str | None) -> DateRange | None:
-        """Return the days that a query speaks of, in the first of its scopes' languages that names some."""
+        """Return the days that a query names, read in the first language of its scopes that recognizes any."""
         if self._now is None:
             return None
         languages = dict.fromkeys(scope.language for scope in self._mounted(project))

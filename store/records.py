@@ -1,4 +1,4 @@
-"""What the store hands back."""
+"""The records that the store returns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One stored version of a file. `path` is relative to its scope; spans count code points of `content`."""
+    """One stored version of a file. `path` is relative to the scope; spans count code points of `content`."""
 
     scope: Scope
     file_id: int
@@ -44,7 +44,7 @@ class Revision:
 
     @property
     def reference(self) -> str:
-        """`path@version`, which names this text for ever."""
+        """`path@version`, which names this text forever."""
         return f"{self.virtual_path}@{self.version}"
 
 
@@ -77,16 +77,16 @@ class FileSummary:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Why a hit is one: what each list of the search contributed.
+    """Why a file is a hit: what each list of the search contributed.
 
     Attributes:
-        mode: bm25, or hybrid when vectors were asked too.
-        bm25_rank: of the file by words, from 1; None when it holds none of the query's.
-        terms: what each lexeme of the query scored in its best passage, the highest first.
-        score: their sum, with what it borrowed.
-        vector_rank: of the file by meaning, from 1; None when it is not among the nearest.
-        borrowed: what lexemes count that stand in its neighbours in a series.
-        fused: what the order follows in hybrid mode: the scores of both lists, blended.
+        mode: `bm25` (words), or `hybrid` when the search used vectors too.
+        bm25_rank: the rank of the file by words, from 1; None when the file holds no word of the query.
+        terms: the score of each lexeme of the query in the best passage of the file, the highest score first.
+        score: the sum of `terms` and `borrowed`.
+        vector_rank: the rank of the file by vectors, from 1; None when the file is not among the nearest.
+        borrowed: the scores of lexemes that stand in the neighbours of the file in a series.
+        fused: the blended score of both lists, by which hits are ordered in hybrid mode.
     """
 
     mode: Literal["bm25", "hybrid"]
@@ -100,7 +100,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """A query as an embedder's vector: `values` (d,), by the model of this name."""
+    """A query embedding: `values` has the shape (d,); `model` is the name of the embedder."""
 
     model: str
     values: Sequence[float]
@@ -108,7 +108,7 @@ class QueryVector:
 
 @dataclass(frozen=True, slots=True)
 class NearSpan:
-    """A chunk that a vector search found, by its place, and its cosine distance, from 0 to 2."""
+    """The place of a chunk that a vector search found, and the cosine distance of the chunk, from 0 to 2."""
 
     path: str
     span: Span
@@ -116,13 +116,13 @@ class NearSpan:
 
     @property
     def logged(self) -> list[Any]:
-        """It as the log keeps it, `[path, start, end, distance]`."""
+        """The span in the form of the log: `[path, start, end, distance]`."""
         return [self.path, *self.span, self.distance]
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk of a file, with what it scored; 0 when it holds no word of the query."""
+    """A chunk of a file with its score, which is 0 when the chunk holds no word of the query."""
 
     span: Span
     heading: tuple[str, ...]
@@ -132,7 +132,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class FilePassages:
-    """Passages of the file that stands at a path; its text without front matter begins at `body_start`."""
+    """Passages of the file at a path. `body_start` is where the text begins, after the front matter."""
 
     path: str
     version: int
@@ -155,7 +155,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class NearLink:
-    """A link to a file that stands; `is_near` when it stands in the text that was asked about."""
+    """A link to an existing file. `is_near` says whether the requested text holds the link."""
 
     source: str
     target: str
@@ -165,7 +165,7 @@ class NearLink:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A file that a search found, with the best of its spans first."""
+    """A file that a search found, with its best span first."""
 
     path: str
     version: int
@@ -182,7 +182,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link from one file to another, by virtual paths; where nothing stands, `target` is what was written."""
+    """A link between files, by virtual paths. If the target does not exist, `target` is the text of the link."""
 
     source: str
     target: str
@@ -193,10 +193,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What a draft does, or would do, to one file: one revision, or none when `changed` is false.
+    """The change of a draft to one file: one revision, or none when `changed` is false.
 
-    `path` and `version` are those after it. `counterpart` is the other end of a move. `span` is where the text
-    of the last edit stands in `new_content`.
+    `path` and `version` are those after the change. `counterpart` is the other end of a move. `span` is the place
+    of the last edit in `new_content`.
     """
 
     path: str
@@ -215,7 +215,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A row of the log: one tool call, or an operation inside one, as it was asked and answered."""
+    """A row of the log: the request and the response of a tool call, or of an operation inside a call."""
 
     operation_id: int
     tool_call_id: str

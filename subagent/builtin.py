@@ -1,4 +1,4 @@
-"""The planner by rules: no model, no network, the same answer every time."""
+"""The built-in planner: it works by rules, without a model or a network, and always gives the same answer."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -44,10 +44,10 @@ class Candidates:
     """The passages that may answer a query.
 
     Attributes:
-        query: as search weighed it.
-        pinned: those that go first whatever is asked, in their order.
-        ranked: the best others, in any order.
-        unread: what ranks below all those, with what it is worth.
+        query: the query as search weighed it.
+        pinned: the passages of pinned files, which come first, in their order.
+        ranked: the best other passages, in any order.
+        unread: passages that rank below all others and were not read, with their values.
     """
 
     query: Query
@@ -57,7 +57,7 @@ class Candidates:
 
 
 class BuiltinPlanner:
-    """Chooses by rules: BM25, links that lead on from what matches, and the value of a passage for its length."""
+    """Chooses by rules: BM25, the links of matching files, and the value of a passage for its length."""
 
     name = BUILTIN
     is_slow = False

@@ -1,4 +1,4 @@
-"""The operations that a planner works with: each checked, counted against the call's limit, and logged under it."""
+"""The operations that a planner may use. Each is checked, counted against the call's limit, and logged."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ LogFields = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class MemorySnapshot:
-    """Memory as one snapshot shows it, now or in the past, and its state: the number of changes of each mount."""
+    """Memory in one snapshot, of now or of the past, and its state: the number of each mount's last change."""
 
     memory: Memory
     state: dict[str, int]
@@ -36,7 +36,7 @@ class MemorySnapshot:
 
 @dataclass(frozen=True, slots=True)
 class FileCatalogue:
-    """What files there are: as text, how many, and when each was written last, by path."""
+    """The catalogue of files: its text, the number of files, and the time of each file's last change, by path."""
 
     text: str
     count: int
@@ -44,14 +44,14 @@ class FileCatalogue:
 
 
 class MemoryTools:
-    """What a planner may do: read. It has no operation with a side effect.
+    """The reads that a planner may make; there is no operation with a side effect.
 
     Args:
-        open_moment: gives the snapshot that one operation reads; it may be the same one each time.
-        call: under which the operations are logged, failed ones too.
-        max_operations: of one call.
-        spending: what the call's tenant spends on models.
-        prepare: what a query needs before memory is opened, such as its vector.
+        open_snapshot: opens the snapshot that one operation reads; it may return the same snapshot each time.
+        call: the call whose log holds the operations, failed ones too.
+        max_operations: the limit of operations of one call.
+        spending: the money that the call's tenant spends on models.
+        prepare: prepares a query before memory is opened, such as by computing its embedding.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class MemoryTools:
         return self._call.request.now
 
     def reset_operations(self) -> None:
-        """Give whoever plans next the whole number of operations."""
+        """Reset the number of operations that are left, for the next planner."""
         self._operations_left = self._max_operations
 
     def log(self, inner: InnerOperation, prompt: Prompt) -> None:
-        """Log a request to a model among the operations of the call, with the prompt that it was made with."""
+        """Log a request to a model among the operations of the call, with its prompt."""
         self._call.record.inner.append(inner)
         self._call.record.prompts[prompt.sha256] = prompt.text
 
@@ -118,7 +118,7 @@ class MemoryTools:
         return [self._texts[reference] for reference in references]
 
     def _is_known_text(self, reference: Reference) -> bool:
-        """Tell whether the text of a span is known, and keep it: what was read may have held more around it."""
+        """Tell whether the text of a span is known, also as a part of a larger span, and keep the text."""
         if reference in self._texts:
             return True
         start, end = reference.span
@@ -157,7 +157,7 @@ class MemoryTools:
         return links
 
     async def pinned(self) -> list[str]:
-        """Return the paths of the files that go first into every context, at most 200."""
+        """Return the paths of the pinned files, which come first in every context; at most 200."""
         async with self._operation("memory_pinned", {}) as (memory, logged):
             logged["files"] = await memory.pinned(limit=MAX_PINNED)
         return list(logged["files"])
@@ -186,7 +186,7 @@ class MemoryTools:
 
     @asynccontextmanager
     async def _operation(self, kind: str, request: LogFields) -> AsyncIterator[tuple[Memory, LogFields]]:
-        """One operation, logged when it ends; what the block puts into the second value is its response."""
+        """Run one operation and log it when it ends; the block fills the second value with the response."""
         if self._operations_left == 0:
             raise LimitExceeded(
                 "The call has used up its operations on memory.", hint="Ask for less at once.", tool=kind

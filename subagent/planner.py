@@ -1,7 +1,7 @@
-"""The planner's contract: a request in, a typed plan out. Code validates the plan and carries it out.
+"""The planner's contract: a planner takes a request and returns a typed plan, which code validates and executes.
 
-A planner finds out what it needs through `MemoryTools`, which check, count and log every operation. It never
-hands back text: a context is spans of stored versions, a memory is statements of the text that came in.
+A planner reads memory through `MemoryTools`, which check, count and log every operation. A plan never holds free
+text: a context plan names spans of stored versions, and a remember plan holds statements of the request's text.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A span that a context shall hold, and why. `heading` are the titles above it that are not in it."""
+    """A span that the context will hold, and why. `heading` holds the titles above the span."""
 
     reference: Reference
     reason: RecallReason
@@ -46,7 +46,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Omitted:
-    """A span that was considered and left out, and why: no room, too weak, or its text is in the context."""
+    """A span that was left out of the context, and why: no room, too weak, or a duplicate text."""
 
     reference: Reference
     reason: OmissionReason
@@ -54,9 +54,10 @@ class Omitted:
 
 @dataclass(frozen=True, slots=True)
 class ContextPlan:
-    """The spans to recall in the order in which they shall stand, and what was left out, the best first.
+    """The spans to recall, in the order of the context, and the spans that were left out, the best first.
 
-    `planner` made it; where a model should have and could not, `failure` says why, in words without memory text.
+    `planner` names the planner that made the plan. If a model failed and the built-in planner answered instead,
+    `failure` says why, in words without memory text.
     """
 
     choices: tuple[Choice, ...] = ()
@@ -82,10 +83,10 @@ class RememberRequest:
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """A statement to put under a heading of a file, with links to the files that it names.
+    """A statement to add under a heading of a file, with links to the files that the statement names.
 
-    Whether it is new, known, or takes the place of an older one is decided by `filing.revise` when the file's
-    lock is held. `replaces` is the text of the statement whose place it shall take, if that still stands there.
+    `filing.page.revise` decides under the scope's lock whether the statement is new, known, or replaces an older
+    statement. `replaces` is the text of the statement to replace, if the file still holds that text.
     """
 
     path: str
@@ -98,7 +99,7 @@ class Addition:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A statement to take out of a file: `statement` is what the text says to that, `removes` the text there."""
+    """A statement to remove from a file: `statement` is the text that says so, `removes` the stored text."""
 
     path: str
     statement: Statement
@@ -107,7 +108,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class KnownStatement:
-    """A statement that another file of the same mount holds already, at a reference."""
+    """A statement that another file of the same mount already holds, and where."""
 
     statement: Statement
     reference: Reference
@@ -115,7 +116,7 @@ class KnownStatement:
 
 @dataclass(frozen=True, slots=True)
 class RememberPlan:
-    """What to write, and what not; `planner` and `failure` as of a context's plan."""
+    """The statements to write and those to leave out; `planner` and `failure` as in `ContextPlan`."""
 
     adds: tuple[Addition, ...] = ()
     known: tuple[KnownStatement, ...] = ()
@@ -126,7 +127,7 @@ class RememberPlan:
 
 
 class Planner(Protocol):
-    """What decides: by rules, or a model."""
+    """A planner: by rules, or a model."""
 
     @property
     def name(self) -> str:
@@ -134,14 +135,14 @@ class Planner(Protocol):
 
     @property
     def is_slow(self) -> bool:
-        """Whether it takes so long that no connection may be held meanwhile."""
+        """Whether planning takes so long that no connection may be held meanwhile."""
 
     @property
     def config(self) -> dict[str, Any]:
-        """What its plans depend on beside the request and the memory, as the log keeps it."""
+        """The settings that plans depend on, apart from request and memory, in the form of the log."""
 
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
         """Return which spans answer a query within its budget."""
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
-        """Return where the statements of a text belong."""
+        """Return where each statement of a text is stored."""

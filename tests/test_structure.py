@@ -12,7 +12,7 @@ MAX_REPEATED_NAMES = 8
 # A public class name stands for one thing. Each exception has its reason.
 REPEATED_NAMES = {
     "Chosen": "one is a part of the trace in the API; a model reads the other one's name in its schema",
-    "MemoryService": "users import both: one from evals.adapter, the other, named by Google ADK, from its integration",
+    "MemoryService": "users import both; Google ADK gives its integration's class this name",
     "Source": "one is a part of a context in the API; users import the other from evals.adapter",
 }
 # How many modules a reader follows for one call, where one of more than 350 lines counts twice.

@@ -1,4 +1,4 @@
-"""What a query finds: exact BM25, fused with vectors where there is one; hits grouped by file."""
+"""Search: exact BM25, fused with a vector search if the query has an embedding; hits are grouped by file."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,10 +36,10 @@ FUSED_FILES = 100  # files of each list that are fused
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The hits of a search, best first, with the query as it was weighed: other passages score by it too.
+    """The hits of a search, best first, and the weighed query, by which other passages can be scored too.
 
-    `near` are the chunks by meaning that were fused with those by words, which cannot be worked out again; None
-    where words alone were searched.
+    `near` holds the chunks of the vector search that were fused with those of BM25. The log keeps them, because
+    nobody can compute them again later. None when the search used words alone.
     """
 
     hits: tuple[Hit, ...]

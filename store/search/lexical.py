@@ -1,4 +1,4 @@
-"""Exact BM25 over scopes at one moment: their postings, corrected by what stands and is not in them."""
+"""Exact BM25 over scopes at one moment: the postings, corrected by chunks that the postings lack or still hold."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -77,7 +77,7 @@ class AddedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """How what a search sees of a scope differs from its postings; `n` and `total_length` go to its totals."""
+    """How a scope that a search sees differs from its postings; `n` and `total_length` correct the totals."""
 
     removed: tuple[RemovedChunk, ...] = ()
     added: tuple[AddedChunk, ...] = ()
@@ -94,7 +94,7 @@ class PastMoment(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ScopeView:
-    """A scope as one search sees it: the query in its language, the postings, what they lack, what is not seen."""
+    """A scope as one search sees it: the query in its language, the postings, added chunks and hidden chunks."""
 
     scope: Scope
     query: Query
@@ -105,7 +105,7 @@ class ScopeView:
 
 @dataclass(frozen=True, slots=True)
 class ScoredChunk:
-    """A chunk that scored, with what it borrows from its neighbours in a series, by lexeme."""
+    """A chunk with its score, and the scores that it borrows from its neighbours in a series, by lexeme."""
 
     score: int
     path: str  # virtual

@@ -1,9 +1,9 @@
-"""The unit of work: stages edits over a snapshot and commits all of them in one transaction, or none.
+"""The unit of work: a draft stages edits, and a commit writes all of them in one transaction, or none.
 
-Everything that writes goes through here. A commit plans: it reads the files that the edits name, plays the edits
-over them and derives what the index needs. Long texts are planned without a lock; then it takes the scopes' locks,
-in the order of their ids, and only if a file has moved on meanwhile is the plan made again, under the lock. Short
-texts are planned under the lock at once.
+All writes of files go through this module. A commit first makes a plan: it reads the files that the edits name,
+applies the edits to them and derives the index. Long texts are planned without a lock. The commit then takes the
+locks of the scopes, in the order of their ids, and makes the plan again only if another call has changed a file
+meanwhile. Short texts are planned under the lock at once.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ MAX_CHUNKS_PER_FILE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What a commit did: its changes, the state that it was made on, and whether an earlier call had done it."""
+    """The result of a commit, its changes, and whether an earlier call with the same id had already made them."""
 
     result: dict[str, Any]
     changes: tuple[FileChange, ...] = ()
@@ -66,7 +66,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a commit would do, and the state that it would be made on, of the mounts that it touches."""
+    """The changes that a commit would make, and the current state of the mounts that the commit would change."""
 
     changes: tuple[FileChange, ...]
     state: dict[str, int]

@@ -62,7 +62,7 @@ _UNSENT_FIELDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ModelQuestion(Generic[Output]):
-    """What a model is asked to do.
+    """A question to a model.
 
     Attributes:
         name: of the agent, such as `context`.
@@ -85,7 +85,7 @@ class ModelQuestion(Generic[Output]):
 
 @dataclass(frozen=True, slots=True)
 class ModelSession:
-    """Where a model works during one call: who it is, what it may use, and the memory that it works over."""
+    """The session of a model during one call: the model, its limits, and the memory that it reads."""
 
     chat: ChatModel
     meter: Meter
@@ -94,7 +94,7 @@ class ModelSession:
 
     @property
     def limits(self) -> Limits:
-        """What the call may use."""
+        """The limits of the call."""
         return self.meter.limits
 
 

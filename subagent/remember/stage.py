@@ -1,4 +1,4 @@
-"""The request to remember a text: a planner says where its statements belong, code files them and commits once."""
+"""Remembering a text: a planner decides where its statements go, and code files them in one commit."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ BULLET_CHARS = 64  # what a statement's bullet, date and links add to it, roughl
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """What goes into one file and out of it, and what that makes of its text.
+    """The statements to add to one file and to remove from it, and the function that revises the file's text.
 
-    `revised` keeps what it made of the last text: it is asked again under the scope's lock, where nothing may take
-    long.
+    `revise` caches the result for the last text, because a commit calls it again under the scope's lock, where
+    nothing may take long.
     """
 
     path: str
@@ -32,16 +32,16 @@ class StagedFile:
     revise: Callable[[str | None], RevisedFile]
 
     def content(self, content: str | None) -> str | None:
-        """Return the file's text with the statements in it; None where no file stands and nothing goes in."""
+        """Return the revised text of the file; None when there is no file and nothing to add."""
         made = self.revise(content).content
         return None if content is None and not made else made
 
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What became of one file: the change, and the outcome of each statement that was put to it.
+    """The outcome of one file: the change, and the outcome of each statement.
 
-    `change` is None where no file stands and none was made.
+    `change` is None when there was no file and none was created.
     """
 
     change: FileChange | None
@@ -52,7 +52,7 @@ class FileOutcome:
 
     @property
     def statement_outcomes(self) -> list[tuple[Statement, EntryOutcome]]:
-        """What the text said, and what became of it."""
+        """Each statement of the text with its outcome."""
         added = ((add.statement, outcome) for add, outcome in zip(self.adds, self.outcomes, strict=True))
         removed = zip((removal.statement for removal in self.removals), self.removed, strict=True)
         return [*added, *removed]
@@ -60,7 +60,7 @@ class FileOutcome:
 
 @dataclass(slots=True)
 class _FileParts:
-    """The parts of a plan that are about one file."""
+    """The parts of a plan that concern one file."""
 
     adds: list[Addition] = field(default_factory=list)
     removals: list[Removal] = field(default_factory=list)
@@ -73,13 +73,13 @@ def group_by_file(
     removals: Sequence[Removal] = (),
     matches_paraphrases: bool = False,
 ) -> list[StagedFile]:
-    """Return statements by the files that they go to, or go out of.
+    """Return the statements to add and to remove, grouped by file.
 
     Args:
-        adds: the statements to put in.
-        day: that new ones are dated by.
-        removals: the statements to take out.
-        matches_paraphrases: what a file says in nearly the same words is not put in.
+        adds: the statements to add.
+        day: the date of new statements.
+        removals: the statements to remove.
+        matches_paraphrases: do not add a statement that the file holds in nearly the same words.
     """
     groups: dict[str, _FileParts] = {}
     for add in adds:
@@ -100,45 +100,45 @@ def group_by_file(
 async def find_replacements(
     adds: Sequence[Addition], known: Collection[Addition], day: date, tools: MemoryTools
 ) -> list[Addition]:
-    """Return the statements that take the place of what the file of a known one says today.
+    """Return the known statements that replace a statement of the file that they would go to.
 
-    An old note elsewhere is no reason to keep a value that was taken back, or a task that is done.
+    An old note in another file is no reason to keep a value that was withdrawn, or a task that is done.
     """
     paths = {add.path for add in known}
     found = []
-    for filing in group_by_file([add for add in adds if add.path in paths], day):
-        listed = await tools.list_files(filing.path, limit=1)
-        stands = any(file.path == filing.path for file in listed)
-        content = (await tools.read_file(filing.path)).content if stands else None
-        revised = await offload.run(len(content or ""), filing.revise, content)
-        outcomes = zip(filing.adds, revised.outcomes, strict=True)
+    for file in group_by_file([add for add in adds if add.path in paths], day):
+        listed = await tools.list_files(file.path, limit=1)
+        stands = any(one.path == file.path for one in listed)
+        content = (await tools.read_file(file.path)).content if stands else None
+        revised = await offload.run(len(content or ""), file.revise, content)
+        outcomes = zip(file.adds, revised.outcomes, strict=True)
         found += [add for add, outcome in outcomes if outcome.action == "superseded"]
     return found
 
 
 def stage(draft: Draft, plan: RememberPlan, day: date) -> list[StagedFile]:
-    """Stage a plan's statements, each file's at once, and return them by file.
+    """Stage the statements of a plan, file by file, and return the staged files.
 
-    What they become is settled under the file's lock, so calls at the same moment neither lose a statement nor
-    write it twice. A model says the same in other words: then what is nearly the same is the same.
+    The commit decides under the scope's lock what becomes of each statement, so concurrent calls neither lose a
+    statement nor write it twice. A model rewords statements, so its plans are also compared by paraphrase.
     """
     matches_paraphrases = plan.planner != BUILTIN
     staged = group_by_file(plan.adds, day, removals=plan.removals, matches_paraphrases=matches_paraphrases)
-    for filing in staged:
-        chars = sum(len(add.statement.text) + BULLET_CHARS for add in filing.adds)
-        draft.revise(filing.path, filing.content, chars=chars, reason="memory_remember")
+    for file in staged:
+        chars = sum(len(add.statement.text) + BULLET_CHARS for add in file.adds)
+        draft.revise(file.path, file.content, chars=chars, reason="memory_remember")
     return staged
 
 
 def file_outcomes(staged: Sequence[StagedFile], changes: Sequence[FileChange]) -> list[FileOutcome]:
-    """Return what became of the statements that were staged; the same function says it as did it."""
+    """Return the outcomes of the staged statements, from the same function that revised the files."""
     by_path = {change.path: change for change in changes}
     result = []
-    for filing in staged:
-        change = by_path.get(filing.path)
+    for file in staged:
+        change = by_path.get(file.path)
         before = change.old_content if change is not None and change.old_version is not None else None
-        revised = filing.revise(before)
-        result.append(FileOutcome(change, filing.adds, revised.outcomes, filing.removals, revised.removals))
+        revised = file.revise(before)
+        result.append(FileOutcome(change, file.adds, revised.outcomes, file.removals, revised.removals))
     return result
 
 
