@@ -437,8 +437,8 @@ def test_a_service_needs_a_key_and_excludes_a_database(monkeypatch: pytest.Monke
     monkeypatch.setenv("MEMEX_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("MEMEX_API_KEY", "mx_k")
 
-    assert isinstance(Memex()._asked, Remote)
-    assert not isinstance(Memex(database_url="host=/nowhere")._asked, Remote)
+    assert isinstance(Memex()._api, Remote)
+    assert not isinstance(Memex(database_url="host=/nowhere")._api, Remote)
 
 
 def test_another_event_loop_is_refused(served: Served, key: str) -> None:
