@@ -1,4 +1,4 @@
-"""What is wrong with an answer, in sentences, and the figures of a case. Pure."""
+"""Checks: what is wrong with an answer, as sentences, and the measures of a case. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ Files = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class CaseVerdict:
-    """What was found of a case.
+    """The verdict on a case.
 
     Attributes:
-        problems: what is wrong, in sentences; a case passes without any.
-        unknown: the expectations that the service cannot be asked about.
-        measures: figures by name, those that the case gives.
+        problems: what is wrong, in sentences; a case without problems passes.
+        unknown: the expectations about which the service cannot tell anything.
+        measures: the measures of the case, by name.
     """
 
     problems: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class _Findings:
     measures: dict[str, float] = field(default_factory=dict)
 
     def share(self, name: str, found: Sequence[bool]) -> None:
-        """Note which share of some things is so, where there are any."""
+        """Add a measure: the share of `found` that is true. Nothing is added if `found` is empty."""
         if found:
             self.measures[name] = sum(found) / len(found)
 
@@ -45,7 +45,7 @@ class _Findings:
 
 
 def judge_context(expected: ContextExpected, got: Recalled, *, budget: int) -> CaseVerdict:
-    """Return what is wrong with the answer to a question, and its figures."""
+    """Return the verdict on the answer to a question."""
     findings = _Findings()
     if expected.error is not None or got.error is not None:
         _judge_error(expected.error, got.error, findings)
@@ -126,7 +126,7 @@ def _judge_sources(expected: ContextExpected, sources: Sequence[Source], finding
 
 
 def _measure_chars(paths: Sequence[str], sources: Sequence[Source], findings: _Findings) -> None:
-    """Note which share of the returned characters is of expected files."""
+    """Add the share of the returned characters that belongs to expected files."""
     sizes = [(source.path, sum(map(len, source.passages or ()))) for source in sources]
     returned = sum(size for _, size in sizes)
     if returned:
@@ -178,14 +178,14 @@ def judge_remember(
     *,
     again: Files | None = None,
 ) -> CaseVerdict:
-    """Return what is wrong with what became of a text, and its figures.
+    """Return the verdict on a text that was remembered.
 
     Args:
-        expected: what must come of it.
-        got: what the service says.
-        before: the files that the user saw before, by path; None when the service cannot tell.
-        after: those afterwards.
-        again: those after the same text came once more, where that is asked for.
+        expected: what is expected.
+        got: the answer of the service.
+        before: the files that the user could see before, by path; None if the service cannot tell.
+        after: the files afterwards.
+        again: the files after the same text was sent once more, if the case asks for that.
     """
     findings = _Findings()
     if expected.error is not None or got.error is not None:
@@ -274,12 +274,12 @@ def _judge_changes(expected: RememberExpected, before: Files, after: Files, find
 
 
 def changed_paths(before: Files, after: Files) -> set[str]:
-    """Return the paths of the files that were made, changed or deleted."""
+    """Return the paths of the files that were added, changed or deleted."""
     return {path for path in {*before, *after} if before.get(path) != after.get(path)}
 
 
 def _added_lines(before: str, after: str) -> Iterator[str]:
-    """Yield the lines that a file has gained: no headings, no front matter, bullets without their mark."""
+    """Yield the new lines of a file, without headings and front matter; bullets lose their mark."""
     known = {line.strip() for line in before.splitlines()}
     for line in after[body_start(after) :].splitlines():
         said = line.strip()
@@ -293,7 +293,7 @@ def _overlap(line: str, text: str) -> bool:
 
 
 def merge_verdicts(judged: Sequence[tuple[str, CaseVerdict]]) -> CaseVerdict:
-    """Return what was found of several answers as of one: problems behind their places, means of the figures."""
+    """Return one verdict for several answers: the problems with their places, and the mean of each measure."""
     figures: dict[str, list[float]] = {}
     for _, one in judged:
         for name, value in one.measures.items():

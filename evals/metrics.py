@@ -1,6 +1,7 @@
-"""Measures of a ranking and of a context, their intervals, and tests of a difference. Pure.
+"""Measures of rankings and contexts, their intervals, and tests of a difference. Pure.
 
-A ranking is given by the ranks of a question's relevant documents: counted from 1, None for one that was not found.
+The ranks of a question's relevant documents describe a ranking: they count from 1, and None stands for a document
+that was not found.
 """
 
 import math
@@ -26,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over questions, and its 95 % interval by a bootstrap over them."""
+    """A mean over questions, with its 95 % bootstrap interval."""
 
     value: float
     low: float
@@ -35,17 +36,17 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """How far a mean has moved between two runs over the same questions.
+    """The change of a mean between two runs over the same questions.
 
     Attributes:
-        value: the new mean less the old one.
-        low: of the 95 % interval, by a paired bootstrap over the questions.
-        high: likewise.
-        p: of the bootstrap, two-sided; never below what a test of signs could give, as a bootstrap over few
-            questions is too sure.
-        gained: questions whose figure rose.
-        lost: questions whose figure fell.
-        mcnemar: the exact McNemar test, of a figure that is 0 or 1; None of any other.
+        value: the new mean minus the old mean.
+        low: the lower end of the 95 % interval, by a paired bootstrap over the questions.
+        high: the upper end.
+        p: the two-sided p of the bootstrap. It is never below the p that a sign test could give, because a
+            bootstrap over few questions is too certain.
+        gained: the number of questions whose measure rose.
+        lost: the number of questions whose measure fell.
+        mcnemar: the p of McNemar's exact test, for a measure that is 0 or 1; None for any other measure.
     """
 
     value: float
@@ -71,7 +72,7 @@ def group_items(items: Iterable[T], groups_of: Callable[[T], Iterable[str]]) -> 
 
 
 def recall(ranks: Ranks, k: int) -> float:
-    """Return which share of the relevant documents is among the first k."""
+    """Return the share of the relevant documents that is among the first k."""
     return _within(ranks, k) / len(ranks)
 
 
@@ -86,13 +87,13 @@ def all_found(ranks: Ranks, k: int) -> float:
 
 
 def reciprocal_rank(ranks: Ranks, k: int) -> float:
-    """Return 1 / the rank of the first relevant document, 0 if it is not among the first k."""
+    """Return 1 divided by the rank of the first relevant document; 0 if it is not among the first k."""
     first = min((rank for rank in ranks if rank is not None), default=k + 1)
     return 1 / first if first <= k else 0.0
 
 
 def ndcg(ranks: Ranks, k: int) -> float:
-    """Return the normalised discounted cumulative gain at k, every relevant document being worth the same.
+    """Return the normalised discounted cumulative gain at k. Every relevant document has the same gain.
 
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002; as trec_eval.
     """
@@ -101,13 +102,13 @@ def ndcg(ranks: Ranks, k: int) -> float:
 
 
 def average_precision(ranks: Ranks, k: int) -> float:
-    """Return the mean over the relevant documents of the precision at each one's rank; 0 for those below k."""
+    """Return the mean of the precision at the rank of each relevant document; 0 for documents after the first k."""
     found = sorted(rank for rank in ranks if rank is not None and rank <= k)
     return sum(at / rank for at, rank in enumerate(found, start=1)) / len(ranks)
 
 
 def measure_ranking(ranks: Ranks) -> dict[str, float]:
-    """Return every measure of a question's ranking, by name."""
+    """Return every measure of a ranking, by name."""
     measures = {}
     for k in CUTOFFS:
         measures[f"recall@{k}"] = recall(ranks, k)
@@ -120,7 +121,7 @@ def measure_ranking(ranks: Ranks) -> dict[str, float]:
 
 
 def estimate_means(measured: Sequence[Mapping[str, float]]) -> dict[str, Estimate]:
-    """Return the mean of every measure over questions that all have the same ones, with its interval."""
+    """Return the mean of every measure, with its interval. All questions must have the same measures."""
     if not measured:
         return {}
     names, values = _matrix(measured)
@@ -134,7 +135,7 @@ def estimate_means(measured: Sequence[Mapping[str, float]]) -> dict[str, Estimat
 def paired_differences(
     before: Sequence[Mapping[str, float]], after: Sequence[Mapping[str, float]]
 ) -> dict[str, PairedDifference]:
-    """Return what became of every measure that both have, over the same questions in the same order."""
+    """Return the change of every measure that both runs have. Both hold the same questions in the same order."""
     if not before:
         return {}
     names = [name for name in after[0] if name in before[0]]
@@ -184,7 +185,7 @@ def _interval(drawn: Floats) -> tuple[Floats, Floats]:
 
 
 def _mcnemar(gained: int, lost: int) -> float:
-    """Return the probability of a split so uneven or more, if gains and losses are as likely."""
+    """Return the probability of a split at least as uneven, if gains and losses are equally likely."""
     from scipy import stats  # noqa: PLC0415  # a second of loading
 
     return float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0

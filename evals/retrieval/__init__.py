@@ -1,1 +1,1 @@
-"""How well memory is found: real data as memory files, asked through the two tools that search."""
+"""Measures how well memory is found: real data as memory files, asked through memory_find and memory_context."""

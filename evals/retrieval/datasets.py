@@ -1,4 +1,4 @@
-"""The data sets as they are published, read from the folder that MEMEX_EVAL_DATA names; nothing of it is kept."""
+"""Readers of the published data sets, in the folder that MEMEX_EVAL_DATA names. Nothing of the data is kept."""
 
 import csv
 import gzip
@@ -29,7 +29,7 @@ _FACTUAL = {
 
 @dataclass(frozen=True, slots=True)
 class DatasetQuestion:
-    """A question of a data set, with the ids of what answers it."""
+    """A question of a data set, with the ids of the parts that answer it."""
 
     text: str
     kinds: tuple[str, ...]
@@ -38,7 +38,7 @@ class DatasetQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker said at once, on one line; `caption` describes the picture that came with it."""
+    """What one speaker said at once, on one line; `caption` describes a picture that was shared with it."""
 
     id: str
     speaker: str
@@ -48,7 +48,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class ConversationSession:
-    """Turns that followed each other, and when: as it is written, and the day."""
+    """A session: turns in their order, the time as the data set writes it, and the day."""
 
     time: str
     day: date
@@ -57,7 +57,7 @@ class ConversationSession:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation of LoCoMo: sessions of two speakers, and the questions about them."""
+    """A conversation of LoCoMo: the sessions of two speakers, and the questions about them."""
 
     id: str
     sessions: tuple[ConversationSession, ...]
@@ -66,7 +66,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """A message of a chat; `batch` counts its sessions, `day` is that of a session's first message."""
+    """A message of a chat. `batch` is the number of its session, `day` the day of the session's first message."""
 
     id: str
     batch: int
@@ -95,7 +95,7 @@ class CorpusDocument:
 
 @dataclass(frozen=True, slots=True)
 class JudgedCorpus:
-    """A test collection: documents, and queries with those that are judged relevant."""
+    """A test collection: documents, and queries with the documents that are judged relevant."""
 
     documents: tuple[CorpusDocument, ...]
     asked: tuple[DatasetQuestion, ...]
@@ -118,12 +118,12 @@ def find_data_folder() -> Path:
 
 
 def load_conversations(root: Path) -> list[Conversation]:
-    """Return the conversations of LoCoMo; questions without an answer or without evidence are left out."""
+    """Return the conversations of LoCoMo, without the questions that have no answer or no evidence."""
     return [_to_conversation(published) for published in _read_json(root / "locomo" / "locomo5.json.gz")]
 
 
 def load_chats(root: Path, size: str) -> list[Chat]:
-    """Return the chats of BEAM of a size, such as `100K`; questions without evidence are left out."""
+    """Return the chats of BEAM of one size, such as `100K`, without the questions that have no evidence."""
     paths = sorted((root / "beam").glob(f"beam-{size}-*.json.gz"))
     if not paths:
         raise _missing_file(root / "beam" / f"beam-{size}-*.json.gz")
@@ -131,7 +131,7 @@ def load_chats(root: Path, size: str) -> list[Chat]:
 
 
 def load_corpus(root: Path, name: str) -> JudgedCorpus:
-    """Return `scifact` or `cranfield`; queries without a relevant document are left out."""
+    """Return `scifact` or `cranfield`, without the queries that have no relevant document."""
     home = root / name
     relevant: dict[str, list[str]] = {}
     for query, document, score in _read_judgements(home / "qrels-test.tsv"):
@@ -150,7 +150,7 @@ def load_corpus(root: Path, name: str) -> JudgedCorpus:
 
 
 def load_vault(root: Path, archive: str) -> dict[str, str]:
-    """Return the Markdown files of a vault by their path in it."""
+    """Return the Markdown files of a vault, by their path in the vault."""
     path = root / "vaults" / archive
     try:
         with tarfile.open(path) as opened:
@@ -191,7 +191,7 @@ def _to_session(turns: Sequence[Mapping[str, Any]], time: str) -> ConversationSe
 
 
 def _turn_ids(evidence: Sequence[str]) -> Iterator[str]:
-    """Yield the ids that are meant, each once, without leading zeros."""
+    """Yield the ids of the turns that the evidence names, each id once, without leading zeros."""
     found = (_EVIDENCE.findall(item) for item in evidence)
     yield from dict.fromkeys(f"D{int(session)}:{int(turn)}" for pairs in found for session, turn in pairs)
 

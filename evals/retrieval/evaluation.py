@@ -1,4 +1,4 @@
-"""Plays a suite: writes its files through the service, asks its questions, and notes what came back."""
+"""Runs a suite: writes its files through the service, asks its questions, and records what came back."""
 
 import asyncio
 import time
@@ -43,13 +43,13 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class RetrievalOptions:
-    """How a suite is played.
+    """How a suite is run.
 
     Attributes:
-        mode: of the search: bm25, hybrid or auto.
-        embedder: by which texts and questions get vectors, but for mode bm25.
-        sample: questions of each part, None for all; always the same ones.
-        database_url: of a database that may be thrown away; None for an embedded server of the run's own.
+        mode: the search mode: bm25, hybrid or auto.
+        embedder: the embedder of the texts and the questions; not used in mode bm25.
+        sample: the number of questions of each part, always the same ones; None for all questions.
+        database_url: the URL of a database that may be thrown away; None for an embedded server of the run's own.
     """
 
     mode: str = "bm25"
@@ -59,22 +59,22 @@ class RetrievalOptions:
 
 
 def ignore_progress(_what: str, _done: int, _total: int) -> None:
-    """Take no notice of progress."""
+    """Ignore a report of progress."""
 
 
 async def run_suite(
     suite: str, root: Path, options: RetrievalOptions, *, progress: Progress = ignore_progress
 ) -> RetrievalRun:
-    """Play every part of a suite, each in a tenant of its own, and return the run.
+    """Run every part of a suite, each in a tenant of its own, and return the run.
 
     Args:
-        suite: of `suites.SUITES`, or `all`.
+        suite: a name of `suites.SUITES`, or `all`.
         root: the folder of the data.
-        options: how.
-        progress: is told what is being done, how much of it is done, and of how much.
+        options: how the suite is run.
+        progress: is called with the present step, the amount that is done, and the whole amount.
 
     Raises:
-        ValidationFailed: the data lacks a file, or the embedder is not installed.
+        ValidationFailed: a file of the data is missing, or the embedder is not installed.
     """
     started_at, started = datetime.now(UTC), time.perf_counter()
     parts = [reader(root) for reader in readers_of(suite)]
@@ -101,7 +101,7 @@ async def run_suite(
 
 @asynccontextmanager
 async def _open_service(options: RetrievalOptions) -> AsyncIterator[Service]:
-    """A service as users run it, over a database that is gone afterwards or was given."""
+    """Open a service as users run it, over the given database or over one that is removed afterwards."""
     with ExitStack() as stack:
         folder = None if options.database_url else stack.enter_context(temporary_data_folder())
         given: dict[str, Any] = {
@@ -147,7 +147,7 @@ async def _run_part(
 async def _write_files(
     service: Service, part: SuitePart, callers: Mapping[str, Caller], progress: Progress
 ) -> None:
-    """Write the files of each collection for its user, and leave the database as autovacuum would."""
+    """Write the files of each collection for its user, and leave the database as autovacuum would leave it."""
     done = 0
     for collection in part.collections:
         caller = callers[collection.user]
@@ -183,7 +183,7 @@ async def _ask_questions(
     options: RetrievalOptions,
     progress: Progress,
 ) -> list[QuestionOutcome]:
-    """Ask the questions of a part, a few at once, and return what became of them, in their order."""
+    """Ask the questions of a part, a few at a time, and return their outcomes in the order of the questions."""
     wanted = _sample_questions(part, options.sample)
     waiting = iter(enumerate(wanted))
     outcomes: dict[int, QuestionOutcome] = {}

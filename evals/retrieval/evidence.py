@@ -1,4 +1,4 @@
-"""What of a question's evidence stands in a context. Pure."""
+"""Measures which evidence of a question a context holds. Pure."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from memex.evals.retrieval.suites import ExpectedEvidence, Question
 
 
 def measure_recall(question: Question, answer: Mapping[str, Any], files: Mapping[str, str]) -> EvidenceRecall:
-    """Return how much of its evidence an answer of memory_context holds.
+    """Return how much of a question's evidence an answer of memory_context holds.
 
     Args:
-        question: what was asked.
-        answer: the tool's result.
-        files: the texts that the spans of the answer lie in, by path.
+        question: the question that was asked.
+        answer: the result of the tool.
+        files: the texts of the files that the spans of the answer name, by path.
     """
     spans: defaultdict[str, list[Span]] = defaultdict(list)
     for source in answer["sources"]:
@@ -34,7 +34,7 @@ def measure_recall(question: Question, answer: Mapping[str, Any], files: Mapping
 def _share_held(
     evidence: ExpectedEvidence, context: str, spans: Sequence[Span], files: Mapping[str, str]
 ) -> float:
-    """Return which share of one piece of evidence is there: all or nothing, except of a span."""
+    """Return the share of one piece of evidence that is held: 0 or 1, except for a span."""
     if evidence.text is not None:
         return float(evidence.text in context)
     if evidence.span is None or not spans:

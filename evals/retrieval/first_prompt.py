@@ -1,4 +1,4 @@
-"""What a model is shown of a question before it answers: the first prompt, made as the service makes it."""
+"""What a model is shown before it answers a question: the first prompt, made as the service makes it."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +18,7 @@ MAX_HOPS = 1
 
 
 async def first_prompt_answer(service: Service, caller: Caller, query: str) -> dict[str, Any]:
-    """Return what a model would be offered first, as an answer of memory_context has it: spans, texts, characters.
+    """Return what a model is offered first, in the form of an answer of memory_context: spans, texts, characters.
 
     The characters are those of the prompt with its instructions. Memory is searched by words alone.
     """

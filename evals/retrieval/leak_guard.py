@@ -1,8 +1,8 @@
-"""The leak guard: a ranker that sees nothing but paths must find no more than chance does. Pure.
+"""The leak guard: a ranker that sees only paths must find no more than chance does. Pure.
 
-It ranks every file of a collection by BM25 over the lexemes of its path, ties by path. What chance gives is
-computed by giving folders and the files in them new places at random: order within a folder is content, and
-which folder comes first is not.
+The ranker orders every file of a collection by BM25 over the lexemes of its path; ties are ordered by path. What
+chance finds is computed by giving random places to folders and to the files in them: the order within a folder is
+content, and the order of the folders is not.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ def check_leaks(collections: Sequence[Collection]) -> LeakGuardResult:
 
 
 def _recall_by_paths(collection: Collection) -> list[float]:
-    """Return the recall of each question by a ranking of the paths."""
+    """Return the recall of each question, in a ranking by paths."""
     analyzer = Analyzer()
     paths = sorted(collection.files)
     documents = [(path, Counter(analyzer.lexemes(path)), len(analyzer.lexemes(path))) for path in paths]
@@ -61,7 +61,7 @@ def _question_recall(question: Question, ranks: dict[str, int]) -> float:
 
 
 def _recall_by_chance(collection: Collection, seed: int) -> NDArray[np.float64]:
-    """Return the recall of each question under each of `RANDOM_ORDERS` random orders, (questions, draws)."""
+    """Return the recall of each question under `RANDOM_ORDERS` random orders, as (questions, draws)."""
     random = np.random.default_rng([SEED, seed])
     paths = sorted(collection.files)
     at = {path: number for number, path in enumerate(paths)}

@@ -1,4 +1,4 @@
-"""Names that say nothing: keyed, so that neither a data set's ids nor its order show in a path. Pure."""
+"""Names that say nothing: keyed digests, so that a path shows neither a data set's ids nor its order. Pure."""
 
 import hashlib
 import hmac
@@ -22,7 +22,7 @@ def opaque_name(*parts: str, key: bytes = KEY) -> str:
 
 
 def question_id(*parts: str, key: bytes = KEY) -> str:
-    """Return 16 hex digits by which runs tell a question of a data set."""
+    """Return the 16 hex digits by which runs identify a question of a data set."""
     return _digest(key, ("question", *parts)).hex()[:16]
 
 

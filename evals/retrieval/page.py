@@ -1,4 +1,4 @@
-"""A run as a page: one file that loads nothing, with its plots as SVG, for light and dark screens."""
+"""A run as an HTML page: one file that loads nothing, with its plots as SVG, for light and dark screens."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -33,9 +33,9 @@ def render(
     """Return the page of a run.
 
     Args:
-        run: what is shown.
-        comparison: with the run before, if there is one.
-        before: that run, whose curves are drawn beside.
+        run: the run that is shown.
+        comparison: the comparison with an earlier run, if there is one.
+        before: the earlier run, whose curves are drawn beside those of the run.
     """
     earlier = {part.name: part for part in before.parts} if before else {}
     template = Template((files("memex.evals.retrieval") / "page.html").read_text(encoding="utf-8"))
@@ -175,7 +175,7 @@ def _draw_changes(figure: Figure, found: Mapping[str, PairedDifference], budgets
 
 
 def _group_colours(part: PartRun) -> Mapping[str, str]:
-    """Return the groups that a plot of lines shows, each with its colour."""
+    """Return the groups that a line plot shows, each with its colour."""
     names = list(part.figures)
     if len(names) > MAX_CURVES:
         most = sorted(names, key=lambda name: -part.counts[name])[:2]

@@ -1,8 +1,9 @@
 """The published reference: whole documents under a plain analysis, ranked by the pure functions of `bm25.py`.
 
-What comes out must agree with the figures that came with the data, made by another implementation. It is no
-search of Memex, which has its own analysis, cuts files into chunks and reads them from Postgres: it shows that
-formula, evidence and measures are right before those are measured.
+The result must agree with the figures that were published with the data, which another implementation computed.
+The reference is not Memex's search, which has its own analysis, cuts files into chunks and reads them from
+Postgres. The reference shows that the formula, the evidence and the measures are right, before Memex is measured
+with them.
 """
 
 import re
@@ -49,7 +50,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True)
 class AnalysisSetting:
-    """A stop list and the two constants of BM25."""
+    """A list of stop words and the two constants of BM25."""
 
     stop_list: str
     k1: float = 1.2
@@ -120,7 +121,7 @@ PUBLISHED: tuple[Row, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class SearchedDocuments:
-    """Documents that are searched together, in their order, by their ids, and what is asked about them."""
+    """Documents that are searched together, in their order, by their ids, and the questions about them."""
 
     documents: Mapping[str, str]
     asked: tuple[DatasetQuestion, ...]
@@ -128,7 +129,7 @@ class SearchedDocuments:
 
 @dataclass(frozen=True, slots=True)
 class PublishedFigure:
-    """A figure that was published, and what comes out here, in percent."""
+    """A published figure, and the figure that is computed here, in percent."""
 
     part: str
     setting: AnalysisSetting
@@ -139,15 +140,16 @@ class PublishedFigure:
 
     @property
     def agrees(self) -> bool:
-        """Whether the two are within 0.3 points."""
+        """Whether the two figures are within 0.3 points."""
         return abs(self.found - self.published) <= TOLERANCE
 
 
 def plain_lexemes(text: str, stop_words: frozenset[str], stemmer: "Stemmer.Stemmer") -> list[str]:
-    """Return the words of a text by the plain analysis.
+    """Return the lexemes of a text by the plain analysis.
 
-    Lower case; runs of letters and digits, an apostrophe inside; a final 's is cut, and what an apostrophe still
-    joins is split; stop words go; then Snowball english.
+    The text is put into lower case and cut into runs of letters and digits, with apostrophes inside. A final 's is
+    removed, and words that an apostrophe still joins are split. Stop words are removed; the rest is stemmed by
+    Snowball english.
     """
     words: list[str] = []
     for word in _WORD.findall(text.lower().replace("’", "'")):
@@ -157,7 +159,7 @@ def plain_lexemes(text: str, stop_words: frozenset[str], stemmer: "Stemmer.Stemm
 
 
 def reproduce(root: Path, suites: Sequence[str]) -> list[PublishedFigure]:
-    """Return every published figure of these suites beside what comes out here."""
+    """Return every published figure of these suites, together with the figure that is computed here."""
     figures = []
     for part, searched in _parts(root, suites):
         for setting in SETTINGS:
@@ -251,7 +253,7 @@ def _measure_groups(
 
 
 class _Index:
-    """The documents of one collection as counted words."""
+    """The documents of one collection, as counted words."""
 
     def __init__(self, documents: Mapping[str, str], setting: AnalysisSetting) -> None:
         self._setting = setting
@@ -265,7 +267,7 @@ class _Index:
                 self._holding[lexeme].append(at)
 
     def search(self, text: str) -> dict[str, int]:
-        """Return the ranks of the first `DEPTH` documents, ties to the earlier one."""
+        """Return the ranks of the first `DEPTH` documents; of equal scores, the earlier document comes first."""
         wanted = self._lexemes(text)
         query = weigh(
             wanted,

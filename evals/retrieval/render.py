@@ -1,4 +1,4 @@
-"""What a careful importer makes of conversations, chats and documents, and where each turn stands. Pure."""
+"""Renders conversations, chats and documents as files, and says where each turn is. Pure."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -10,14 +10,14 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class RenderedFile:
-    """The text of a file, and the span of each turn in it by the turn's id, in code points."""
+    """The text of a file, and the span of each turn in it by the id of the turn, in code points."""
 
     content: str
     spans: dict[str, Span]
 
 
 def session(held: ConversationSession) -> RenderedFile:
-    """Return a session as one file: its date and title, and a paragraph a turn."""
+    """Return a session as one file: its date and title, and a paragraph for each turn."""
     title = f"Conversation at {held.time}"
     content = _front_matter(held.day, title) + f"# {title}\n"
     spans = {}
@@ -29,7 +29,7 @@ def session(held: ConversationSession) -> RenderedFile:
 
 
 def turn(said: Turn, day: date) -> RenderedFile:
-    """Return a turn as a file of its own: its session's date, and what was said."""
+    """Return a turn as a file of its own: the date of its session, and what was said."""
     head = _front_matter(day)
     return RenderedFile(f"{head}{line(said)}\n", {said.id: (len(head), len(head) + len(line(said)))})
 
@@ -41,7 +41,7 @@ def line(said: Turn) -> str:
 
 
 def message(sent: ChatMessage) -> RenderedFile:
-    """Return a message of a chat as a file: its date where it has one, its role and its text."""
+    """Return a chat message as a file: its date if it has one, its role and its text."""
     head = _front_matter(sent.day) if sent.day else ""
     body = f"{sent.role}: {sent.content}"
     return RenderedFile(f"{head}{body}\n", {sent.id: (len(head), len(head) + len(body))})

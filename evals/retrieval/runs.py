@@ -1,4 +1,4 @@
-"""Runs as they are kept: a JSON file each, with figures, intervals, and what became of every question."""
+"""Retrieval runs as they are kept: one JSON file each, with figures, intervals, and every question's outcome."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from memex.evals.run_files import RunDocument, RunFile, read_run, write_run
 
 
 class EvidenceRecall(RunDocument):
-    """What a context held of a question's evidence: whole pieces, and the mean share of each piece."""
+    """The share of a question's evidence that a context held: by whole pieces, and the mean share of each piece."""
 
     found: int
     evidence: int
@@ -20,9 +20,9 @@ class EvidenceRecall(RunDocument):
 
 
 class QuestionOutcome(RunDocument):
-    """What became of a question: the rank of each relevant document, None if not found; its contexts by budget.
+    """The outcome of a question: the rank of each relevant document, None if not found, and its contexts by budget.
 
-    `prompt` is what a model's first prompt offers of the evidence; runs of older versions have none.
+    `prompt` is the evidence that a model's first prompt offers; runs of older versions have none.
     """
 
     id: str
@@ -33,7 +33,7 @@ class QuestionOutcome(RunDocument):
 
     @property
     def measures(self) -> dict[str, float]:
-        """Every figure of the question, by the name of the measure."""
+        """Every measure of the question, by name."""
         found = metrics.measure_ranking(self.ranks)
         for budget, context in self.contexts.items():
             found[f"context-recall@{budget}"] = context.found / context.evidence
@@ -50,15 +50,15 @@ class QuestionOutcome(RunDocument):
 
 
 class LeakGuardResult(RunDocument):
-    """What paths alone find, as recall@10, beside what chance finds.
+    """The recall@10 of a ranker that sees only paths, compared with chance.
 
     Attributes:
-        observed: recall@10 of the ranker that sees paths.
-        chance: its mean under random names.
-        low: of the 95 % interval of that mean.
-        high: likewise.
-        p: how likely chance is to be as far off as the ranker, two-sided.
-        is_at_chance: whether the names say nothing.
+        observed: the recall@10 of the ranker that sees paths.
+        chance: the mean recall@10 under random names.
+        low: the lower end of the 95 % interval of that mean.
+        high: the upper end.
+        p: the two-sided probability that chance is as far off as the ranker.
+        is_at_chance: whether the names give nothing away.
     """
 
     observed: float
@@ -70,7 +70,7 @@ class LeakGuardResult(RunDocument):
 
 
 class PartRun(RunDocument):
-    """A part of a suite, played. `guard` is None where paths are content."""
+    """The run of one part of a suite. `guard` is None if paths are content."""
 
     name: str
     collections: int
@@ -106,12 +106,12 @@ class RetrievalRun(RunFile):
 
     @property
     def file_name(self) -> str:
-        """What its file is called."""
+        """The name of the run's file."""
         return f"{self.suite}-{self.started_at.astimezone(UTC):%Y%m%dT%H%M%SZ}.json"
 
 
 class RetrievalComparison(RunDocument):
-    """A run beside an earlier one: by part, group and measure, over the questions that both asked."""
+    """A run compared with an earlier run: by part, group and measure, over the questions that both asked."""
 
     run: str
     questions: dict[str, int]
@@ -119,12 +119,12 @@ class RetrievalComparison(RunDocument):
 
 
 def group_outcomes(outcomes: Iterable[QuestionOutcome]) -> dict[str, list[QuestionOutcome]]:
-    """Return the outcomes of everything, and of each kind of question, the most frequent kind first."""
+    """Return the outcomes in groups: all, and each kind of question, the most frequent kind first."""
     return metrics.group_items(outcomes, lambda outcome: outcome.kinds)
 
 
 def estimate_figures(outcomes: Sequence[QuestionOutcome]) -> Figures:
-    """Return every measure of each group of questions."""
+    """Return the figure of every measure, for each group of questions."""
     return {
         group: metrics.estimate_means([outcome.measures for outcome in members])
         for group, members in group_outcomes(outcomes).items()
@@ -132,12 +132,12 @@ def estimate_figures(outcomes: Sequence[QuestionOutcome]) -> Figures:
 
 
 def count_groups(outcomes: Sequence[QuestionOutcome]) -> dict[str, int]:
-    """Return how many questions each group has."""
+    """Return the number of questions in each group."""
     return {group: len(members) for group, members in group_outcomes(outcomes).items()}
 
 
 def compare(before: RetrievalRun, after: RetrievalRun, *, name: str) -> RetrievalComparison:
-    """Return what became of every figure from one run to a later one; parts that only one has are left out."""
+    """Return the changes of every figure from one run to a later run; parts that only one run has are left out."""
     earlier = {part.name: part for part in before.parts}
     both = [(earlier[part.name], part) for part in after.parts if part.name in earlier]
     changes = {new.name: _paired_changes(old.outcomes, new.outcomes) for old, new in both}
@@ -146,17 +146,17 @@ def compare(before: RetrievalRun, after: RetrievalRun, *, name: str) -> Retrieva
 
 
 def save(run: RetrievalRun, folder: Path) -> Path:
-    """Write a run into its folder, and return its path; raises ValidationFailed where that cannot be."""
+    """Write a run into its folder and return its path; raises ValidationFailed if the folder cannot be written."""
     return write_run(run, folder / run.file_name)
 
 
 def load(path: Path) -> RetrievalRun:
-    """Return a run that was saved; raises ValidationFailed when the file is missing or holds no such run."""
+    """Return a saved run; raises ValidationFailed if the file is missing or holds no retrieval run."""
     return read_run(path, RetrievalRun)
 
 
 def find_previous(folder: Path, suite: str) -> Path | None:
-    """Return the newest run of a suite in a folder; its name sorts by its time."""
+    """Return the newest run of a suite in a folder. The names of runs sort by time."""
     named = re.compile(rf"{re.escape(suite)}-\d{{8}}T\d{{6}}Z\.json")
     return max((path for path in folder.glob("*.json") if named.fullmatch(path.name)), default=None)
 

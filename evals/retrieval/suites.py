@@ -1,4 +1,4 @@
-"""The suites: which files are written for whom, and which questions are asked about them."""
+"""The suites: the files that are written for each user, and the questions about them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ ARCHIVES = {"dendron": "dendron-site.tar.gz", "foam": "foam-docs.tar.gz"}
 
 @dataclass(frozen=True, slots=True)
 class ExpectedEvidence:
-    """What a context should hold of a file: `text` somewhere, else the whole `span`, else any of the file."""
+    """What a context should hold of a file: `text` anywhere, else the whole `span`, else any part of the file."""
 
     path: str
     span: Span | None = None
@@ -28,9 +28,9 @@ class ExpectedEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, the documents that answer it by their paths, and what of them a context should hold.
+    """A question, the paths of the documents that answer it, and the evidence that a context should hold.
 
-    A path may be of no file: evidence that a part leaves out can be found by no ranking, and counts.
+    A path may belong to no file: evidence that a part leaves out cannot be found by any ranking, and still counts.
     """
 
     id: str
@@ -42,7 +42,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """The memory of one user: files by their virtual path, and what is asked about them."""
+    """The memory of one user: files by their virtual path, and the questions about them."""
 
     user: str
     files: Mapping[str, str]
@@ -51,7 +51,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class SuitePart:
-    """One setting of a suite, reported by itself. `has_names` tells paths that are part of the content."""
+    """One setting of a suite, reported by itself. `has_names` says that the paths are part of the content."""
 
     name: str
     collections: tuple[Collection, ...]
@@ -59,27 +59,27 @@ class SuitePart:
 
     @property
     def files(self) -> int:
-        """How many files are written."""
+        """The number of files that are written."""
         return sum(len(collection.files) for collection in self.collections)
 
     @property
     def questions(self) -> int:
-        """How many questions are asked."""
+        """The number of questions that are asked."""
         return sum(len(collection.questions) for collection in self.collections)
 
 
 def locomo_sessions(root: Path) -> SuitePart:
-    """LoCoMo, one file a session. Evidence is the sessions of the turns; a context should hold the turns."""
+    """LoCoMo, one file for each session. Evidence: the sessions of the turns; a context should hold the turns."""
     return SuitePart("locomo-sessions", tuple(map(_session_collection, datasets.load_conversations(root))))
 
 
 def locomo_turns(root: Path) -> SuitePart:
-    """LoCoMo, one file a turn."""
+    """LoCoMo, one file for each turn."""
     return SuitePart("locomo-turns", tuple(map(_turn_collection, datasets.load_conversations(root))))
 
 
 def beam_user(root: Path, size: str = "100K") -> SuitePart:
-    """BEAM, the user's messages alone. A quarter of the evidence is the assistant's, and out of reach here."""
+    """BEAM, only the user's messages. A quarter of the evidence is the assistant's, and cannot be found here."""
     suffix = "" if size == "100K" else f"-{size.lower()}"
     chats = datasets.load_chats(root, size)
     return SuitePart(f"beam{suffix}-user", tuple(_chat_collection(chat, {"user"}) for chat in chats))
@@ -95,7 +95,7 @@ def beam_all(root: Path, size: str = "100K") -> SuitePart:
 
 
 def abstracts(root: Path, which: str) -> SuitePart:
-    """SciFact or Cranfield, one file an abstract, all of them one user's."""
+    """SciFact or Cranfield, one file for each abstract. All files belong to one user."""
     held = datasets.load_corpus(root, which)
     contents, places = {}, {}
     for document in held.documents:
@@ -106,12 +106,12 @@ def abstracts(root: Path, which: str) -> SuitePart:
 
 
 def vaults(root: Path) -> SuitePart:
-    """Two real vaults with the questions of `vaults.yaml`: facts of one page, or behind a link of it."""
+    """Two real vaults with the questions of `vaults.yaml`: facts on one page, or behind a link of the page."""
     return _vault_part("vaults", root, ARCHIVES, map(_fact_case, _load_cases("vaults.yaml")))
 
 
 def vaults_linked(root: Path) -> SuitePart:
-    """The same vaults with the questions of `linked.yaml`: each needs passages of two linked notes."""
+    """The same vaults with the questions of `linked.yaml`: each question needs passages of two linked notes."""
     archives = {archive.removesuffix(".tar.gz"): archive for archive in ARCHIVES.values()}
     return _vault_part("vaults-linked", root, archives, map(_linked_case, _load_cases("linked.yaml")))
 
@@ -130,7 +130,7 @@ ALL = ("locomo", "beam", "scifact", "cranfield", "vaults")  # 500K chats have to
 
 
 def readers_of(suite: str) -> tuple[Reader, ...]:
-    """Return what reads the parts of a suite, or of `all`."""
+    """Return the functions that read the parts of a suite, or of `all`."""
     return tuple(reader for one in (ALL if suite == "all" else (suite,)) for reader in SUITES[one])
 
 
@@ -193,7 +193,7 @@ def _to_question(question: DatasetQuestion, key: str, places: Mapping[str, Expec
 
 
 def _load_cases(file: str) -> list[dict[str, Any]]:
-    """Return the written cases of a file; none where the file is not there yet."""
+    """Return the written cases of a file; none if the file does not exist yet."""
     source = files("memex.evals") / "cases" / file
     if not source.is_file():
         return []

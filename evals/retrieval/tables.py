@@ -1,4 +1,4 @@
-"""The figures of a run as tables of texts, in percent: for the terminal and for the page. Pure."""
+"""The figures of a run as tables of texts, in percent, for the terminal and for the page. Pure."""
 
 import math
 import statistics
@@ -16,7 +16,7 @@ CONTEXT = ("context-recall", "context-all", "context-used")
 
 
 def ranking(part: PartRun) -> Table:
-    """Return what memory_find found, a row a kind of question: means with half of their 95 % interval."""
+    """Return the table of memory_find, a row for each kind of question: means with half of their 95 % interval."""
     rows = [
         (group, f"{part.counts[group]:,}", *(_with_interval(part.figures[group][name]) for name in RANKING))
         for group in part.figures
@@ -25,9 +25,9 @@ def ranking(part: PartRun) -> Table:
 
 
 def notes(part: PartRun) -> Table | None:
-    """Return where memory_find ranked the first and the second of the notes that an answer needs.
+    """Return the table of the ranks of the first and the second note that an answer needs.
 
-    None for a part whose questions are not about pairs of notes.
+    None stands for a part whose questions are not about pairs of notes.
     """
     pairs = [outcome for outcome in part.outcomes if len(outcome.ranks) == 2]
     if part.guard is not None or not pairs:
@@ -47,9 +47,10 @@ def notes(part: PartRun) -> Table | None:
 
 
 def context(part: PartRun, budgets: Sequence[int]) -> Table:
-    """Return what memory_context held, a row a kind of question.
+    """Return the table of memory_context, a row for each kind of question.
 
-    At each budget: the share of the evidence, how often all of it, and the share of the budget that was used.
+    The columns at each budget are the share of the evidence, how often all of it is held, and the used share of the
+    budget.
     """
     rows = [
         (
@@ -65,7 +66,7 @@ def context(part: PartRun, budgets: Sequence[int]) -> Table:
 
 
 def prompt(part: PartRun) -> Table | None:
-    """Return what a model's first prompt offers, a row a kind of question; None for a run that did not look."""
+    """Return the table of what a model's first prompt offers, by kind of question; None if the run did not look."""
     rows = [
         (
             group,
@@ -81,9 +82,9 @@ def prompt(part: PartRun) -> Table | None:
 
 
 def changes(part: PartRun, comparison: RetrievalComparison, budgets: Sequence[int]) -> Table | None:
-    """Return what became of the measures since an earlier run; None when that had no such part.
+    """Return the changes of the measures since an earlier run; None if that run had no such part.
 
-    Those of all questions are shown when they moved at all, those of a kind when they moved beyond noise.
+    Measures of all questions are shown if they changed at all, those of one kind if they changed beyond noise.
     """
     if part.name not in comparison.changes:
         return None
@@ -101,7 +102,7 @@ def changes(part: PartRun, comparison: RetrievalComparison, budgets: Sequence[in
 
 
 def guards(run: RetrievalRun) -> Table:
-    """Return what paths alone find in each part."""
+    """Return the table of what paths alone find in each part."""
     rows = []
     for part in run.parts:
         if part.guard is None:
@@ -125,7 +126,7 @@ def guards(run: RetrievalRun) -> Table:
 
 
 def reference(figures: Iterable[PublishedFigure]) -> Table:
-    """Return published figures beside what came out here, a row each."""
+    """Return the table of published figures and the figures that are computed here."""
     rows = [
         (
             figure.part,
@@ -153,7 +154,7 @@ def reference(figures: Iterable[PublishedFigure]) -> Table:
 
 
 def overview(run: RetrievalRun, comparison: RetrievalComparison | None) -> Table:
-    """Return the main figures of every part, with their change where there is one; a star: beyond noise."""
+    """Return the main figures of every part, with their change if there is one; a star means: beyond noise."""
     rows = []
     names = [*MAIN, *(f"context-recall@{budget}" for budget in run.config.budgets)]
     for part in run.parts:
@@ -166,12 +167,12 @@ def overview(run: RetrievalRun, comparison: RetrievalComparison | None) -> Table
 
 
 def has_moved(difference: PairedDifference) -> bool:
-    """Tell whether any question's figure is another."""
+    """Return whether the measure of any question has changed."""
     return difference.gained + difference.lost > 0
 
 
 def is_beyond_noise(difference: PairedDifference) -> bool:
-    """Tell whether the 95 % interval of a difference leaves 0 out."""
+    """Return whether the 95 % interval of a difference leaves out 0."""
     return difference.low > 0 or difference.high < 0
 
 

@@ -247,7 +247,7 @@ class Waiter:
         self._home = home
         self._waits_for = waits_for
         self._patience_s = patience_s
-        self._began = self._told = time.monotonic()
+        self._began = self._logged_at = time.monotonic()
 
     def pause(self) -> None:
         """Sleep until it is time to look again.
@@ -261,8 +261,8 @@ class Waiter:
                 f"Still waiting for {self._waits_for} after {self._patience_s:.0f} s.",
                 hint=f"Wait longer or end them: `ps -fu {self._home.user.name}` shows them.",
             )
-        if now - self._told > LOG_WAIT_AFTER_S:
-            self._told = now
+        if now - self._logged_at > LOG_WAIT_AFTER_S:
+            self._logged_at = now
             log.info(
                 "embedded_postgres_waiting",
                 waits_for=self._waits_for,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memex.errors import Forbidden, Unauthenticated, ValidationFailed
 from memex.store.access import Access, Channel, Role, Scope
-from memex.store.database import Database, row, rows
+from memex.store.database import Database, row, rows_as
 from memex.store.paths import check_id, check_slug
 
 KEY_PREFIX = "mx_"
@@ -30,6 +30,22 @@ class Context:
     actor: str | None = None
     project: str | None = None
     channel: Channel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _ResolvedScope:
+    """A row of `identity/scope_resolve`: a scope that a caller may read."""
+
+    scope_id: int
+    kind: str
+    key: str
+    writable: bool
+    language: str
+
+    @property
+    def mount(self) -> str:
+        """The mount by which the caller names the scope."""
+        return self.kind if self.kind in ("user", "shared") else f"projects/{self.key}"
 
 
 def new_secret() -> str:
@@ -71,11 +87,11 @@ async def resolve(
     wanted = {"tenant_id": principal.tenant_id, "role": principal.role, "user_id": user_id}
     log_kind = "user" if principal.role == "agent" else "admin"
     async with database.connection() as connection:
-        found = await rows(connection, "identity/scope_resolve", **wanted)
+        found = await rows_as(_ResolvedScope, connection, "identity/scope_resolve", **wanted)
         needed = {("shared", ""), (log_kind, user_id if log_kind == "user" else "")}
         if user_id is not None:
             needed.add(("user", user_id))
-        if missing := needed - {(record["kind"], record["key"]) for record in found}:
+        if missing := needed - {(one.kind, one.key) for one in found}:
             for kind, key in sorted(missing, key=str):
                 await row(
                     connection,
@@ -85,17 +101,9 @@ async def resolve(
                     key=key,
                     language=language,
                 )
-            found = await rows(connection, "identity/scope_resolve", **wanted)
-    mounts = {"user": "user", "shared": "shared"}
+            found = await rows_as(_ResolvedScope, connection, "identity/scope_resolve", **wanted)
     scopes = [
-        Scope(
-            record["scope_id"],
-            mounts.get(record["kind"], f"projects/{record['key']}"),
-            record["writable"],
-            record["language"],
-        )
-        for record in found
-        if record["kind"] != "admin"
+        Scope(one.scope_id, one.mount, one.writable, one.language) for one in found if one.kind != "admin"
     ]
     access = Access(
         tenant_id=principal.tenant_id,
@@ -106,7 +114,7 @@ async def resolve(
         scopes=tuple(
             sorted(scopes, key=lambda scope: (scope.is_project, scope.mount != "user", scope.mount))
         ),
-        log_scope_id=next(record["scope_id"] for record in found if record["kind"] == log_kind),
+        log_scope_id=next(one.scope_id for one in found if one.kind == log_kind),
         project=project,
     )
     if project is not None:

@@ -1,7 +1,8 @@
 """Links between files as they stood at a moment: stored ones of unchanged files, those of the others read anew."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from memex.store import offload
 from memex.store.access import Access, Scope
@@ -10,24 +11,17 @@ from memex.store.graph import (
     MAX_LINKS_PER_HOP,
     MAX_OUT_LINKS,
     FileKey,
-    InLink,
     LinkedFile,
     LinkGraph,
     NamedFile,
     WrittenLink,
+    in_link,
     link_keys,
     parse_links,
 )
 from memex.store.past.changes import ChangeReader, PastFile, check_size
 
 PlacedLink = tuple[int, str, int, WrittenLink]  # place of the scope, path, ordinal: the order of backlinks
-
-
-@dataclass(frozen=True, slots=True)
-class _PlacedInLink(InLink):
-    """A row of `past/link_in`: `ordinal` is the place of the link in its file."""
-
-    ordinal: int
 
 
 class PastGraph(LinkGraph):
@@ -89,8 +83,8 @@ class PastGraph(LinkGraph):
     async def _links_in(self, targets: Mapping[FileKey, LinkedFile]) -> list[WrittenLink]:
         keys = link_keys(targets.values())
         order = {scope.scope_id: place for place, scope in enumerate(self._revs)}
-        found = await rows_as(
-            _PlacedInLink,
+        placed = await rows_as(
+            partial(_placed_link, order, self._access.by_id),
             self._connection,
             "past/link_in",
             scope_ids=list(order),
@@ -98,10 +92,6 @@ class PastGraph(LinkGraph):
             keys=sorted(keys),
             limit=MAX_LINKS_PER_HOP,
         )
-        scopes = self._access.by_id
-        placed: list[PlacedLink] = [
-            (order[link.scope_id], link.path, link.ordinal, link.written(scopes)) for link in found
-        ]
         changes = await self._changed.since(self._revs)
         check_size(changes.values())
         for scope, known in changes.items():
@@ -131,6 +121,13 @@ class PastGraph(LinkGraph):
         return [
             read for mine in by_scope.values() async for part in self._changed.texts(mine) for read in part
         ]
+
+
+def _placed_link(
+    order: Mapping[int, int], scopes: Mapping[int, Scope], *, ordinal: int, **columns: Any
+) -> PlacedLink:
+    """Return a link with its place among backlinks, from the columns of its row."""
+    return order[columns["scope_id"]], columns["path"], ordinal, in_link(scopes, **columns)
 
 
 def _links_leading_to(part: Sequence[tuple[PastFile, str]], keys: set[str], place: int) -> list[PlacedLink]:

@@ -195,7 +195,7 @@ class PastMemory(Memory):
             order.setdefault(self._access.scope_of(path), {})[path.relative] = None
         changes = await self._changed.since(scope for scope in order if scope in self._revs)
         past = {
-            scope: [known.by_path[path] for path in order[scope] if path in known.by_path]
+            scope: [changed for path in order[scope] if (changed := known.by_path.get(path))]
             for scope, known in changes.items()
         }
         unchanged = [

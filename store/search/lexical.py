@@ -1,7 +1,7 @@
 """Exact BM25 over scopes at one moment: their postings, corrected by what stands and is not in them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Protocol
@@ -249,19 +249,7 @@ async def add_neighbours(
             by_scope.setdefault(candidate.scope.scope_id, []).append(candidate)
     wanted = [one for one in views if one.scope.scope_id in by_scope]
     reach = max(series.SHARE_BY_DISTANCE)
-    paths = {
-        one.scope.scope_id: sorted(
-            {
-                path
-                for candidate in by_scope[one.scope.scope_id]
-                for path in (
-                    candidate.relative_path,
-                    *series.neighbours(candidate.relative_path, 2 * reach).values(),
-                )
-            }
-        )
-        for one in wanted
-    }
+    paths = {scope_id: _series_paths(candidates, 2 * reach) for scope_id, candidates in by_scope.items()}
     read = await batch(
         connection,
         *(
@@ -281,12 +269,19 @@ async def add_neighbours(
         chunks = _single_chunks(one, records, frozenset(paths[one.scope.scope_id]))
         centres = {candidate.path for candidate in by_scope[one.scope.scope_id]}
         near = {
-            path
-            for path in chunks
-            if centres & {one.scope.virtual(p) for p in (path, *series.neighbours(path, reach).values())}
+            path for path in chunks if centres & set(map(one.scope.virtual, _with_neighbours(path, reach)))
         }
         found += (_rescore(one, path, chunks) for path in sorted(near) if _is_allowed(filters, chunks[path]))
     return [candidate for candidate in found if candidate.score > 0]
+
+
+def _series_paths(candidates: Iterable[ScoredChunk], reach: int) -> list[str]:
+    """Return the paths of chunks' files and of the files up to `reach` places before or after them."""
+    return sorted({path for one in candidates for path in _with_neighbours(one.relative_path, reach)})
+
+
+def _with_neighbours(path: str, reach: int) -> list[str]:
+    return [path, *series.neighbours(path, reach).values()]
 
 
 def term_scores(query: Query, tfs: Mapping[str, int], length: int) -> dict[str, int]:

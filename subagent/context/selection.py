@@ -134,12 +134,12 @@ class _Selection:
     def plan(self) -> ContextPlan:
         """Return the plan. What was left out, and stands in it after all, is not omitted."""
         files = {key: _merge_neighbours(file) for key, file in self.chosen.items()}
-        omitted = (
-            omitted
-            for omitted in self.omitted.values()
-            if not any(_overlap(choice, omitted) for choice in files.get(_key(omitted), ()))
-        )
-        return ContextPlan(tuple(choice for file in files.values() for choice in file), tuple(omitted))
+        choices = tuple(choice for file in files.values() for choice in file)
+
+        def is_chosen(omitted: Omitted) -> bool:
+            return any(_overlap(choice, omitted) for choice in files.get(_key(omitted), ()))
+
+        return ContextPlan(choices, tuple(one for one in self.omitted.values() if not is_chosen(one)))
 
     def _choose(self, choice: Choice) -> None:
         self.used += self._added(choice)

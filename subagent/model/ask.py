@@ -99,7 +99,7 @@ class ModelSession:
 
 
 async def ask(question: ModelQuestion[Output], session: ModelSession) -> Output:
-    """Return a model's answer, which may still be wrong in what `job.check` says.
+    """Return a model's answer, which may still be wrong in what `question.check` says.
 
     Raises:
         ModelUnavailable: the model gave none: it did not answer, not in this form, or used up a limit.
@@ -108,12 +108,12 @@ async def ask(question: ModelQuestion[Output], session: ModelSession) -> Output:
         model = _LoggedModel(await session.chat.model(), question, session)
     except Exception as error:  # of a provider's own library, which wants a key or a setting
         raise model_unavailable(f"it cannot be set up, {_reason(error)}") from error
-    told = False
+    is_corrected = False
 
     def validate(output: Output) -> Output:
-        nonlocal told
-        if not told and (problems := question.check(output)):
-            told = True
+        nonlocal is_corrected
+        if not is_corrected and (problems := question.check(output)):
+            is_corrected = True
             raise ModelRetry("\n".join(["This cannot be carried out:", *(f"- {one}" for one in problems)]))
         return output
 
@@ -159,11 +159,11 @@ class _LoggedModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """Send a request within the call's limits, and log it with the whole response."""
-        desk = self._session
-        desk.meter.take_request()
-        await desk.tools.spending.check()
-        desk.chat.check()  # the pool of connections can lose a cancellation
-        settings = ModelSettings(**(model_settings or {}), max_tokens=desk.meter.output_tokens_left)
+        session = self._session
+        session.meter.take_request()
+        await session.tools.spending.check()
+        session.chat.check()  # the pool of connections can lose a cancellation
+        settings = ModelSettings(**(model_settings or {}), max_tokens=session.meter.output_tokens_left)
         logged = self._request(messages, settings, model_request_parameters)
         started_at, started_s = datetime.now(UTC), time.perf_counter()
         response: ModelResponse | None = None
@@ -174,7 +174,7 @@ class _LoggedModel(WrapperModel):
             )
             reason = None
         except CancelledError:
-            reason = ModelFailure.SHUTDOWN if desk.chat.has_given_up else reason
+            reason = ModelFailure.SHUTDOWN if session.chat.has_given_up else reason
             raise
         except (AgentRunError, UserError) as error:
             reason = _reason(error)
@@ -189,9 +189,9 @@ class _LoggedModel(WrapperModel):
                 if response is not None or reason in {ModelFailure.TIMEOUT, ModelFailure.SHUTDOWN}
                 else 0
             )
-            usage = _measure_usage(response, desk.chat, sent_chars)
-            desk.meter.add(usage)
-            desk.tools.log(
+            usage = _measure_usage(response, session.chat, sent_chars)
+            session.meter.add(usage)
+            session.tools.log(
                 InnerOperation(
                     kind=MODEL_REQUEST,
                     request=logged,
@@ -200,19 +200,19 @@ class _LoggedModel(WrapperModel):
                     error_code=ModelUnavailable.code if reason else None,
                     started_at=started_at,
                     duration_ms=(time.perf_counter() - started_s) * 1000,
-                    model=desk.chat.name,
+                    model=session.chat.name,
                     usage=_usage_fields(usage),
                     prompt_sha256=self._question.prompt.sha256,
                 ),
                 self._question.prompt,
             )
             if usage.input_tokens:
-                await shield(desk.tools.spending.add(desk.chat.name, usage))
+                await shield(session.tools.spending.add(session.chat.name, usage))
         known = {tool.name for tool in _offered_tools(model_request_parameters)}
         for call in response.tool_calls:
             if call.tool_name not in known:  # it may hold memory, and spans name the tools that are called
                 call.tool_name = UNKNOWN_TOOL
-                desk.meter.take_tool_call()
+                session.meter.take_tool_call()
         return response
 
     def _request(
@@ -295,10 +295,10 @@ def _measure_usage(response: ModelResponse | None, chat: ChatModel, sent_chars: 
     if response is None:
         read = sent_chars // TOKEN_CHARS
         return ModelUsage(1, read, 0, chat.cost_of(read, 0), is_estimated=True)
-    said = response.usage
-    is_known = bool(said.input_tokens or said.output_tokens)
+    reported = response.usage
+    is_known = bool(reported.input_tokens or reported.output_tokens)
     tokens = (
-        (said.input_tokens, said.output_tokens)
+        (reported.input_tokens, reported.output_tokens)
         if is_known
         else (sent_chars // TOKEN_CHARS, len(json.dumps(_dump_response(response)["parts"])) // TOKEN_CHARS)
     )
@@ -326,14 +326,14 @@ def _tool(function: ModelTool, session: ModelSession) -> Tool[None]:
             return NO_CALLS_LEFT
         bound = signature.bind(**arguments)
         bound.apply_defaults()
-        asked = json.dumps(bound.arguments, sort_keys=True, default=str)
-        if asked in known:
-            return f"You have asked this before. The answer was:\n{known[asked]}"
+        key = json.dumps(bound.arguments, sort_keys=True, default=str)
+        if key in known:
+            return f"You have asked this before. The answer was:\n{known[key]}"
         try:
-            known[asked] = await function(**arguments)
+            known[key] = await function(**arguments)
         except Refused as error:
             raise ModelRetry(" ".join(filter(None, [error.message, error.hint]))) from error
-        return known[asked]
+        return known[key]
 
     return Tool(guarded, sequential=True, takes_ctx=False)
 

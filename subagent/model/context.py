@@ -75,18 +75,18 @@ async def plan_context(
     Raises:
         ModelUnavailable: it gave no answer, or one that names no span that there is, twice.
     """
-    sheet = NumberedSpans(builtin.cutter(survey.query), files.dates)
+    shown_spans = NumberedSpans(builtin.cutter(survey.query), files.dates)
     job = ModelQuestion(
         name="memory_context",
         prompt=prompt,
-        text=first_prompt(request, survey, files, sheet, session.tools.now, prompt.instructions),
+        text=first_prompt(request, survey, files, shown_spans, session.tools.now, prompt.instructions),
         output=Selection,
-        check=lambda answer: answer_problems(answer, sheet, _room(request, survey)),
-        tools=_tools(sheet, survey, session.tools) if with_tools else (),
-        shown=sheet.shown,
+        check=lambda answer: answer_problems(answer, shown_spans, _room(request, survey)),
+        tools=_tools(shown_spans, survey, session.tools) if with_tools else (),
+        shown=shown_spans.shown,
     )
     answer = await ask(job, session)
-    found = [sheet.span(name) for name in _chosen_names(answer)[:MAX_CHOSEN]]
+    found = [shown_spans.span(name) for name in _chosen_names(answer)[:MAX_CHOSEN]]
     chosen = [span for span in found if span is not None]
     if len(chosen) < len(found):
         raise model_unavailable(ModelFailure.UNKNOWN_SPANS)
@@ -96,21 +96,23 @@ async def plan_context(
         available=request.budget - WRAPPER_CHARS,
         cut=builtin.cutter(survey.query),
     )
-    return ContextPlan(plan.choices, (*plan.omitted, *_not_chosen(plan, sheet)), planner=session.chat.name)
+    return ContextPlan(
+        plan.choices, (*plan.omitted, *_not_chosen(plan, shown_spans)), planner=session.chat.name
+    )
 
 
 def first_prompt(
     request: ContextRequest,
     survey: Candidates,
     files: FileCatalogue,
-    sheet: NumberedSpans,
+    shown_spans: NumberedSpans,
     now: datetime,
     instructions: str,
 ) -> str:
-    """Return what a model is told of a question: the files that there are, the spans that were found, the query.
+    """Return the prompt for a question: the files that exist, the spans that search found, and the query.
 
-    What is shown is numbered in the sheet. With the instructions it has 12,000 characters at most, but for budgets
-    that need more.
+    The prompt numbers its spans in `shown_spans`. Prompt and instructions have at most 12,000 characters together,
+    unless the budget of the context needs more.
     """
     query = request.query if len(request.query) <= QUERY_CHARS else f"{request.query[:QUERY_CHARS]} […]"
     asked = [f"Asked on {_day(now.astimezone(UTC).date())}. Budget: {_room(request, survey):,} characters."]
@@ -122,7 +124,7 @@ def first_prompt(
     room = PROMPT_CHARS - len(instructions) - len(before) - len(after)
     large = min(int(request.budget * EVIDENCE_SHARE), MAX_EVIDENCE_CHARS)
     ranked = _best_of_each_file_first(sorted(survey.ranked, key=lambda one: rank(one.value, one.reference)))
-    return f"{before}{sheet.show(ranked, max(room, large))}{after}"
+    return f"{before}{shown_spans.show(ranked, max(room, large))}{after}"
 
 
 def _best_of_each_file_first(ranked: Sequence[CandidatePassage]) -> list[CandidatePassage]:
@@ -132,15 +134,15 @@ def _best_of_each_file_first(ranked: Sequence[CandidatePassage]) -> list[Candida
     return [*first, *(one for one in ranked if best[one.reference.path] is not one)]
 
 
-def answer_problems(answer: Selection, sheet: NumberedSpans, room: int) -> list[str]:
+def answer_problems(answer: Selection, shown_spans: NumberedSpans, room: int) -> list[str]:
     """Return what is wrong with an answer, in words for the model."""
     names = _chosen_names(answer)
     if len(names) > MAX_CHOSEN:
         return [f"It names {len(names):,} spans; {MAX_CHOSEN} are the most."]
-    found = [(name, sheet.span(name)) for name in names]
+    found = [(name, shown_spans.span(name)) for name in names]
     told = [f"There is no span {named[:SPAN_CHARS]!r}." for named, span in found if span is None]
     if told:
-        return [*told[:10], f"The spans are: {sheet.choices}."]
+        return [*told[:10], f"The spans are: {shown_spans.numbers}."]
     chosen = {span.reference: (named[:SPAN_CHARS], _chars(span)) for named, span in found if span is not None}
     total = sum(chars for _, chars in chosen.values())
     if total > room and len(chosen) > 1:
@@ -164,14 +166,14 @@ def _chars(span: CandidatePassage) -> int:
     return Note(span.reference, span.text, span.linked_from, span.heading).chars
 
 
-def _not_chosen(plan: ContextPlan, sheet: NumberedSpans) -> list[Omitted]:
+def _not_chosen(plan: ContextPlan, shown_spans: NumberedSpans) -> list[Omitted]:
     """Return the spans that were shown and not chosen."""
     known = [*(choice.reference for choice in plan.choices), *(omitted.reference for omitted in plan.omitted)]
-    return [
-        Omitted(one.reference, "relevance")
-        for one in sheet.spans
-        if not any(_overlap(one.reference, other) for other in known)
-    ]
+
+    def is_known(reference: Reference) -> bool:
+        return any(_overlap(reference, other) for other in known)
+
+    return [Omitted(one.reference, "relevance") for one in shown_spans.spans if not is_known(one.reference)]
 
 
 def _overlap(one: Reference, other: Reference) -> bool:
@@ -183,8 +185,8 @@ def _day(day: date) -> str:
     return f"{day.isoformat()}, a {day:%A}"
 
 
-def _tools(sheet: NumberedSpans, survey: Candidates, tools: MemoryTools) -> list[ModelTool]:
-    """Return what the model may call; each shows what it finds in the sheet."""
+def _tools(shown_spans: NumberedSpans, survey: Candidates, tools: MemoryTools) -> list[ModelTool]:
+    """Return what the model may call; each tool adds the spans that it finds to `shown_spans`."""
 
     async def find(query: str) -> str:
         """Search the memory with other words. Gives spans, numbered on.
@@ -202,7 +204,7 @@ def _tools(sheet: NumberedSpans, survey: Candidates, tools: MemoryTools) -> list
             for one in file.passages
             if one.text and one.text.strip()
         ]
-        return sheet.show(candidates, RESULT_CHARS) if candidates else "Nothing was found."
+        return shown_spans.show(candidates, RESULT_CHARS) if candidates else "Nothing was found."
 
     async def read(path: str, heading: str | None = None) -> str:
         """Read a file, or the part of it under a heading. Gives spans, numbered on.
@@ -213,12 +215,12 @@ def _tools(sheet: NumberedSpans, survey: Candidates, tools: MemoryTools) -> list
         """
         found = await tools.passages(survey.query, [path])
         if not found:
-            raise FileNotFound(f"There is no file {path[:SPAN_CHARS]!r}.", hint=_known_paths(sheet))
+            raise FileNotFound(f"There is no file {path[:SPAN_CHARS]!r}.", hint=_known_paths(shown_spans))
         candidates = await _passages(found[0], heading, tools)
         if not candidates:
             headings = dict.fromkeys(" › ".join(one.heading) for one in found[0].passages if one.heading)
             return f"No such heading. There are: {'; '.join(list(headings)[:30]) or 'none'}."
-        return sheet.show(candidates, RESULT_CHARS, whole=True)
+        return shown_spans.show(candidates, RESULT_CHARS, whole=True)
 
     async def list_files(prefix: str = "") -> str:
         """List the files below a folder, with titles and dates.
@@ -242,19 +244,15 @@ def _tools(sheet: NumberedSpans, survey: Candidates, tools: MemoryTools) -> list
     return [find, read, list_files, links]
 
 
-def _known_paths(sheet: NumberedSpans) -> str:
-    paths = list(dict.fromkeys(one.reference.path for one in sheet.spans))[:20]
+def _known_paths(shown_spans: NumberedSpans) -> str:
+    paths = list(dict.fromkeys(one.reference.path for one in shown_spans.spans))[:20]
     return f"Files that were shown: {', '.join(paths)}." if paths else "List the files first."
 
 
 async def _passages(file: FilePassages, heading: str | None, tools: MemoryTools) -> list[CandidatePassage]:
     """Return the passages of a file with their texts, those under a heading or all."""
     wanted = heading.strip().lstrip("#").strip().casefold() if heading else None
-    kept = [
-        one
-        for one in file.passages
-        if wanted is None or any(title.casefold() == wanted for title in one.heading)
-    ]
+    kept = [one for one in file.passages if wanted is None or wanted in map(str.casefold, one.heading)]
     references = [Reference(file.path, file.version, one.span) for one in kept]
     candidates: list[CandidatePassage] = []
     used = 0

@@ -109,10 +109,10 @@ class Edits(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class RejectedEdit:
-    """An edit that is not carried out, and what the model is told of it."""
+    """An edit that is not carried out, and the feedback that the model gets."""
 
     skipped: SkippedSpan
-    told: str
+    feedback: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +122,12 @@ class AcceptedEdit:
     Attributes:
         part: of the plan.
         target: the statement that it replaces or takes out.
-        told: what the model is told of it all the same.
+        feedback: that the model gets although the edit is accepted.
     """
 
     part: Addition | Removal
     target: StoredStatement | None = None
-    told: str | None = None
+    feedback: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class EditChecker:
     Attributes:
         quotes: the whole text.
         window: the part of it.
-        ground: of what statements may be made.
+        grounding: of what statements may be made.
         barred: what of the text is no evidence, and why.
         orders: what of it only tells somebody to do something once.
         project: that the call is about.
@@ -145,7 +145,7 @@ class EditChecker:
         notes: the statements that were shown.
         paths: of all files that there are.
         analyzer: makes lexemes.
-        most: so many edits of an answer are looked at, and so many skips.
+        max_checked: so many edits of an answer are looked at, and so many skips.
     """
 
     quotes: QuoteFinder
@@ -162,15 +162,15 @@ class EditChecker:
 
     def problems(self, answer: Edits) -> list[str]:
         """Return what is wrong with an answer, in sentences for the model."""
-        told = []
+        feedback = []
         for number, edit in enumerate(self.checked_edits(answer), start=1):
-            judged = self.judge(edit)
-            if judged.told:
-                told.append(f"Edit {number}: {judged.told}")
+            checked = self.check(edit)
+            if checked.feedback:
+                feedback.append(f"Edit {number}: {checked.feedback}")
         for number, skip in enumerate(answer.skipped[: self.max_checked], start=1):
-            if skip.known and self.notes.named(skip.known) is None:
-                told.append(f"Skip {number}: there is no such statement; there is {self.notes.choices}.")
-        return told[:MAX_PROBLEMS]
+            if skip.known and self.notes.by_number(skip.known) is None:
+                feedback.append(f"Skip {number}: there is no such statement; there is {self.notes.numbers}.")
+        return feedback[:MAX_PROBLEMS]
 
     def checked_edits(self, answer: Edits) -> list[Edit]:
         """Return the edits of an answer up to where they are too many, or too long together."""
@@ -178,7 +178,7 @@ class EditChecker:
         chars = accumulate(min(len(edit.statement), MAX_STATEMENT_CHARS) for edit in edits)
         return [edit for edit, total in zip(edits, chars, strict=True) if total <= MAX_CHECKED_CHARS]
 
-    def judge(self, edit: Edit) -> AcceptedEdit | RejectedEdit:
+    def check(self, edit: Edit) -> AcceptedEdit | RejectedEdit:
         """Return what an edit does, or why it is not carried out."""
         evidence = self.quotes.find(edit.evidence, self.window)
         if evidence is None:
@@ -189,10 +189,10 @@ class EditChecker:
             return refusal
         target = None
         if edit.action in {"update", "supersede", "remove"}:
-            target = self.notes.named(edit.target or "")
+            target = self.notes.by_number(edit.target or "")
             if target is None:
-                told = f"its target is no statement that was shown; there is {self.notes.choices}."
-                return self._reject(evidence, "invalid", told)
+                feedback = f"its target is no statement that was shown; there is {self.notes.numbers}."
+                return self._reject(evidence, "invalid", feedback)
         if edit.action == "remove" and target is not None:
             return self._check_removal(edit, target, evidence)
         return self._check_addition(edit, target, evidence)
@@ -217,11 +217,11 @@ class EditChecker:
             return self._reject(evidence, "instruction", "it is an order to an assistant; leave it out.")
         for skip in self.barred:
             is_partly = skip.start < evidence[1] and evidence[0] < skip.end
-            told = _BARRED_IF_INSIDE.get(skip.reason, _IS_ORDER)
+            feedback = _BARRED_IF_INSIDE.get(skip.reason, _IS_ORDER)
             if is_partly and (
                 skip.reason not in _BARRED_IF_INSIDE or _is_inside(evidence, (skip.start, skip.end))
             ):
-                return self._reject(evidence, skip.reason, told)
+                return self._reject(evidence, skip.reason, feedback)
         return None
 
     def _check_removal(
@@ -242,16 +242,18 @@ class EditChecker:
         ground = self.grounding | Grounding.of([target.text], self.analyzer) if target else self.grounding
         said = self.quotes.text[first:last]
         if missing := ground.missing(text, self.analyzer, today=self.today, nearby_text=said):
-            told = f"the text does not say {', '.join(map(repr, missing))}; use its own words."
-            return self._reject(evidence, "invalid", told)
+            feedback = f"the text does not say {', '.join(map(repr, missing))}; use its own words."
+            return self._reject(evidence, "invalid", feedback)
         is_foreign = self.quotes.is_quoted(evidence) or any(_is_inside(evidence, one) for one in self.orders)
         kind: StatementKind = "note" if edit.kind in _OWNER_KINDS and is_foreign else edit.kind
         statement = Statement(kind, text, *evidence)
         if target is None:
             return self._place_statement(edit, statement)
         if not self._is_about(target, edit, self.quotes.text[slice(*evidence)]):
-            put = self._place_statement(edit, statement)
-            return put if isinstance(put, RejectedEdit) else replace(put, told=_OTHER_SUBJECT)
+            accepted = self._place_statement(edit, statement)
+            return (
+                accepted if isinstance(accepted, RejectedEdit) else replace(accepted, feedback=_OTHER_SUBJECT)
+            )
         return self._check_replacement(statement, edit, target)
 
     def _check_replacement(
@@ -300,7 +302,7 @@ class EditChecker:
 
     def _is_about(self, target: StoredStatement, edit: Edit, said: str) -> bool:
         """Whether an edit speaks of what its target does: of the same thing by its key, or with a word of it."""
-        if target.topic is not None and target.topic == subject_of(edit.kind, edit.statement):
+        if target.subject is not None and target.subject == subject_of(edit.kind, edit.statement):
             return True
         words = set(self.analyzer.lexemes(f"{edit.statement}\n{said}")) - _NO_SUBJECT
         return not words.isdisjoint(self.analyzer.lexemes(target.text))
@@ -318,11 +320,11 @@ class EditChecker:
         project = f" or projects/{self.project}/" if self.project is not None else ""
         return f"A path begins with user/{project}."
 
-    def _reject(self, span: Span | None, reason: SkipReason, told: str) -> RejectedEdit:
-        return RejectedEdit(SkippedSpan(*(span or self.window), reason), told)
+    def _reject(self, span: Span | None, reason: SkipReason, feedback: str) -> RejectedEdit:
+        return RejectedEdit(SkippedSpan(*(span or self.window), reason), feedback)
 
-    def _reject_statement(self, statement: Statement, told: str) -> RejectedEdit:
-        return self._reject((statement.start, statement.end), "invalid", told)
+    def _reject_statement(self, statement: Statement, feedback: str) -> RejectedEdit:
+        return self._reject((statement.start, statement.end), "invalid", feedback)
 
 
 def _plain(text: str) -> str:

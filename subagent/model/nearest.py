@@ -53,7 +53,7 @@ class StoredStatement:
     date: str = ""
 
     @property
-    def topic(self) -> str | None:
+    def subject(self) -> str | None:
         """What it says something about; see `statements.subject_of`."""
         return subject_of(self.kind, self.text)
 
@@ -82,14 +82,14 @@ class NumberedStatements:
                 lines.append(line)
         return "\n".join(lines)
 
-    def named(self, name: str) -> StoredStatement | None:
+    def by_number(self, name: str) -> StoredStatement | None:
         """Return the statement of a number, such as N3."""
         number = _NAME.fullmatch(name.strip())
         place = int(number[1]) - 1 if number else -1
         return self.statements[place] if 0 <= place < len(self.statements) else None
 
     @property
-    def choices(self) -> str:
+    def numbers(self) -> str:
         """The numbers that there are, in words."""
         last = len(self.statements)
         return "no statement was shown" if not last else "N1" if last == 1 else f"N1 to N{last}"
@@ -121,22 +121,28 @@ class NearestStatements:
     queries: int
     _files: dict[str, list[StoredStatement]] = field(default_factory=dict)  # those that were read whole
 
-    async def to(self, text: str) -> list[StoredStatement]:
+    async def nearest_to(self, text: str) -> list[StoredStatement]:
         """Return the statements that are nearest to a text, the best first.
 
         What says something of the same thing by its key comes first, then what shares rare words with the text.
         """
         reading = await offload.run(len(text), extract_statements, text)
-        usual = {destination(said.kind, self.project, said.text).path for said in reading.statements}
+        usual = {
+            destination(statement.kind, self.project, statement.text).path for statement in reading.statements
+        }
         read_whole = [one for path in sorted(usual & set(self.paths)) for one in await self._read(path)]
         found = {(one.path, one.text): one for one in read_whole}
-        texts = [said.text for said in reading.statements] or text.split("\n\n")
+        texts = [statement.text for statement in reading.statements] or text.split("\n\n")
         for query in _queries(texts, self.queries):
             for one in await self.search(query):
                 found.setdefault((one.path, one.text), one)
-        topics = {topic for said in reading.statements if (topic := subject_of(said.kind, said.text))}
+        subjects = {
+            subject
+            for statement in reading.statements
+            if (subject := subject_of(statement.kind, statement.text))
+        }
         return await offload.run(
-            len(text), _rank_statements, list(found.values()), topics, text, self.analyzer
+            len(text), _rank_statements, list(found.values()), subjects, text, self.analyzer
         )
 
     async def search(self, query: str) -> list[StoredStatement]:
@@ -191,23 +197,23 @@ def _statements_in_passages(file: FilePassages) -> Iterator[StoredStatement]:
             yield from stored_statements(file.path, file.version, passage.text, passage.span[0], above)
 
 
-def _queries(texts: Sequence[str], most: int) -> list[str]:
+def _queries(texts: Sequence[str], max_queries: int) -> list[str]:
     """Return texts as queries: a text each, or several together where there are too many."""
     texts = [text.strip() for text in texts if text.strip()]
-    size = -(-len(texts) // most) or 1
+    size = -(-len(texts) // max_queries) or 1
     parts = (texts[at : at + size] for at in range(0, len(texts), size))
     return ["\n".join(text[: QUERY_CHARS // size] for text in part) for part in parts]
 
 
 def _rank_statements(
-    found: Sequence[StoredStatement], topics: Collection[str], text: str, analyzer: Analyzer
+    found: Sequence[StoredStatement], subjects: Collection[str], text: str, analyzer: Analyzer
 ) -> list[StoredStatement]:
     wanted = frozenset(analyzer.lexemes(text))
     shared = [wanted.intersection(analyzer.lexemes(one.text)) for one in found]
     counts = Counter(lexeme for lexemes in shared for lexeme in lexemes)
     ranked = []
     for one, lexemes in zip(found, shared, strict=True):
-        is_same = bool(topics) and one.topic in topics
+        is_same = bool(subjects) and one.subject in subjects
         score = fsum(1 / counts[lexeme] for lexeme in lexemes)  # the same in whatever order
         if (is_same or score) and normal_form(one.text):
             ranked.append(

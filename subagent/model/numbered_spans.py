@@ -93,7 +93,7 @@ class NumberedSpans:
         return next((part for one in self.spans if (part := _part(one, wanted)) is not None), None)
 
     @property
-    def choices(self) -> str:
+    def numbers(self) -> str:
         """The numbers that there are, in words."""
         last = len(self.spans)
         if not last:

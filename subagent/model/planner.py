@@ -92,9 +92,9 @@ class ModelPlanner:
             return chosen
         prompt = self._load("context")
 
-        async def plan(desk: ModelSession, with_tools: bool) -> ContextPlan:
+        async def plan(session: ModelSession, with_tools: bool) -> ContextPlan:
             return await plan_context(
-                request, survey, files, self._builtin, prompt, desk, with_tools=with_tools
+                request, survey, files, self._builtin, prompt, session, with_tools=with_tools
             )
 
         try:
@@ -108,8 +108,8 @@ class ModelPlanner:
         """Return where the statements of a text belong; without the model what the rules say."""
         prompt = self._load("remember")
 
-        async def plan(desk: ModelSession, with_tools: bool) -> RememberPlan:
-            return await plan_remember(request, self._builtin, prompt, desk, with_tools=with_tools)
+        async def plan(session: ModelSession, with_tools: bool) -> RememberPlan:
+            return await plan_remember(request, self._builtin, prompt, session, with_tools=with_tools)
 
         try:
             return await self._planned(plan, tools)
@@ -121,12 +121,12 @@ class ModelPlanner:
     async def _planned(self, plan: Callable[[ModelSession, bool], Awaitable[P]], tools: MemoryTools) -> P:
         """Return a plan made with tools, or at once where the model is known not to manage them."""
         meter = Meter(self._limits)
-        desk = ModelSession(self._chat, meter, tools, self._capabilities)
+        session = ModelSession(self._chat, meter, tools, self._capabilities)
         if self._mode == "single" or (self._mode == "auto" and self._bad_calls >= MAX_TOOL_FAILURES):
-            return await plan(desk, False)
+            return await plan(session, False)
         meter.reserved = 1 if self._mode == "auto" and self._limits.requests > 2 else 0
         try:
-            planned = await plan(desk, True)
+            planned = await plan(session, True)
         except ModelUnavailable as error:
             if self._mode != "auto" or not error.details.get("is_misuse"):
                 raise
@@ -136,7 +136,7 @@ class ModelPlanner:
             return planned
         meter.reserved = 0
         tools.reset_operations()
-        return await plan(desk, False)
+        return await plan(session, False)
 
     @staticmethod
     def reason(error: MemexError) -> str:

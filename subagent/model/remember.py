@@ -95,13 +95,13 @@ class _Reader:
     """A call while its text is read part by part.
 
     Attributes:
-        request, builtin, prompt, desk: as of `plan_remember`.
+        request, builtin, prompt, session: as of `plan_remember`.
         files: that there are.
         nearest: finds stored statements.
         quotes: the text.
-        heard: what of it states nothing.
-        made: the edits so far, in their order.
-        known: what was said to be known.
+        non_statements: the parts of the text that state nothing.
+        accepted: the edits so far, in their order.
+        known: the statements that memory holds already.
         skipped: what is not stored.
         found: the stored statements that were near to any part.
     """
@@ -114,7 +114,7 @@ class _Reader:
     nearest: NearestStatements
     quotes: QuoteFinder
     non_statements: "_NonStatements"
-    made: list[AcceptedEdit] = field(default_factory=list)
+    accepted: list[AcceptedEdit] = field(default_factory=list)
     known: list[KnownStatement] = field(default_factory=list)
     skipped: list[SkippedSpan] = field(default_factory=list)
     found: dict[StoredStatement, None] = field(default_factory=dict)
@@ -125,32 +125,32 @@ class _Reader:
         if not any(map(str.isalnum, text)):
             self.skipped.append(SkippedSpan(*span, "empty"))
             return
-        if len(self.made) >= self.session.limits.writes:
+        if len(self.accepted) >= self.session.limits.writes:
             self.skipped.append(SkippedSpan(*span, "limit"))
             return
-        found = await self.nearest.to(text)
+        found = await self.nearest.nearest_to(text)
         self.found |= dict.fromkeys(found)
-        judge = await self._edit_checker(span, found)
-        job = ModelQuestion(
+        checker = await self._edit_checker(span, found)
+        question = ModelQuestion(
             name="memory_remember",
             prompt=self.prompt,
             text=self._prompt_text(
-                text, found, judge.notes, f"Part {part} of {parts}. " if parts > 1 else ""
+                text, found, checker.notes, f"Part {part} of {parts}. " if parts > 1 else ""
             ),
             output=Edits,
-            check=lambda answer: judge.problems(answer) if self._may_correct(parts - part) else [],
-            tools=[self._search(judge.notes)] if with_tools else (),
-            shown=judge.notes.shown,
+            check=lambda answer: checker.problems(answer) if self._may_correct(parts - part) else [],
+            tools=[self._search(checker.notes)] if with_tools else (),
+            shown=checker.notes.shown,
         )
-        self._accept(await ask(job, self.session), judge)
+        self._accept(await ask(question, self.session), checker)
 
     async def plan(self) -> RememberPlan:
         """Return the plan that all parts of the text make."""
         is_unfit = any(skip.reason == "invalid" for skip in self.skipped)
-        if is_unfit and not self.made and not self.known:
+        if is_unfit and not self.accepted and not self.known:
             raise model_unavailable(ModelFailure.NOTHING_APPLICABLE)
         writes = self.session.limits.writes
-        parts = [made.part for made in self.made]
+        parts = [accepted.part for accepted in self.accepted]
         over = [_skip_statement(part.statement, "limit") for part in parts[writes:]]
         adds, known = await self._place([part for part in parts[:writes] if isinstance(part, Addition)])
         return RememberPlan(
@@ -163,7 +163,7 @@ class _Reader:
 
     async def _edit_checker(self, span: Span, found: Sequence[StoredStatement]) -> EditChecker:
         text = self.quotes.text[slice(*span)]
-        names = [one.text for one in found if (one.topic or "").startswith("name: ")]
+        names = [one.text for one in found if (one.subject or "").startswith("name: ")]
         sources = [text, *names, self.request.project or ""]
         return EditChecker(
             quotes=self.quotes,
@@ -182,11 +182,11 @@ class _Reader:
     def _prompt_text(
         self, text: str, found: Sequence[StoredStatement], notes: NumberedStatements, part: str
     ) -> str:
-        """Return what a model is told of a part of the text, what changes least first."""
+        """Return the prompt for a part of the text; the sections that change least come first."""
         request = self.request
         day = request.now.date()
         about = f"It is about the project {request.project}. " if request.project is not None else ""
-        left = self.session.limits.writes - len(self.made)
+        left = self.session.limits.writes - len(self.accepted)
         call = f"Said on {day.isoformat()}, a {day:%A}. {about}{part}At most {left} edits."
         files = wrap_data("files", self.files.text.rstrip("\n") or "none")
         before = f"# The files that there are\n\n{files}\n\n# What is known already\n\n"
@@ -206,10 +206,13 @@ class _Reader:
         """What earlier parts of the text gave, the last first."""
         return {
             StoredStatement(
-                made.part.path, made.part.heading, made.part.statement.text, made.part.statement.kind
-            ): made
-            for made in reversed(self.made)
-            if isinstance(made.part, Addition)
+                accepted.part.path,
+                accepted.part.heading,
+                accepted.part.statement.text,
+                accepted.part.statement.kind,
+            ): accepted
+            for accepted in reversed(self.accepted)
+            if isinstance(accepted.part, Addition)
         }
 
     def _may_correct(self, parts_left: int) -> bool:
@@ -230,42 +233,46 @@ class _Reader:
 
         return find
 
-    def _accept(self, answer: Edits, judge: EditChecker) -> None:
+    def _accept(self, answer: Edits, checker: EditChecker) -> None:
         """Keep of an answer what can be carried out, and why the rest is not."""
-        looked_at = judge.checked_edits(answer)
+        looked_at = checker.checked_edits(answer)
         for edit in looked_at:
-            judged = judge.judge(edit)
-            if isinstance(judged, RejectedEdit):
-                self.skipped.append(judged.skipped)
+            outcome = checker.check(edit)
+            if isinstance(outcome, RejectedEdit):
+                self.skipped.append(outcome.skipped)
             else:
-                self._stage(judged)
+                self._stage(outcome)
         located = [
-            (skip, span) for skip in answer.skipped[: judge.max_checked] if (span := judge.span_of(skip))
+            (skip, span) for skip in answer.skipped[: checker.max_checked] if (span := checker.span_of(skip))
         ]
         for skip, span in located:
-            self._skip(skip, span, judge)
-        if len(looked_at) < len(answer.edits) or len(answer.skipped) > judge.max_checked:
-            self.skipped.append(SkippedSpan(*judge.window, "limit"))
+            self._skip(skip, span, checker)
+        if len(looked_at) < len(answer.edits) or len(answer.skipped) > checker.max_checked:
+            self.skipped.append(SkippedSpan(*checker.window, "limit"))
         if not answer.edits and not located:
-            self.skipped.append(SkippedSpan(*judge.window, "other"))
+            self.skipped.append(SkippedSpan(*checker.window, "other"))
 
-    def _stage(self, made: AcceptedEdit) -> None:
+    def _stage(self, accepted: AcceptedEdit) -> None:
         """Take an edit in; one of what an earlier part gave takes the place of that."""
-        target = made.target
+        target = accepted.target
         older = self._staged.get(target) if target is not None and target.reference is None else None
         if older is None or not isinstance(older.part, Addition):
-            self.made.append(made)
+            self.accepted.append(accepted)
             return
-        self.made.remove(older)
+        self.accepted.remove(older)
         self.skipped.append(_skip_statement(older.part.statement, "superseded"))
         stored = older.part.replaces
-        if isinstance(made.part, Addition):
-            self.made.append(replace(made, part=replace(made.part, replaces=stored), target=older.target))
+        if isinstance(accepted.part, Addition):
+            self.accepted.append(
+                replace(accepted, part=replace(accepted.part, replaces=stored), target=older.target)
+            )
         elif stored is not None:
-            self.made.append(replace(made, part=replace(made.part, removes=stored), target=older.target))
+            self.accepted.append(
+                replace(accepted, part=replace(accepted.part, removes=stored), target=older.target)
+            )
 
-    def _skip(self, skip: Skip, span: Span, judge: EditChecker) -> None:
-        stored = judge.notes.named(skip.known) if skip.known and skip.reason == "duplicate" else None
+    def _skip(self, skip: Skip, span: Span, checker: EditChecker) -> None:
+        stored = checker.notes.by_number(skip.known) if skip.known and skip.reason == "duplicate" else None
         if stored is not None and stored.reference is not None:
             statement = Statement("note", self.quotes.text[slice(*span)], *span)
             self.known.append(KnownStatement(statement, stored.reference))
@@ -295,17 +302,17 @@ class _Reader:
             about = await find_related(placed, own_paths, self.session.tools, self.builtin.analyzer)
             links = tuple(dict.fromkeys([*add.links, *about.links]))
             settled.append(replace(placed, path=about.home or placed.path, links=links))
-            if said := about.known or self._known_as_paraphrase(settled[-1]):
-                known[settled[-1]] = said
+            if duplicate := about.known or self._known_as_paraphrase(settled[-1]):
+                known[settled[-1]] = duplicate
         for add in await find_replacements(settled, known, day, self.session.tools):
             known.pop(add, None)
         return [add for add in settled if add not in known], list(known.values())
 
     def _superseding(self, add: Addition) -> Addition | None:
         """Return a statement in the place of one in another file that it supersedes by its key; None for none."""
-        topic = subject_of(add.statement.kind, add.statement.text)
+        subject = subject_of(add.statement.kind, add.statement.text)
         for one in self._bullets(add):
-            if topic is None or one.topic != topic:
+            if subject is None or one.subject != subject:
                 continue
             if add.statement.kind == "done" and one.kind == "pending":
                 return replace(add, path=one.path, replaces=one.text)

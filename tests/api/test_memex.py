@@ -33,7 +33,8 @@ from memex.errors import (
 from memex.service.log.replay.counterfactual import ChangedResult
 from memex.service.log.replay.replay import ReplayResult
 from memex.service.tools.context import ContextResult
-from memex.service.tools.files import ReadResult, WriteResult
+from memex.service.tools.file_edits import WriteResult
+from memex.service.tools.files import ReadResult
 from memex.service.tools.remember import RememberResult
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Context, Principal

@@ -22,15 +22,8 @@ from memex.service.log.replay.replay import ReplayResult
 from memex.service.log.replay.requests import replay_call, replay_changed
 from memex.service.service import Caller, Service
 from memex.service.tools.context import DEFAULT_BUDGET, ContextResult
-from memex.service.tools.files import (
-    FindResult,
-    LinksResult,
-    ListResult,
-    PatchResult,
-    PlacedResult,
-    ReadResult,
-    WriteResult,
-)
+from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
+from memex.service.tools.files import FindResult, LinksResult, ListResult, ReadResult
 from memex.service.tools.prompt_block import PromptBlockResult, prompt_block
 from memex.service.tools.remember import RememberResult
 from memex.service.tools.revisions import DiffResult, HistoryResult, RevertResult

@@ -9,6 +9,7 @@ from memex.errors import Forbidden
 from memex.store.access import Access, Role
 from memex.store.identity.authentication import Principal
 from memex.store.log.call import Call, CallRequest
+from memex.store.log.queue import LeasedCall
 from memex.store.paths import check_tool_call_id
 from memex.subagent.engine import ENGINE
 
@@ -65,5 +66,20 @@ def new_call(
             principal=caller.logged,
             now=now or datetime.now(UTC),
             engine=ENGINE,
+        )
+    )
+
+
+def resumed_call(caller: Caller, leased: LeasedCall) -> Call:
+    """Return a call that a worker took from the queue, under its own id and clock."""
+    return Call(
+        CallRequest(
+            tool_call_id=leased.tool_call_id,
+            tool=leased.kind,
+            arguments=leased.request,
+            principal=caller.logged,
+            now=leased.now,
+            engine=ENGINE,
+            accepted_id=leased.operation_id,
         )
     )

@@ -20,7 +20,7 @@ from memex.errors import (
     UnknownTool,
 )
 from memex.metrics import Metrics
-from memex.service.call import Caller, check_role, new_call
+from memex.service.call import Caller, check_role, new_call, resumed_call
 from memex.service.log import operations
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.trace import load_trace
@@ -40,13 +40,12 @@ from memex.store.database import Connection, Database
 from memex.store.identity import authentication
 from memex.store.identity.authentication import Context, Principal
 from memex.store.log import operations as operations_log
-from memex.store.log.call import Call, CallRequest
+from memex.store.log.call import Call
 from memex.store.log.queue import LeasedCall
 from memex.store.memory import Memory
 from memex.store.paths import check_tool_call_id
 from memex.store.writes.draft import Draft
 from memex.subagent.embedders.interface import Embedder
-from memex.subagent.engine import ENGINE
 from memex.telemetry import Tracing
 
 T = TypeVar("T")
@@ -181,17 +180,7 @@ class Service:
             Unauthenticated: the key that it came by was revoked since.
             MemexError: logged as a failed or denied attempt.
         """
-        call = Call(
-            CallRequest(
-                tool_call_id=taken.tool_call_id,
-                tool=taken.kind,
-                arguments=taken.request,
-                principal=caller.logged,
-                now=taken.now,
-                engine=ENGINE,
-                accepted_id=taken.operation_id,
-            )
-        )
+        call = resumed_call(caller, taken)
         async with self.recorder.watch(caller, call) as span:
             if not taken.key_is_valid:
                 raise Unauthenticated(

@@ -54,8 +54,8 @@ class PlannedEntry:
 
     entry: Entry
     kind: StatementKind
-    form: tuple[str, ...]
-    topic: str | None
+    normal_form: tuple[str, ...]
+    subject: str | None
     replaces: str | None
     is_overtaken: bool = False
     overtaken_text: str | None = None
@@ -77,17 +77,17 @@ class PlannedEntry:
 
 def plan_entries(entries: Sequence[Entry]) -> list[PlannedEntry]:
     """Return entries with what those of one call make of each other."""
-    puts = [PlannedEntry.of(entry) for entry in entries]
+    planned_entries = [PlannedEntry.of(entry) for entry in entries]
     later: dict[object, dict[tuple[str, ...], PlannedEntry]] = {}
-    for put in reversed(puts):
-        taking = next(_overtaking_entries(put, later), None)
+    for planned in reversed(planned_entries):
+        taking = next(_overtaking_entries(planned, later), None)
         if taking is not None:
-            put.is_overtaken, taking.overtaken_text = True, put.entry.statement.text
-            taking.replaces = taking.replaces or put.replaces
-        put.is_reopened = put.kind == "done" and f"pending {put.topic}" in later
-        for name in lookup_keys(put.kind, put.topic, put.form):
-            later.setdefault(name, {}).setdefault(put.form, put)
-    return puts
+            planned.is_overtaken, taking.overtaken_text = True, planned.entry.statement.text
+            taking.replaces = taking.replaces or planned.replaces
+        planned.is_reopened = planned.kind == "done" and f"pending {planned.subject}" in later
+        for name in lookup_keys(planned.kind, planned.subject, planned.normal_form):
+            later.setdefault(name, {}).setdefault(planned.normal_form, planned)
+    return planned_entries
 
 
 def entry_subject(kind: StatementKind, text: str, form: tuple[str, ...]) -> str | None:
@@ -96,14 +96,14 @@ def entry_subject(kind: StatementKind, text: str, form: tuple[str, ...]) -> str 
     return " ".join(form) if found is None and kind in SAME_TASK else found
 
 
-def lookup_keys(kind: StatementKind, topic: str | None, form: tuple[str, ...]) -> Iterator[object]:
+def lookup_keys(kind: StatementKind, subject: str | None, form: tuple[str, ...]) -> Iterator[object]:
     """Yield what a statement is found by when another may take its place."""
     if kind in SAME_TASK:
-        yield f"{kind} {topic}"
+        yield f"{kind} {subject}"
         return
     yield claim_of(form)
-    if topic is not None:
-        yield topic
+    if subject is not None:
+        yield subject
 
 
 def opposite_claim(form: tuple[str, ...]) -> tuple[str, bool]:
@@ -113,13 +113,15 @@ def opposite_claim(form: tuple[str, ...]) -> tuple[str, bool]:
 
 
 def _overtaking_entries(
-    put: PlannedEntry, later: Mapping[object, Mapping[tuple[str, ...], PlannedEntry]]
+    planned: PlannedEntry, later: Mapping[object, Mapping[tuple[str, ...], PlannedEntry]]
 ) -> Iterator[PlannedEntry]:
     """Yield the later entries that take an entry's place."""
-    if put.kind in SAME_TASK:
-        if put.kind == "pending":
-            yield from later.get(f"done {put.topic}", {}).values()
+    if planned.kind in SAME_TASK:
+        if planned.kind == "pending":
+            yield from later.get(f"done {planned.subject}", {}).values()
         return
-    yield from later.get(opposite_claim(put.form), {}).values()
-    if put.topic is not None and is_replaceable(put.entry.statement.text):
-        yield from (other for form, other in later.get(put.topic, {}).items() if form != put.form)
+    yield from later.get(opposite_claim(planned.normal_form), {}).values()
+    if planned.subject is not None and is_replaceable(planned.entry.statement.text):
+        yield from (
+            other for form, other in later.get(planned.subject, {}).items() if form != planned.normal_form
+        )

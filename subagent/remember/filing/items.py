@@ -24,8 +24,8 @@ class ListItem:
     """A list item of a file, or a new one, as entries change it; spans are of whole lines."""
 
     text: str
-    form: tuple[str, ...]
-    topic: str | None
+    normal_form: tuple[str, ...]
+    subject: str | None
     kind: StatementKind
     heading: str
     entry: Entry | None = None
@@ -40,7 +40,7 @@ class ListItem:
     @property
     def is_changed(self) -> bool:
         """Whether an entry took the place of what the file says here."""
-        return self.entry is not None and self.form != self.normal_form_before
+        return self.entry is not None and self.normal_form != self.normal_form_before
 
 
 def line_end(text: str, start: int) -> int:

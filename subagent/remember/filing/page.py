@@ -85,7 +85,7 @@ def revise(
     """
     page = _Page.of(content or "", title, matches_paraphrases=matches_paraphrases)
     removed = tuple(map(page.remove, removals))
-    outcomes = tuple(map(page.put, plan_entries(entries)))
+    outcomes = tuple(map(page.place, plan_entries(entries)))
     changed = page.content()
     return RevisedFile((content or "") if changed is None else changed, outcomes, removed)
 
@@ -101,7 +101,7 @@ class _Page:
     matches_paraphrases: bool
     items: list[ListItem] = field(default_factory=list)
     added: list[ListItem] = field(default_factory=list)
-    by_form: dict[tuple[str, ...], _Items] = field(default_factory=dict)
+    by_normal_form: dict[tuple[str, ...], _Items] = field(default_factory=dict)
     by_name: dict[object, _Items] = field(default_factory=dict)
     by_rotation: dict[tuple[str, ...], _Items] = field(default_factory=dict)
     prose: set[tuple[str, ...]] = field(default_factory=set)
@@ -123,32 +123,32 @@ class _Page:
             page._index_prose(line)
         return page
 
-    def put(self, put: PlannedEntry) -> EntryOutcome:
+    def place(self, planned: PlannedEntry) -> EntryOutcome:
         """File one entry and say what became of it."""
-        if put.is_overtaken:
+        if planned.is_overtaken:
             return EntryOutcome("overtaken")
-        if put.replaces is not None and (outcome := self._replace(put, put.replaces)):
+        if planned.replaces is not None and (outcome := self._replace(planned, planned.replaces)):
             return outcome
-        pending = self.by_name.get(f"pending {put.topic}") if put.kind == "done" else None
-        if pending and not put.is_reopened:
-            return self._finish(put, list(pending))
-        if put.kind in SAME_TASK:
-            return self._add_task(put)
-        if self.by_form.get(put.form):
+        pending = self.by_name.get(f"pending {planned.subject}") if planned.kind == "done" else None
+        if pending and not planned.is_reopened:
+            return self._finish(planned, list(pending))
+        if planned.kind in SAME_TASK:
+            return self._add_task(planned)
+        if self.by_normal_form.get(planned.normal_form):
             return EntryOutcome("duplicate")
-        if denied := self.by_name.get(opposite_claim(put.form)):
-            return self._supersede(next(reversed(denied)), put)
-        if put.form in self.prose or self._is_paraphrase_known(put):
+        if denied := self.by_name.get(opposite_claim(planned.normal_form)):
+            return self._supersede(next(reversed(denied)), planned)
+        if planned.normal_form in self.prose or self._is_paraphrase_known(planned):
             return EntryOutcome("duplicate")
         older = (
-            [item for item in self.by_name.get(put.topic, ()) if is_replaceable(item.text)]
-            if put.topic
+            [item for item in self.by_name.get(planned.subject, ()) if is_replaceable(item.text)]
+            if planned.subject
             else []
         )
         if older:
-            return self._supersede(older[-1], put)
-        self._add(put)
-        return put.outcome()
+            return self._supersede(older[-1], planned)
+        self._add(planned)
+        return planned.outcome()
 
     def remove(self, text: str) -> EntryOutcome:
         """Take a statement out and say what became of it."""
@@ -161,20 +161,20 @@ class _Page:
         item.is_gone = True
         return EntryOutcome("removed", item.text)
 
-    def _replace(self, put: PlannedEntry, text: str) -> EntryOutcome | None:
+    def _replace(self, planned: PlannedEntry, text: str) -> EntryOutcome | None:
         """Put an entry in the place of a text; None when that is not there, or says the same."""
         older = self._find_item(text)
         if older is None:
-            return self._rewrite_prose(put, text)
-        is_moved = older.kind != put.kind and bool({older.kind, put.kind} & SAME_TASK.keys())
+            return self._rewrite_prose(planned, text)
+        is_moved = older.kind != planned.kind and bool({older.kind, planned.kind} & SAME_TASK.keys())
         if is_moved:
-            return self._finish(put, [older])
-        if older.form == put.form or (
-            self.matches_paraphrases and _texts_are_paraphrases(older.text, put.entry.statement.text)
+            return self._finish(planned, [older])
+        if older.normal_form == planned.normal_form or (
+            self.matches_paraphrases and _texts_are_paraphrases(older.text, planned.entry.statement.text)
         ):
             return None
-        if not (self.by_form.get(put.form) or put.form in self.prose):
-            return self._supersede(older, put)
+        if not (self.by_normal_form.get(planned.normal_form) or planned.normal_form in self.prose):
+            return self._supersede(older, planned)
         if self._nests(older):
             return None
         self._unindex_item(older)
@@ -183,33 +183,38 @@ class _Page:
 
     def _find_item(self, text: str) -> ListItem | None:
         """Return the last bullet that makes a statement, one that makes it in these very words before others."""
-        found = list(self.by_form.get(normal_form(text), ()))
+        found = list(self.by_normal_form.get(normal_form(text), ()))
         return next((item for item in reversed(found) if item.text == text), found[-1] if found else None)
 
     def _nests(self, item: ListItem) -> bool:
         """Whether something stands below a bullet."""
         return bool(item.children) or bool(self._rendered(item.own_end, item.end).strip())
 
-    def _add_task(self, put: PlannedEntry) -> EntryOutcome:
-        if self._is_known(put) or self._is_paraphrase_known(put):
+    def _add_task(self, planned: PlannedEntry) -> EntryOutcome:
+        if self._is_known(planned) or self._is_paraphrase_known(planned):
             return EntryOutcome("duplicate")
-        self._add(put)
-        return put.outcome()
+        self._add(planned)
+        return planned.outcome()
 
-    def _is_known(self, put: PlannedEntry) -> bool:
-        same = SAME_TASK.get(put.kind, (put.kind,))
+    def _is_known(self, planned: PlannedEntry) -> bool:
+        same = SAME_TASK.get(planned.kind, (planned.kind,))
         return (
-            put.form in self.prose
-            or any(self.by_name.get(f"{kind} {put.topic}") for kind in same if put.kind in SAME_TASK)
-            or any(item.kind in same or item.kind not in SAME_TASK for item in self.by_form.get(put.form, ()))
+            planned.normal_form in self.prose
+            or any(
+                self.by_name.get(f"{kind} {planned.subject}") for kind in same if planned.kind in SAME_TASK
+            )
+            or any(
+                item.kind in same or item.kind not in SAME_TASK
+                for item in self.by_normal_form.get(planned.normal_form, ())
+            )
         )
 
-    def _is_paraphrase_known(self, put: PlannedEntry) -> bool:
+    def _is_paraphrase_known(self, planned: PlannedEntry) -> bool:
         if not self.matches_paraphrases:
             return False
-        form = paraphrase.paraphrase_form(put.entry.statement.text)
+        form = paraphrase.paraphrase_form(planned.entry.statement.text)
         key = paraphrase.rotation_key(form)
-        same = SAME_TASK.get(put.kind)
+        same = SAME_TASK.get(planned.kind)
         return any(
             paraphrase.are_paraphrases(form, other) for other in self.prose_by_rotation.get(key, ())
         ) or any(
@@ -218,39 +223,45 @@ class _Page:
             if (item.kind in same if same else item.kind not in SAME_TASK)
         )
 
-    def _supersede(self, older: ListItem, put: PlannedEntry) -> EntryOutcome:
+    def _supersede(self, older: ListItem, planned: PlannedEntry) -> EntryOutcome:
         replaced = older.text
         self._unindex_item(older)
-        older.text, older.form, older.topic, older.entry = (
-            put.entry.statement.text,
-            put.form,
-            put.topic,
-            put.entry,
+        older.text, older.normal_form, older.subject, older.entry = (
+            planned.entry.statement.text,
+            planned.normal_form,
+            planned.subject,
+            planned.entry,
         )
         self._index_item(older)
         return EntryOutcome("superseded", replaced)
 
-    def _finish(self, put: PlannedEntry, older: list[ListItem]) -> EntryOutcome:
+    def _finish(self, planned: PlannedEntry, older: list[ListItem]) -> EntryOutcome:
         """Take bullets away and put the one that stands for them in another section, unless it is there."""
         for item in older:
             self._unindex_item(item)
             item.is_gone = True
         parents = [item for item in older if self._nests(item)]
-        if parents or not self._is_known(put):
-            self._add(put, parents)
+        if parents or not self._is_known(planned):
+            self._add(planned, parents)
         return EntryOutcome("superseded", older[-1].text)
 
-    def _add(self, put: PlannedEntry, parents: Sequence[ListItem] = ()) -> None:
-        entry = put.entry
+    def _add(self, planned: PlannedEntry, parents: Sequence[ListItem] = ()) -> None:
+        entry = planned.entry
         item = ListItem(
-            entry.statement.text, put.form, put.topic, put.kind, entry.heading, entry, children=parents
+            entry.statement.text,
+            planned.normal_form,
+            planned.subject,
+            planned.kind,
+            entry.heading,
+            entry,
+            children=parents,
         )
         self.added.append(item)
         self._index_item(item)
 
     def _index_item(self, item: ListItem) -> None:
-        self.by_form.setdefault(item.form, {})[item] = None
-        for name in lookup_keys(item.kind, item.topic, item.form):
+        self.by_normal_form.setdefault(item.normal_form, {})[item] = None
+        for name in lookup_keys(item.kind, item.subject, item.normal_form):
             self.by_name.setdefault(name, {})[item] = None
         if self.matches_paraphrases:
             self.by_rotation.setdefault(paraphrase.rotation_key(paraphrase.paraphrase_form(item.text)), {})[
@@ -258,8 +269,8 @@ class _Page:
             ] = None
 
     def _unindex_item(self, item: ListItem) -> None:
-        del self.by_form[item.form][item]
-        for name in lookup_keys(item.kind, item.topic, item.form):
+        del self.by_normal_form[item.normal_form][item]
+        for name in lookup_keys(item.kind, item.subject, item.normal_form):
             del self.by_name[name][item]
         if self.matches_paraphrases:
             del self.by_rotation[paraphrase.rotation_key(paraphrase.paraphrase_form(item.text))][item]
@@ -270,10 +281,10 @@ class _Page:
             form = paraphrase.paraphrase_form(line)
             self.prose_by_rotation.setdefault(paraphrase.rotation_key(form), set()).add(form)
 
-    def _rewrite_prose(self, put: PlannedEntry, text: str) -> EntryOutcome | None:
+    def _rewrite_prose(self, planned: PlannedEntry, text: str) -> EntryOutcome | None:
         """Put a statement of one line in the place of prose; None when that does not stand there once."""
         span = self._prose_span(text)
-        statement = put.entry.statement.text
+        statement = planned.entry.statement.text
         if span is None or "\n" in statement:
             return None
         start, end = span

@@ -593,13 +593,13 @@ async def test_a_lease_is_renewed_and_nothing_else_is_held(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """While the planner thinks no transaction is open and no lock is taken; the lease moves on."""
-    monkeypatch.setattr(queue, "BEAT_S", 0.02)
+    monkeypatch.setattr(queue, "HEARTBEAT_S", 0.02)
     await later(service, alice)
     work = asyncio.create_task(carry_out(planned_by(service, waiting_planner)))
     await until(service.database, "select lease_until is not null from operation")
     [(lease_until,)] = await select(service.database, "select lease_until from operation")
     await until(service.database, "select lease_until > %s from operation", lease_until)
-    monkeypatch.setattr(queue, "BEAT_S", 60)
+    monkeypatch.setattr(queue, "HEARTBEAT_S", 60)
     held = """
         select count(*) from pg_stat_activity
          where datname = current_database() and pid <> pg_backend_pid() and state like 'idle in transaction%'"""
@@ -619,7 +619,7 @@ async def test_a_lease_that_was_lost_ends_the_work(
     service: Service, alice: Caller, waiting_planner: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker that was asleep for too long finds that another has the call, and leaves it alone."""
-    monkeypatch.setattr(queue, "BEAT_S", 0.02)
+    monkeypatch.setattr(queue, "HEARTBEAT_S", 0.02)
     await later(service, alice)
     work = asyncio.create_task(carry_out(planned_by(service, waiting_planner)))
     await until(service.database, "select lease_until is not null from operation")

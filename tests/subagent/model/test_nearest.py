@@ -75,10 +75,10 @@ def test_statements_are_numbered_on_and_shown_once() -> None:
 
     assert first == "N1 · user/a.md@3 · Notes · one\nN2 · user/a.md@3 · Notes · two"
     assert second == "N3 · user/a.md@3 · Notes · three\nN4 · user/b.md, new in this call · four"
-    assert notes.named("N3") == notes.named(" [n3] ") == notes.named("3") == stored("three")
-    assert [notes.named(name) for name in ("N0", "N5", "", "three", "N-1", "N99999")] == [None] * 6
+    assert notes.by_number("N3") == notes.by_number(" [n3] ") == notes.by_number("3") == stored("three")
+    assert [notes.by_number(name) for name in ("N0", "N5", "", "three", "N-1", "N99999")] == [None] * 6
     assert notes.shown == ["user/a.md@3:0-3", "user/a.md@3:0-3", "user/a.md@3:0-5"]
-    assert (notes.choices, NumberedStatements().choices) == ("N1 to N4", "no statement was shown")
+    assert (notes.numbers, NumberedStatements().numbers) == ("N1 to N4", "no statement was shown")
 
 
 def test_no_statement_can_look_like_another() -> None:

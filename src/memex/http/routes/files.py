@@ -14,14 +14,8 @@ from memex.http.callers import (
     agent_by_headers,
 )
 from memex.service.service import Caller
-from memex.service.tools.files import (
-    LinksResult,
-    ListResult,
-    PatchResult,
-    PlacedResult,
-    ReadResult,
-    WriteResult,
-)
+from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
+from memex.service.tools.files import LinksResult, ListResult, ReadResult
 from memex.service.tools.revisions import DiffResult, HistoryResult
 from memex.store.catalogue import MIN_CHARS
 

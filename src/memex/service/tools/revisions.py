@@ -5,7 +5,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from memex.service.log import references
-from memex.service.tools.files import BaseVersion, Path, PlacedResult, Reason, answer_placed
+from memex.service.tools.file_edits import BaseVersion, PlacedResult, Reason, answer_placed
+from memex.service.tools.files import Path
 from memex.service.tools.tool import (
     MAX_VERSION,
     Arguments,

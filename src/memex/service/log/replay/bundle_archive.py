@@ -237,10 +237,10 @@ def read(source: Path | bytes) -> Bundle:
     call = _parse(_Call, members.pop(CALL), CALL)
     _check_mounts(call)
     texts = {named.revision: named.content for named in _lines(_Named, members.pop(TEXTS, b""), TEXTS)}
+    names = (f"scopes/{number}.jsonl" for number in range(1, len(call.scopes) + 1))
     scopes = tuple(
-        _scope(told, _lines(_Revision, members.pop(name, b""), name), name)
-        for number, told in enumerate(call.scopes, start=1)
-        for name in [f"scopes/{number}.jsonl"]
+        _scope(scope, _lines(_Revision, members.pop(name, b""), name), name)
+        for scope, name in zip(call.scopes, names, strict=True)
     )
     prompts = {}
     for name, content in members.items():

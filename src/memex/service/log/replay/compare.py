@@ -62,7 +62,8 @@ def changed_parts(logged: str, now: str) -> list[ChangedPart]:
 
 
 def _parts(engine: str) -> dict[str, str]:
-    return {name: version for part in engine.split() for name, _, version in [part.rpartition("-")]}
+    split = (part.rpartition("-") for part in engine.split())
+    return {name: version for name, _, version in split}
 
 
 def _differences(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:

@@ -12,10 +12,9 @@ from memex.service.log.replay.logged_snapshots import LoggedSnapshots, access_of
 from memex.service.planners import Planners
 from memex.service.query_embedding import QueryEmbedder, QueryEmbeddings
 from memex.service.tools.context import CONTEXT
-from memex.service.tools.files import TOOLS as FILE_TOOLS
+from memex.service.tools.files import FIND, LINKS, LIST, READ
 from memex.service.tools.registry import TOOLS
 from memex.service.tools.remember import REMEMBER
-from memex.service.tools.tool import ReadTool
 from memex.service.tools.tool_context import ToolContext, Turns
 from memex.settings import SearchMode
 from memex.store.access import Access
@@ -30,11 +29,7 @@ from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.limits import Spending, UnlimitedSpending
 from memex.subagent.planner import Planner
 
-READ_TOOLS = {
-    tool.name: tool
-    for tool in FILE_TOOLS
-    if isinstance(tool, ReadTool) and "as_of" in tool.arguments.model_fields
-}
+READ_TOOLS = (FIND.name, READ.name, LIST.name, LINKS.name)
 REPLAYED = (CONTEXT.name, REMEMBER.name, *READ_TOOLS)
 ANSWERED = ("answered", "committed", "dry_run")
 

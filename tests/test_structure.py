@@ -1,0 +1,56 @@
+"""The structure of the source keeps to its limits; `make structure` prints all figures."""
+
+from pathlib import Path
+
+import pytest
+from tests.structure.counts import Source, walks
+
+ROOT = Path(__file__).parents[1]
+MAX_MODULES_IN_A_FOLDER = 15
+MAX_LINES = 500
+MAX_REPEATED_NAMES = 8
+# A public class name stands for one thing. Each exception has its reason.
+REPEATED_NAMES = {
+    "Chosen": "one is a part of the trace in the API; a model reads the other one's name in its schema",
+    "MemoryService": "users import both: one from evals.adapter, the other, named by Google ADK, from its integration",
+    "Source": "one is a part of a context in the API; users import the other from evals.adapter",
+}
+# How many modules a reader follows for one call, where one of more than 350 lines counts twice.
+MAX_WALKED = {"memory_context": 7, "memory_remember": 8, "memory_read": 5, "memory_write": 6}
+
+
+@pytest.fixture(scope="module")
+def source() -> Source:
+    """The source of this checkout."""
+    return Source.read(ROOT)
+
+
+def test_a_public_class_name_stands_for_one_thing(source: Source) -> None:
+    """Two modules define the same public class name only if the name is in the list, with its reason."""
+    assert set(source.repeated_class_names()) == set(REPEATED_NAMES)
+    assert all(REPEATED_NAMES.values())
+    assert len(REPEATED_NAMES) <= MAX_REPEATED_NAMES
+
+
+def test_no_folder_is_too_full(source: Source) -> None:
+    """A reader can take in the modules of a folder at one sight."""
+    assert {name: count for name, count in source.folders().items() if count > MAX_MODULES_IN_A_FOLDER} == {}
+
+
+def test_no_module_is_too_long(source: Source) -> None:
+    """A module that grows beyond the limit is about more than one thing."""
+    assert {name: lines for name, lines in source.largest().items() if lines > MAX_LINES} == {}
+
+
+def test_no_modules_import_each_other(source: Source) -> None:
+    """Imports in functions and under TYPE_CHECKING count too, because a reader follows them as well."""
+    assert source.circles() == []
+
+
+def test_a_call_is_followed_in_few_modules(source: Source) -> None:
+    """The page of the architecture walks through these calls, and names modules that there are."""
+    found = walks(source, ROOT / "docs" / "architecture.md")
+
+    assert set(found) >= set(MAX_WALKED)
+    assert [path for walk in found.values() for path in walk.missing] == []
+    assert {tool: found[tool].weight for tool, most in MAX_WALKED.items() if found[tool].weight > most} == {}
