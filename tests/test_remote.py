@@ -17,8 +17,7 @@ import pytest
 from tests.kit.http_service import Served, serving_http
 from tests.kit.postgres_servers import Server
 
-from memex import Memex, remote
-from memex.cli.session.over_http import RemoteSession
+from memex import Memex, http_client
 from memex.errors import (
     MemexError,
     RateLimited,
@@ -28,7 +27,7 @@ from memex.errors import (
     ValidationFailed,
     VersionConflict,
 )
-from memex.remote import CallContext, Remote, RemoteUser
+from memex.remote import CallContext, Remote
 from memex.store.identity import tenants
 
 ALICE = CallContext("alice")
@@ -125,8 +124,8 @@ def kinds() -> list[type[MemexError]]:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits here, but where the service asks for it."""
-    monkeypatch.setattr(remote, "FIRST_WAIT_S", 0.0)
-    monkeypatch.setattr(remote, "JITTER_S", 0.01)
+    monkeypatch.setattr(http_client, "FIRST_WAIT_S", 0.0)
+    monkeypatch.setattr(http_client, "JITTER_S", 0.01)
 
 
 @pytest.fixture(scope="module")
@@ -292,10 +291,9 @@ async def test_what_must_not_arrive_twice_is_sent_once() -> None:
     made = {"key": "mx_new"}
     with scripted(DROP, problem("RATE_LIMITED", 429), Answer(201, made)) as script:
         async with Remote(script.url, "mx_k", role="admin") as asked:
-            session = RemoteSession("default", remote=asked)
             with pytest.raises(StoreUnavailable):
-                await session.create_key("agent", None, None)
-            done = await session.create_key("agent", None, None)
+                await asked.create_key(CallContext(), "agent", None, None)
+            done = await asked.create_key(CallContext(), "agent", None, None)
 
     assert done == made
     assert [path for path, _, _ in script.asked] == ["/v1/admin/keys"] * 3
@@ -388,8 +386,10 @@ async def test_who_cannot_be_named_is_refused(served: Served, key: str, user: st
 async def test_what_a_path_cannot_carry_is_not_sent(served: Served, key: str, name: str) -> None:
     """What is folded away on the way makes another request: for a project instead of its member."""
     async with Remote(served.url, key) as asked:
-        session = RemoteSession("default", remote=asked)
-        for refusal in (asked.operation(ALICE, name), session.set_member("apollo", name, member=False)):
+        for refusal in (
+            asked.operation(ALICE, name),
+            asked.set_member(CallContext(), "apollo", name, member=False),
+        ):
             with pytest.raises(ValidationFailed, match="cannot be sent in a URL"):
                 await refusal
 
@@ -399,7 +399,7 @@ async def test_what_is_no_json_is_refused(served: Served, key: str, value: Any) 
     """By its code, as in this process."""
     async with Remote(served.url, key) as asked:
         with pytest.raises(ValidationFailed):
-            await RemoteUser(asked, ALICE).execute("memory_find", {"query": value})
+            await asked.execute(ALICE, "memory_find", {"query": value})
 
 
 async def test_a_key_that_nobody_has_is_refused(served: Served) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -49,12 +50,18 @@ def memory(service: Service, alice: Caller) -> Alice:
 async def test_a_model_remembers_and_recalls(memory: Alice) -> None:
     """By arguments as JSON text or as an object, with null for what it leaves out; it reads few words."""
     said = await run(
-        memory, "memory_remember", '{"text": "I prefer oolong tea.", "project": null}', tool_call_id="a"
+        partial(memory.execute, tool_call_id="a"),
+        "memory_remember",
+        '{"text": "I prefer oolong tea.", "project": null}',
     )
-    recalled = await run(memory, "memory_context", {"query": "Which tea?", "budget": None, "project": None})
-    nothing = await run(memory, "memory_context", {"query": "Which colour?"})
-    again = await run(memory, "memory_remember", {"text": "I prefer oolong tea."}, tool_call_id="b")
-    chat = await run(memory, "memory_remember", {"text": "Thanks!"})
+    recalled = await run(
+        memory.execute, "memory_context", {"query": "Which tea?", "budget": None, "project": None}
+    )
+    nothing = await run(memory.execute, "memory_context", {"query": "Which colour?"})
+    again = await run(
+        partial(memory.execute, tool_call_id="b"), "memory_remember", {"text": "I prefer oolong tea."}
+    )
+    chat = await run(memory.execute, "memory_remember", {"text": "Thanks!"})
 
     assert memory.asked[0] == ("memory_remember", {"text": "I prefer oolong tea."}, "a")
     assert memory.asked[1][1] == {"query": "Which tea?"}
@@ -75,7 +82,7 @@ async def test_a_context_that_is_cut_says_so(memory: Alice) -> None:
             "memory_write",
             {"path": f"user/{number}.md", "content": f"# Tea {number}\n\n" + "Oolong tea. " * 40},
         )
-    cut = await run(memory, "memory_context", {"query": "oolong tea", "budget": 700})
+    cut = await run(memory.execute, "memory_context", {"query": "oolong tea", "budget": 700})
 
     assert cut.text.endswith(MORE)
     assert cut.result is not None
@@ -84,15 +91,15 @@ async def test_a_context_that_is_cut_says_so(memory: Alice) -> None:
 
 async def test_an_error_is_an_answer(memory: Alice) -> None:
     """With its code and what to do next; nothing is raised."""
-    await run(memory, "memory_remember", {"text": "I prefer tea."}, tool_call_id="a")
+    await run(partial(memory.execute, tool_call_id="a"), "memory_remember", {"text": "I prefer tea."})
     outcomes = {
-        "BUDGET_TOO_SMALL": await run(memory, "memory_context", {"query": "tea", "budget": 10}),
-        "PROJECT_NOT_FOUND": await run(memory, "memory_context", {"query": "tea", "project": "zeus"}),
+        "BUDGET_TOO_SMALL": await run(memory.execute, "memory_context", {"query": "tea", "budget": 10}),
+        "PROJECT_NOT_FOUND": await run(memory.execute, "memory_context", {"query": "tea", "project": "zeus"}),
         "TOOL_CALL_CONFLICT": await run(
-            memory, "memory_remember", {"text": "I prefer milk."}, tool_call_id="a"
+            partial(memory.execute, tool_call_id="a"), "memory_remember", {"text": "I prefer milk."}
         ),
-        "UNKNOWN_TOOL": await run(memory, "memory_delete", {"path": "user/a.md"}),
-        "VALIDATION_ERROR": await run(memory, "memory_context", {"query": "tea", "user_id": "bob"}),
+        "UNKNOWN_TOOL": await run(memory.execute, "memory_delete", {"path": "user/a.md"}),
+        "VALIDATION_ERROR": await run(memory.execute, "memory_context", {"query": "tea", "user_id": "bob"}),
     }
 
     for code, outcome in outcomes.items():
@@ -108,14 +115,14 @@ async def test_an_error_is_an_answer(memory: Alice) -> None:
 
 async def test_a_hint_names_what_a_model_may_fill_in(memory: Alice) -> None:
     """Not the host's arguments, which it would try next and be refused."""
-    refused = await run(memory, "memory_context", {"query": 5})
+    refused = await run(memory.execute, "memory_context", {"query": 5})
 
     assert json.loads(refused.text)["error"]["hint"] == "The arguments are: query, budget, project."
 
 
 async def test_an_answer_is_text_whatever_a_model_sends(memory: Alice) -> None:
     """An agent sends it to its model's API in UTF-8, which has no lone surrogates."""
-    refused = await run(memory, "memory_context", '{"\\ud800": 1}')
+    refused = await run(memory.execute, "memory_context", '{"\\ud800": 1}')
 
     assert refused.text.encode()
 

@@ -1,341 +1,195 @@
-"""A running Memex over HTTP: what asks it, with retries and typed errors.
+"""A running Memex over HTTP: the operations of a memory as JSON, with retries and typed errors.
 
 It needs httpx2 and tenacity alone, so that it can be imported beside libraries that Memex cannot be installed with.
 """
 
-import asyncio
-import json
 import secrets
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from types import TracebackType
-from typing import Any, Literal, Self
-from urllib.parse import quote
+from datetime import datetime
+from typing import Any
 
-import httpx2
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exponential_jitter
+from memex.call_context import CallContext
+from memex.errors import StoreUnavailable, ValidationFailed
+from memex.http_client import TIMEOUT_S, HttpClient, Role, document_of, quote_segment
 
-from memex.errors import MemexError, StoreUnavailable, ValidationFailed, error_of
+__all__ = ["TIMEOUT_S", "CallContext", "Remote", "Role", "new_tool_call_id", "quote_segment"]
 
-Role = Literal["agent", "admin"]
-
-BASES: dict[Role, str] = {"agent": "/v1", "admin": "/v1/admin"}
-TIMEOUT_S = 120.0  # a model may plan for a minute
-CONNECT_TIMEOUT_S = 10.0
-ATTEMPTS = 4
-FIRST_WAIT_S = 0.2
-JITTER_S = 0.1
-LONGEST_WAIT_S = 20.0
-RETRIED_STATUSES = (429, 502, 503, 504)
-MAX_RETRY_AFTER_S = 86_400.0  # a header may ask for more than a float holds
-IN_PROGRESS = "TOOL_CALL_IN_PROGRESS"
-PROBLEM_FIELDS = ("type", "title", "status", "detail", "code", "hint")
-HINT = "Check that the address is that of a Memex and that it runs: GET /health/ready answers 200."
-LATE_HINT = "Send it again under its tool_call_id, which does a write once; or grant it more time: timeout_s."
+TRANSFER_TIMEOUT_S = 1_800.0  # a whole memory, or a whole call
 
 
-@dataclass(frozen=True, slots=True)
-class CallContext:
-    """For whom a call is made: with a key that is bound to a user, nobody need be named."""
-
-    user_id: str | None = None
-    actor: str | None = None
-    project: str | None = None
-
-    def headers(self, tool_call_id: str | None = None) -> dict[str, bytes]:
-        """Return the context as headers, in UTF-8.
-
-        Raises:
-            ValidationFailed: a header cannot carry a value as it is.
-        """
-        named = {
-            "Memex-User": self.user_id,
-            "Memex-Actor": self.actor,
-            "Memex-Project": self.project,
-            "Memex-Tool-Call-Id": tool_call_id,
-        }
-        return {name: _header(name, value) for name, value in named.items() if value is not None}
-
-    def body(self, tool_call_id: str | None = None) -> dict[str, str]:
-        """Return the context as a part of a body."""
-        named = {
-            "userId": self.user_id,
-            "actor": self.actor,
-            "project": self.project,
-            "toolCallId": tool_call_id,
-        }
-        return {name: value for name, value in named.items() if value is not None}
-
-
-class Remote:
+class Remote(HttpClient):
     """A service at an address, asked with one key.
 
-    A request is tried again when the network or the service fails for the moment, at most four times. Each call
-    goes under one tool call id, so that a write which arrived twice is done once. Connections are opened by the
-    first request, and again after `close`.
+    It has every method of `memex.api.protocol.MemexApi` but the import and export of files: see `memex.api.remote`.
 
-    Args:
-        url: such as `http://127.0.0.1:8630`.
-        api_key: an agent's, or with `role` admin an admin's.
-        role: which routes are asked: those of agents, or of admins.
-        timeout_s: seconds that one attempt may take.
+    Each call that may write goes under one tool call id, so that a write which arrived twice is done once.
     """
 
-    def __init__(self, url: str, api_key: str, *, role: Role = "agent", timeout_s: float = TIMEOUT_S) -> None:
-        if not _is_address(url):
-            raise ValidationFailed(
-                f"{url[:200]!r} is no address of a Memex.", hint="Give one such as http://127.0.0.1:8630."
-            )
-        if not api_key.isascii() or not api_key.isprintable() or not api_key or " " in api_key:
-            raise ValidationFailed("The key is malformed.", hint="Copy it as `memex keys create` printed it.")
-        self.url = url.rstrip("/")
-        self.role: Role = role
-        self._api_key = api_key
-        self._timeout_s = timeout_s
-        self._open: tuple[httpx2.AsyncClient, asyncio.AbstractEventLoop] | None = None
-
-    async def __aenter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the connections."""
-        await self.close()
-
-    async def close(self) -> None:
-        """Close the connections; raises ValidationFailed in another event loop than theirs."""
-        if self._open is not None:
-            http = self._connections()
-            self._open = None
-            await http.aclose()
-
-    @property
-    def base(self) -> str:
-        """Where the paths of the routes begin that are asked."""
-        return BASES[self.role]
-
-    async def me(self, who: CallContext | None = None) -> dict[str, Any]:
-        """Return what the service is, and whose key this is."""
-        answer = await self.request("GET", "/v1/me", headers=(who or CallContext()).headers())
-        return _document(answer, self.url)
+    async def me(self, context: CallContext | None = None) -> dict[str, Any]:
+        """Return what the service is, whose key this is, and what the user of the context reads."""
+        headers = context_headers(context or CallContext())
+        return document_of(await self.request("GET", "/v1/me", headers=headers), self.url)
 
     async def execute(
-        self, who: CallContext, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
+        self,
+        context: CallContext,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        tool_call_id: str | None = None,
     ) -> dict[str, Any]:
         """Run a tool and return its result; raises MemexErrors with the codes of the service."""
-        own_id = _or_new_id(tool_call_id)
-        body = {"context": who.body(own_id), "arguments": dict(arguments)}
+        context = _identified(context.under(tool_call_id))
+        body = {"context": _context_body(context), "arguments": dict(arguments)}
         try:
             return await self.json("POST", f"/tools/{quote_segment(tool)}/execute", body=body)
         except StoreUnavailable as error:
-            error.details.setdefault("tool_call_id", own_id)  # by which it is found out what became of it
+            # By this id the caller finds out what became of the call.
+            error.details.setdefault("tool_call_id", context.tool_call_id)
             raise
 
     async def revert(
-        self, who: CallContext, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
+        self,
+        context: CallContext,
+        reverted: str,
+        *,
+        reason: str | None = None,
+        tool_call_id: str | None = None,
     ) -> dict[str, Any]:
         """Undo what a call wrote."""
         path = f"/operations/{quote_segment(reverted)}/revert"
-        headers = who.headers(_or_new_id(tool_call_id))
+        headers = context_headers(_identified(context.under(tool_call_id)))
         return await self.json("POST", path, headers=headers, body={"reason": reason})
 
-    async def operations(self, who: CallContext, *, limit: int, cursor: str | None) -> dict[str, Any]:
+    async def operations(
+        self, context: CallContext, *, limit: int, cursor: str | None = None
+    ) -> dict[str, Any]:
         """Return the user's calls, the newest first."""
-        params = {"limit": limit, "cursor": cursor}
-        return await self.json("GET", "/operations", headers=who.headers(), params=params)
+        return await self._get(context, "/operations", limit=limit, cursor=cursor)
 
-    async def operation(self, who: CallContext, tool_call_id: str) -> list[dict[str, Any]]:
+    async def operation(self, context: CallContext, tool_call_id: str) -> list[dict[str, Any]]:
         """Return the attempts at one call, the newest first."""
-        path = f"/operations/{quote_segment(tool_call_id)}"
-        return list((await self.json("GET", path, headers=who.headers()))["attempts"])
+        return list((await self._get(context, f"/operations/{quote_segment(tool_call_id)}"))["attempts"])
 
-    async def replay(self, who: CallContext, tool_call_id: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    async def replayable(
+        self,
+        context: CallContext,
+        *,
+        which: str = "all",
+        since: datetime | None = None,
+        only_degraded: bool = False,
+        limit: int = 1_000,
+    ) -> Sequence[str]:
+        """Return the ids of the calls that can be replayed, the newest first."""
+        time = since.isoformat() if since else None
+        found = await self._get(
+            context, "/replayable", tool=which, since=time, degraded=only_degraded, limit=limit
+        )
+        return list(found["calls"])
+
+    async def replay(
+        self, context: CallContext, tool_call_id: str, changes: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Run a call again, as it was or with something changed."""
         path = f"/operations/{quote_segment(tool_call_id)}/replay"
-        return await self.json("POST", path, headers=who.headers(), body=dict(changes))
+        return await self.json("POST", path, headers=context_headers(context), body=dict(changes))
 
-    async def catalogue(self, who: CallContext, *, max_chars: int) -> str:
+    async def export_call(self, context: CallContext, tool_call_id: str) -> bytes:
+        """Return a zip of a call with everything that its replay needs."""
+        answer = await self.request(
+            "GET",
+            f"{self.base}/operations/{quote_segment(tool_call_id)}/bundle",
+            headers=context_headers(context),
+            timeout_s=TRANSFER_TIMEOUT_S,
+        )
+        return answer.content
+
+    async def catalogue(self, context: CallContext, *, max_chars: int) -> str:
         """Return a line for each file."""
-        params = {"max_chars": max_chars}
-        return str((await self.json("GET", "/catalogue", headers=who.headers(), params=params))["catalogue"])
+        return str((await self._get(context, "/catalogue", max_chars=max_chars))["catalogue"])
 
     async def prompt_block(
-        self, who: CallContext, *, budget: int | None, project: str | None, tool_call_id: str | None
+        self,
+        context: CallContext,
+        *,
+        budget: int | None = None,
+        project: str | None = None,
+        tool_call_id: str | None = None,
     ) -> dict[str, Any]:
         """Return the text for a system prompt."""
-        params = {"budget": budget, "project": project}
-        headers = who.headers(_or_new_id(tool_call_id))
-        return await self.json("GET", "/prompt-block", headers=headers, params=params)
+        context = _identified(context.under(tool_call_id))
+        return await self._get(context, "/prompt-block", budget=budget, project=project)
 
-    async def json(
-        self,
-        method: str,
-        path: str,
-        *,
-        headers: Mapping[str, bytes] | None = None,
-        params: Mapping[str, Any] | None = None,
-        body: Any = None,
-        role: Role | None = None,
-        is_repeatable: bool = True,
+    async def blame(self, context: CallContext, path: str, version: int | None = None) -> dict[str, Any]:
+        """Return who wrote each line of a file."""
+        return await self._get(context, "/blame", path=path, version=version)
+
+    async def calls_that_saw(
+        self, context: CallContext, path: str, version: int, *, limit: int = 50, cursor: str | None = None
     ) -> dict[str, Any]:
-        """Return the JSON answer to a request below /v1, for an admin below /v1/admin.
+        """Return the calls that saw a version of a file."""
+        return await self._get(context, "/seen/calls", path=path, version=version, limit=limit, cursor=cursor)
 
-        Args:
-            method: of HTTP.
-            path: below one of them, such as `/operations`.
-            headers: besides the key.
-            params: of the query; those that are None are left out.
-            body: of JSON; None for none.
-            role: whose routes are asked, by default those that this is for.
-            is_repeatable: whether it may arrive twice.
+    async def revisions_seen(self, context: CallContext, tool_call_id: str) -> dict[str, Any]:
+        """Return the versions of files that a call saw."""
+        return await self._get(context, "/seen/revisions", tool_call_id=tool_call_id)
 
-        Raises:
-            ValidationFailed: the body is no JSON.
-            MemexError: as `request`.
-        """
-        base = self.base if role is None else BASES[role]
-        given = dict(headers or {})
-        content = None
-        if body is not None:
-            content = _encode(body)
-            given["Content-Type"] = b"application/json"
-        answer = await self.request(
-            method, base + path, headers=given, params=params, content=content, is_repeatable=is_repeatable
-        )
-        return _document(answer, self.url)
-
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        headers: Mapping[str, bytes] | None = None,
-        content: bytes | None = None,
-        timeout_s: float | None = None,
-        is_repeatable: bool = True,
-    ) -> httpx2.Response:
-        """Return the answer to a request, tried again while that can help.
-
-        Args:
-            method: of HTTP.
-            path: the whole one, such as `/v1/files`.
-            params: of the query; those that are None are left out.
-            headers: besides the key.
-            content: the body.
-            timeout_s: seconds that one attempt may take, where it is another number than for the rest.
-            is_repeatable: whether it may arrive twice; if not, it is sent again only when it never arrived.
-
-        Raises:
-            MemexError: of the class of its code; StoreUnavailable when no Memex answers.
-        """
-        http = self._connections()
-        request = http.build_request(
-            method,
-            path,
-            params={name: value for name, value in (params or {}).items() if value is not None},
-            headers=[(name.encode(), value) for name, value in (headers or {}).items()],
-            content=content,
-            timeout=_timeout(timeout_s or self._timeout_s),
-        )
-        granted_s = timeout_s or self._timeout_s
-        attempts = AsyncRetrying(
-            retry=retry_if_exception(
-                lambda error: (
-                    isinstance(error, _FailedAttempt)
-                    and (error.may_pass if is_repeatable else not error.arrived)
-                )
-            ),
-            wait=_wait_s,
-            stop=lambda state: _should_give_up(state, granted_s),
-            reraise=True,
-        )
-        try:
-            async for attempt in attempts:
-                with attempt:
-                    return await self._once(http, request, granted_s)
-        except _FailedAttempt as failed:
-            raise failed.error from failed.__cause__
-        raise AssertionError("unreachable")
-
-    async def _once(
-        self, http: httpx2.AsyncClient, request: httpx2.Request, granted_s: float
-    ) -> httpx2.Response:
-        try:
-            async with asyncio.timeout(granted_s):  # httpx2 counts anew with each byte that comes
-                answer = await http.send(request)
-        except (httpx2.ConnectTimeout, httpx2.ConnectError) as error:
-            raise _FailedAttempt(self._silence(error), arrived=False) from error
-        except (httpx2.TimeoutException, TimeoutError) as error:
-            late = StoreUnavailable(f"{self.url} did not answer within {granted_s:g} s.", hint=LATE_HINT)
-            raise _FailedAttempt(late, may_pass=False) from error
-        except httpx2.HTTPError as error:
-            raise _FailedAttempt(self._silence(error)) from error
-        if answer.is_success:
-            return answer
-        refusal = _error_in(answer, self.url)
-        raise _FailedAttempt(
-            refusal,
-            may_pass=answer.status_code in RETRIED_STATUSES or refusal.code == IN_PROGRESS,
-            arrived=answer.status_code != 429,
-            after_s=refusal.details.get("retry_after_s", 0),
-        )
-
-    def _silence(self, error: Exception) -> StoreUnavailable:
-        what = str(error).rstrip(".") or type(error).__name__
-        return StoreUnavailable(f"No Memex answers at {self.url}: {what}.", hint=HINT)
-
-    def _connections(self) -> httpx2.AsyncClient:
-        """Return the client of the event loop that runs; raises ValidationFailed when they are another's."""
-        loop = asyncio.get_running_loop()
-        if self._open is None:
-            http = httpx2.AsyncClient(
-                base_url=self.url,
-                headers={"Authorization": f"Bearer {self._api_key}", "Accept": "application/json"},
-            )
-            self._open = http, loop
-        http, opened_in = self._open
-        if opened_in is not loop:
-            raise ValidationFailed(
-                "This Memex was used in another event loop.",
-                hint="Make one for each asyncio.run, or close it before the first one ends.",
-            )
-        return http
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteUser:
-    """One user's memory over HTTP, with the tools by their names and results as JSON."""
-
-    remote: Remote
-    who: CallContext
-
-    async def execute(
-        self, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
+    async def queue(
+        self, context: CallContext, *, limit: int = 100, cursor: str | None = None
     ) -> dict[str, Any]:
-        """Run a tool and return its result."""
-        return await self.remote.execute(self.who, tool, arguments, tool_call_id=tool_call_id)
+        """Return the calls that wait in the queue or failed there."""
+        return await self._get(context, "/queue", limit=limit, cursor=cursor)
 
+    async def retry(self, context: CallContext, tool_call_id: str) -> dict[str, Any]:
+        """Put a failed call back into the queue."""
+        path = f"/queue/{quote_segment(tool_call_id)}/retry"
+        return await self._administer(context, "POST", path, is_repeatable=False)
 
-def quote_segment(text: str) -> str:
-    """Return a text as one segment of a path.
+    async def spending(self, context: CallContext, *, days: int) -> dict[str, Any]:
+        """Return the tokens and costs of models."""
+        return await self._administer(context, "GET", "/spend", params={"days": days})
 
-    Raises:
-        ValidationFailed: it would not arrive. `.` and `..` are folded away on the way, however they are encoded:
-            a request for the member `..` of a project would become one for the project.
-    """
-    if text not in (".", ".."):
-        with suppress(UnicodeEncodeError):  # said below
-            return quote(text, safe="")
-    raise ValidationFailed(
-        f"{text!r} cannot be sent in a URL.", hint="Ask Memex where it runs, not over HTTP."
-    )
+    async def list_projects(self, context: CallContext) -> dict[str, Any]:
+        """Return the open projects."""
+        return await self._administer(context, "GET", "/projects")
+
+    async def open_project(self, context: CallContext, slug: str) -> dict[str, Any]:
+        """Create a project, or reopen it."""
+        return await self._administer(context, "PUT", f"/projects/{quote_segment(slug)}")
+
+    async def close_project(self, context: CallContext, slug: str) -> dict[str, Any]:
+        """Close a project."""
+        return await self._administer(context, "DELETE", f"/projects/{quote_segment(slug)}")
+
+    async def set_member(self, context: CallContext, slug: str, user: str, *, member: bool) -> dict[str, Any]:
+        """Add a user to the members of a project, or remove the user."""
+        path = f"/projects/{quote_segment(slug)}/members/{quote_segment(user)}"
+        return await self._administer(context, "PUT" if member else "DELETE", path)
+
+    async def create_key(
+        self, context: CallContext, role: Role, user: str | None, label: str | None
+    ) -> dict[str, Any]:
+        """Make a key; its secret is in this answer and nowhere else."""
+        body = {"role": role, "user": user, "label": label}
+        return await self._administer(context, "POST", "/keys", body=body, is_repeatable=False)
+
+    async def list_keys(self, context: CallContext) -> dict[str, Any]:
+        """Return the keys, without their secrets."""
+        return await self._administer(context, "GET", "/keys")
+
+    async def revoke_key(self, context: CallContext, key: int) -> dict[str, Any]:
+        """Revoke a key."""
+        return await self._administer(context, "DELETE", f"/keys/{key}")
+
+    async def _get(self, context: CallContext, path: str, /, **params: Any) -> dict[str, Any]:
+        return await self.json("GET", path, headers=context_headers(context), params=params)
+
+    async def _administer(
+        self, context: CallContext, method: str, path: str, **options: Any
+    ) -> dict[str, Any]:
+        """Call a route for admins; the service refuses the key of an agent and says what is needed."""
+        return await self.json(method, path, headers=context_headers(context), role="admin", **options)
 
 
 def new_tool_call_id() -> str:
@@ -343,33 +197,34 @@ def new_tool_call_id() -> str:
     return f"call_{secrets.token_hex(12)}"
 
 
-class _FailedAttempt(Exception):
-    """An attempt that failed: why, whether another may succeed, and whether the service had the request."""
+def context_headers(context: CallContext) -> dict[str, bytes]:
+    """Return a context as headers, in UTF-8.
 
-    def __init__(
-        self, error: MemexError, *, may_pass: bool = True, arrived: bool = True, after_s: float = 0
-    ) -> None:
-        super().__init__(error.message)
-        self.error = error
-        self.may_pass = may_pass
-        self.arrived = arrived
-        self.after_s = after_s
-
-
-def _or_new_id(tool_call_id: str | None) -> str:
-    return new_tool_call_id() if tool_call_id is None else tool_call_id
+    Raises:
+        ValidationFailed: a header cannot carry a value as it is.
+    """
+    named = {
+        "Memex-User": context.user_id,
+        "Memex-Actor": context.actor,
+        "Memex-Project": context.project,
+        "Memex-Tool-Call-Id": context.tool_call_id,
+    }
+    return {name: _header(name, value) for name, value in named.items() if value is not None}
 
 
-def _is_address(url: str) -> bool:
-    try:
-        parsed = httpx2.URL(url)
-    except (httpx2.InvalidURL, TypeError):
-        return False
-    return parsed.scheme in ("http", "https") and bool(parsed.host) and not parsed.query
+def _context_body(context: CallContext) -> dict[str, str]:
+    named = {
+        "userId": context.user_id,
+        "actor": context.actor,
+        "project": context.project,
+        "toolCallId": context.tool_call_id,
+    }
+    return {name: value for name, value in named.items() if value is not None}
 
 
-def _timeout(timeout_s: float) -> httpx2.Timeout:
-    return httpx2.Timeout(timeout_s, connect=min(timeout_s, CONNECT_TIMEOUT_S))
+def _identified(context: CallContext) -> CallContext:
+    """Return the context with a tool call id, made if there is none."""
+    return context if context.tool_call_id is not None else context.under(new_tool_call_id())
 
 
 def _header(name: str, value: str) -> bytes:
@@ -381,57 +236,3 @@ def _header(name: str, value: str) -> bytes:
         f"{name}: {value[:100]!r} has outer spaces, or characters that no header can hold.",
         hint="Give 1 to 200 printable characters without outer spaces.",
     )
-
-
-def _encode(body: Any) -> bytes:
-    """Return a body as JSON in ASCII, so that what is no Unicode text is refused by the service, and as there."""
-    try:
-        return json.dumps(body, allow_nan=False).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValidationFailed(f"The arguments are no JSON: {error}.") from None
-
-
-def _document(answer: httpx2.Response, url: str) -> dict[str, Any]:
-    with suppress(ValueError):  # said below
-        if isinstance(document := answer.json(), dict):
-            return document
-    raise StoreUnavailable(f"{url} answers {answer.status_code}, and not as a Memex does.", hint=HINT)
-
-
-def _error_in(answer: httpx2.Response, url: str) -> MemexError:
-    try:
-        problem = answer.json()
-        details = {name: value for name, value in problem.items() if name not in PROBLEM_FIELDS}
-        found = error_of(problem["code"], problem["detail"], hint=problem["hint"], **details)
-        float(found.details.get("retry_after_s", 0))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        found = StoreUnavailable(f"{url} answers {answer.status_code}, and not as a Memex does.", hint=HINT)
-    if (after_s := _retry_after_s(answer.headers.get("retry-after", ""))) is not None:
-        found.details.setdefault("retry_after_s", after_s)
-    return found
-
-
-def _retry_after_s(value: str) -> float | None:
-    """Return the seconds that a Retry-After header asks for: it holds them, or a date."""
-    if value.isascii() and value.isdigit():
-        return min(float(value), MAX_RETRY_AFTER_S)
-    try:
-        date = parsedate_to_datetime(value).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
-    return max(0.0, (date - datetime.now(UTC)).total_seconds())
-
-
-def _should_give_up(state: RetryCallState, granted_s: float) -> bool:
-    """Tell whether to give up: after four attempts; a call that still runs is waited for while there is time."""
-    error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, _FailedAttempt) and error.error.code == IN_PROGRESS:
-        return time.monotonic() - state.start_time >= granted_s
-    return state.attempt_number >= ATTEMPTS
-
-
-def _wait_s(state: RetryCallState) -> float:
-    backoff = wait_exponential_jitter(initial=FIRST_WAIT_S, max=LONGEST_WAIT_S, jitter=JITTER_S)(state)
-    error = state.outcome.exception() if state.outcome else None
-    asked = error.after_s if isinstance(error, _FailedAttempt) else 0.0
-    return min(max(backoff, float(asked)), LONGEST_WAIT_S)

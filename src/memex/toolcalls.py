@@ -4,26 +4,19 @@ It needs no other part of Memex than its errors, as `remote`.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from memex.errors import MemexError, UnknownTool, ValidationFailed
+
+# Runs a tool for one user, under the id of the call, and returns its result; raises MemexErrors.
+Execute = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
 # What a model of the profile `agent` may fill in; the other arguments are the host's.
 AGENT_ARGUMENTS = {"memory_remember": ("text", "project"), "memory_context": ("query", "budget", "project")}
 NOTHING_KNOWN = "Nothing is known about that."
 MORE = "More was found than the budget holds: ask for more characters, or more narrowly."
-
-
-class ToolRunner(Protocol):
-    """One user's memory, in this process or over HTTP."""
-
-    async def execute(
-        self, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
-    ) -> dict[str, Any]:
-        """Run a tool and return its result; raises MemexErrors."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +29,24 @@ class ToolCallOutcome:
 
 
 async def run(
-    memory: ToolRunner,
+    execute: Execute,
     tool: str,
     arguments: Mapping[str, Any] | str | None,
     *,
-    tool_call_id: str | None = None,
     allowed: Mapping[str, tuple[str, ...]] = AGENT_ARGUMENTS,
 ) -> ToolCallOutcome:
     """Run a call as a model made it. An error of Memex is an answer that the model can act on; nothing is raised.
 
     Args:
-        memory: whose it is was said when it was made, never by the model.
+        execute: runs the tool for the user whom the host chose, never the model, and under the id that the model
+            gave the call. A call that is run twice under one id is done once.
         tool: the name that the model gave.
         arguments: as an object or as its JSON, or None for none; null means absent.
-        tool_call_id: of the model's API. A call that is run twice under it is done once.
         allowed: the tools that the model was told of, each with the arguments it may fill in.
     """
     try:
         given = parse_arguments(tool, arguments, allowed)
-        result = await memory.execute(tool, given, tool_call_id=tool_call_id)
+        result = await execute(tool, given)
     except MemexError as error:
         if error.details.get("tool") == tool:  # the tool's own hint names the host's arguments too
             error.hint = _arguments_hint(allowed[tool])

@@ -20,6 +20,7 @@ from tests.kit.postgres_servers import Server
 
 from memex import Memex
 from memex.api import memex as client
+from memex.call_context import CallContext
 from memex.errors import (
     FileNotFound,
     MemexError,
@@ -107,11 +108,11 @@ async def test_it_starts_with_the_first_call(url: str) -> None:
     await memex.close()  # of what never ran
 
     await asyncio.gather(*(memory.write(f"user/{n}.md", "tea") for n in range(8)))
-    service, _ = await memex._api._started()
+    service = await memex._api.service()
     await memex.close()
     await memex.close()
     listed = await memory.list()
-    again, _ = await memex._api._started()
+    again = await memex._api.service()
     await memex.close()
 
     assert len(listed.files) == 8
@@ -297,8 +298,8 @@ async def test_users_share_nothing(memex: Memex, url: str) -> None:
 
 async def test_a_project_is_its_members(memex: Memex, here: Memex) -> None:
     """Named for all calls of a user's memory, or for one."""
-    service, tenant_id = await here._api._started()
-    admin = await service.caller(Principal(tenant_id, "admin"), Context())
+    service, alice = await here._api.caller(CallContext("alice"))
+    admin = await service.caller(Principal(alice.principal.tenant_id, "admin"), Context())
     for slug in ("apollo", "hermes"):
         await open_project(service, admin, slug, "alice")
     apollo = memex.for_user("alice", project="apollo")

@@ -6,73 +6,34 @@ async with Memex() as memex:  # or Memex(url="http://127.0.0.1:8630", api_key="m
     print((await memory.context("Which tea?")).context)
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Protocol, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
+from memex.api.local import OwnedMemex
+from memex.api.protocol import MemexApi
+from memex.api.remote import RemoteMemex
+from memex.call_context import CallContext
 from memex.errors import ValidationFailed
-from memex.remote import TIMEOUT_S, CallContext, Remote
+from memex.http_client import TIMEOUT_S
 from memex.service.log.operations import OperationResult, OperationsResult
-from memex.service.log.replay.counterfactual import ChangedResult, ReplayChange
+from memex.service.log.replay.counterfactual import ChangedResult
 from memex.service.log.replay.replay import ReplayResult
-from memex.service.log.replay.requests import replay_call, replay_changed
-from memex.service.service import Caller, Service
 from memex.service.tools.context import DEFAULT_BUDGET, ContextResult
 from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
 from memex.service.tools.files import FindResult, LinksResult, ListResult, ReadResult
-from memex.service.tools.prompt_block import PromptBlockResult, prompt_block
+from memex.service.tools.prompt_block import PromptBlockResult
 from memex.service.tools.remember import RememberResult
 from memex.service.tools.revisions import DiffResult, HistoryResult, RevertResult
 from memex.service.tools.tool import ToolResult
 from memex.settings import Settings, read_settings
-from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
 from memex.wiring import running_service
 
 R = TypeVar("R", bound=ToolResult)
 AsOf = datetime | str | Mapping[str, int]  # a time with its zone, or the state of an earlier answer
-
-
-class MemexApi(Protocol):
-    """What a user's memory asks: a Memex in this process, or one over HTTP. All raise MemexErrors."""
-
-    async def execute(
-        self, who: CallContext, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
-    ) -> dict[str, Any]:
-        """Run a tool and return its result."""
-        ...
-
-    async def revert(
-        self, who: CallContext, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
-    ) -> dict[str, Any]:
-        """Undo what a call wrote."""
-        ...
-
-    async def operations(self, who: CallContext, *, limit: int, cursor: str | None) -> Any:
-        """Return the user's calls."""
-        ...
-
-    async def operation(self, who: CallContext, tool_call_id: str) -> Sequence[Any]:
-        """Return the attempts at a call."""
-        ...
-
-    async def replay(self, who: CallContext, tool_call_id: str, changes: Mapping[str, Any]) -> Any:
-        """Run a call again."""
-        ...
-
-    async def catalogue(self, who: CallContext, *, max_chars: int) -> str:
-        """Return a line for each file."""
-        ...
-
-    async def prompt_block(
-        self, who: CallContext, *, budget: int | None, project: str | None, tool_call_id: str | None
-    ) -> Any:
-        """Return a text for a system prompt."""
-        ...
 
 
 class Memex:
@@ -110,7 +71,7 @@ class Memex:
             )
         if url is None and not is_here:
             url = settings.url
-        self._api: _LocalMemex | Remote
+        self._api: OwnedMemex | RemoteMemex
         if url is not None:
             key = api_key or (settings.api_key.get_secret_value() if settings.api_key else "")
             if not key:
@@ -118,9 +79,11 @@ class Memex:
                     f"There is no key for {url}.",
                     hint="Give api_key, or set MEMEX_API_KEY; `memex keys create` makes one.",
                 )
-            self._api = Remote(url, key, timeout_s=timeout_s)
+            self._api = RemoteMemex(url, key, timeout_s=timeout_s)
         else:
-            self._api = _LocalMemex(settings, database_url, data_dir, tenant)
+            own = _settings(settings, database_url, data_dir)
+            start = partial(running_service, own, with_worker=True)
+            self._api = OwnedMemex(start, tenant, role="agent", is_tenant_made=True)
 
     async def __aenter__(self) -> Self:
         """Start; raises StoreUnavailable or SchemaTooNew, whose hint says what to do."""
@@ -151,97 +114,6 @@ class Memex:
         return UserMemory(self._api, CallContext(user_id, actor, project))
 
 
-class _LocalMemex:
-    """A service in this process, started with the first call."""
-
-    def __init__(
-        self, settings: Settings, database_url: str | None, data_dir: str | Path | None, tenant: str
-    ) -> None:
-        given = {"database_url": database_url, "data_dir": None if data_dir is None else Path(data_dir)}
-        changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        if data_dir is not None and database_url is None:
-            changed["database_url"] = None  # a folder is named, so it is meant whatever the environment says
-        self._settings = settings.model_copy(update=changed)
-        self._tenant = tenant
-        self._open = AsyncExitStack()
-        self._starting = asyncio.Lock()
-        self._running: tuple[Service, int, asyncio.AbstractEventLoop] | None = None
-
-    async def __aenter__(self) -> Self:
-        await self._started()
-        return self
-
-    async def close(self) -> None:
-        """Close the connections. A later call starts anew."""
-        async with self._starting:
-            self._running = None
-            await self._open.aclose()
-
-    async def execute(
-        self, who: CallContext, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
-    ) -> dict[str, Any]:
-        service, caller = await self._caller(who)
-        return await service.execute(caller, tool, dict(arguments), tool_call_id=tool_call_id)
-
-    async def revert(
-        self, who: CallContext, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
-    ) -> dict[str, Any]:
-        service, caller = await self._caller(who)
-        return await service.revert(caller, reverted, reason=reason, tool_call_id=tool_call_id)
-
-    async def operations(self, who: CallContext, *, limit: int, cursor: str | None) -> OperationsResult:
-        service, caller = await self._caller(who)
-        return await service.operations(caller, limit=limit, cursor=cursor)
-
-    async def operation(self, who: CallContext, tool_call_id: str) -> Sequence[OperationResult]:
-        service, caller = await self._caller(who)
-        return await service.operation(caller, tool_call_id)
-
-    async def replay(
-        self, who: CallContext, tool_call_id: str, changes: Mapping[str, Any]
-    ) -> ReplayResult | ChangedResult:
-        service, caller = await self._caller(who)
-        change = ReplayChange.of(**changes)
-        if change.named:
-            return await replay_changed(service, caller, tool_call_id, change)
-        return await replay_call(service, caller, tool_call_id)
-
-    async def catalogue(self, who: CallContext, *, max_chars: int) -> str:
-        service, caller = await self._caller(who)
-        return await service.catalogue(caller, max_chars=max_chars)
-
-    async def prompt_block(
-        self, who: CallContext, *, budget: int | None, project: str | None, tool_call_id: str | None
-    ) -> PromptBlockResult:
-        service, caller = await self._caller(who)
-        return await prompt_block(service, caller, budget=budget, project=project, tool_call_id=tool_call_id)
-
-    async def _caller(self, who: CallContext) -> tuple[Service, Caller]:
-        service, tenant_id = await self._started()
-        context = Context(who.user_id, who.actor, who.project)
-        return service, await service.caller(Principal(tenant_id, "agent"), context)
-
-    async def _started(self) -> tuple[Service, int]:
-        async with self._starting:
-            loop = asyncio.get_running_loop()
-            if self._running is None:
-                try:
-                    service = await self._open.enter_async_context(
-                        running_service(self._settings, with_worker=True)
-                    )
-                    self._running = service, await tenants.ensure_tenant(service.database, self._tenant), loop
-                except BaseException:
-                    await self._open.aclose()
-                    raise
-            service, tenant_id, opened_in = self._running
-        if opened_in is not loop:
-            raise ValidationFailed(
-                "This Memex was started in another event loop.",
-                hint="Make one for each asyncio.run, or close it before the first one ends.",
-            )
-        return service, tenant_id
-
-
 class UserMemory:
     """One user's memory. Every method is one tool call, logged under `tool_call_id`, generated when absent.
 
@@ -249,9 +121,9 @@ class UserMemory:
     from memory as it stood then. All raise `MemexError`s with a `code` and a hint.
     """
 
-    def __init__(self, api: MemexApi, who: CallContext) -> None:
+    def __init__(self, api: MemexApi, context: CallContext) -> None:
         self._api = api
-        self._who = who
+        self._context = context
 
     async def remember(
         self,
@@ -518,18 +390,18 @@ class UserMemory:
         self, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None
     ) -> RevertResult:
         """Undo everything that the call `reverted` wrote, all or nothing."""
-        result = await self._api.revert(self._who, reverted, reason=reason, tool_call_id=tool_call_id)
+        result = await self._api.revert(self._context.under(tool_call_id), reverted, reason=reason)
         return RevertResult.model_validate(result)
 
     async def operations(self, *, limit: int = 50, cursor: str | None = None) -> OperationsResult:
         """Return the user's calls, the newest first."""
         return OperationsResult.model_validate(
-            await self._api.operations(self._who, limit=limit, cursor=cursor)
+            await self._api.operations(self._context, limit=limit, cursor=cursor)
         )
 
     async def operation(self, tool_call_id: str) -> Sequence[OperationResult]:
         """Return the attempts at one call, the newest first, with the operations inside each."""
-        found = await self._api.operation(self._who, tool_call_id)
+        found = await self._api.operation(self._context, tool_call_id)
         return [OperationResult.model_validate(attempt) for attempt in found]
 
     async def replay(
@@ -546,30 +418,39 @@ class UserMemory:
         """
         given = {"planner": planner, "budget": budget, "search_mode": search_mode}
         changes = {name: value for name, value in given.items() if value is not None}
-        result = await self._api.replay(self._who, tool_call_id, changes)
+        result = await self._api.replay(self._context, tool_call_id, changes)
         kind = ChangedResult if changes else ReplayResult
         return kind.model_validate(result)
 
     async def catalogue(self, *, max_chars: int = 8_000) -> str:
         """Return a line for each file, at most `max_chars` characters."""
-        return await self._api.catalogue(self._who, max_chars=max_chars)
+        return await self._api.catalogue(self._context, max_chars=max_chars)
 
     async def prompt_block(
         self, *, budget: int | None = None, project: str | None = None, tool_call_id: str | None = None
     ) -> PromptBlockResult:
         """Return a text for a system prompt: how to use the memory, what is pinned for all, what there is."""
         return PromptBlockResult.model_validate(
-            await self._api.prompt_block(self._who, budget=budget, project=project, tool_call_id=tool_call_id)
+            await self._api.prompt_block(self._context.under(tool_call_id), budget=budget, project=project)
         )
 
     async def execute(
         self, tool: str, arguments: Mapping[str, Any], *, tool_call_id: str | None = None
     ) -> dict[str, Any]:
         """Run a tool by its name with arguments as a model gave them, and return its result as JSON."""
-        return await self._api.execute(self._who, tool, arguments, tool_call_id=tool_call_id)
+        return await self._api.execute(self._context.under(tool_call_id), tool, arguments)
 
     async def _call(self, tool: str, kind: type[R], tool_call_id: str | None, **arguments: Any) -> R:
         return kind.model_validate(await self.execute(tool, arguments, tool_call_id=tool_call_id))
+
+
+def _settings(settings: Settings, database_url: str | None, data_dir: str | Path | None) -> Settings:
+    """Return the settings with the database that the caller names."""
+    given = {"database_url": database_url, "data_dir": None if data_dir is None else Path(data_dir)}
+    changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if data_dir is not None and database_url is None:
+        changed["database_url"] = None  # a folder is named, so it is meant whatever the environment says
+    return settings.model_copy(update=changed)
 
 
 def _as_of(moment: AsOf | None) -> str | dict[str, int] | None:

@@ -58,6 +58,25 @@ def principal(request: Request, _: Annotated[Any, Depends(BEARER)]) -> Principal
 KeyHolder = Annotated[Principal, Depends(principal)]
 
 
+def set_agent_role(request: Request) -> None:
+    """Say that a route is for agents."""
+    request.state.role = "agent"
+
+
+def set_admin_role(request: Request) -> None:
+    """Say that a route is for admins."""
+    request.state.role = "admin"
+
+
+def role_of_route(request: Request) -> Role:
+    """Return the role that a route is for, as its router says."""
+    role: Role = request.state.role
+    return role
+
+
+RouteRole = Annotated[Role, Depends(role_of_route)]
+
+
 class RequestContext(BaseModel):
     """For whom a tool acts, as the trusted side says; both spellings of each name are read."""
 
@@ -102,24 +121,18 @@ async def resolve(
     )
 
 
-async def agent_by_headers(
+async def caller_by_headers(
     request: Request,
     service: ServiceDependency,
     holder: KeyHolder,
+    role: RouteRole,
     context: Annotated[RequestContext, Depends(context_of_headers)],
 ) -> Caller:
-    """Return the agent who calls a route whose context is in the headers."""
-    return await resolve(service, holder, context, role="agent", action=_route(request))
+    """Return who calls a route whose context is in the headers, in the role that the route is for."""
+    return await resolve(service, holder, context, role=role, action=_route(request))
 
 
-async def admin_by_headers(
-    request: Request,
-    service: ServiceDependency,
-    holder: KeyHolder,
-    context: Annotated[RequestContext, Depends(context_of_headers)],
-) -> Caller:
-    """Return the admin who calls a route whose context is in the headers."""
-    return await resolve(service, holder, context, role="admin", action=_route(request))
+HeaderCaller = Annotated[Caller, Depends(caller_by_headers)]
 
 
 def tool_call_id_of(context: Annotated[RequestContext, Depends(context_of_headers)]) -> str | None:

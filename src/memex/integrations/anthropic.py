@@ -12,10 +12,11 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, cast
 
+from memex.api.memex import UserMemory
 from memex.integrations.extras import RequiredExtra
 from memex.integrations.profiles import answer, definitions, is_ours
 from memex.service.tools.definitions import Profile
-from memex.toolcalls import ToolCallOutcome, ToolRunner
+from memex.toolcalls import ToolCallOutcome
 
 with RequiredExtra("anthropic"):
     from anthropic.types import Message, ToolParam, ToolResultBlockParam
@@ -43,7 +44,7 @@ def tools(profile: Profile = "agent") -> list[ToolParam]:
 
 
 async def run_tool_use(
-    message: Message | BetaMessage, memory: ToolRunner, *, profile: Profile = "agent"
+    message: Message | BetaMessage, memory: UserMemory, *, profile: Profile = "agent"
 ) -> ToolUseResults:
     """Run the uses of Memex's tools in a message, all at once, and return their results.
 

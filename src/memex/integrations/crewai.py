@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from crewai.tools import BaseTool  # type: ignore[import-not-found]  # never installed beside Memex  # never beside Memex's own packages
@@ -17,7 +18,7 @@ from crewai.tools.tool_failure import ToolFailure  # type: ignore[import-not-fou
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from memex.errors import ValidationFailed
-from memex.remote import CallContext, Remote, RemoteUser
+from memex.remote import CallContext, Remote
 from memex.toolcalls import run
 
 T = TypeVar("T")
@@ -30,10 +31,10 @@ class CrewAIMemoryTool(BaseTool):  # type: ignore[misc]  # as above
     """
 
     _address: tuple[str, str] = PrivateAttr()
-    _who: CallContext = PrivateAttr()
+    _context: CallContext = PrivateAttr()
     _allowed_arguments: tuple[str, ...] = PrivateAttr()
 
-    def __init__(self, definition: dict[str, Any], address: tuple[str, str], who: CallContext) -> None:
+    def __init__(self, definition: dict[str, Any], address: tuple[str, str], context: CallContext) -> None:
         super().__init__(
             name=definition["name"],
             description=definition["description"],
@@ -41,13 +42,13 @@ class CrewAIMemoryTool(BaseTool):  # type: ignore[misc]  # as above
             cache_function=_never_cache,
         )
         self._address = address
-        self._who = who
+        self._context = context
         self._allowed_arguments = tuple(definition["parameters"]["properties"])
 
     async def _arun(self, **arguments: Any) -> str | ToolFailure:
         async with Remote(*self._address) as remote:  # each call may come from another thread and event loop
-            memory = RemoteUser(remote, self._who)
-            outcome = await run(memory, self.name, arguments, allowed={self.name: self._allowed_arguments})
+            execute = partial(remote.execute, self._context)
+            outcome = await run(execute, self.name, arguments, allowed={self.name: self._allowed_arguments})
         return outcome.text if outcome.error is None else ToolFailure(message=outcome.text)
 
     def _run(self, **arguments: Any) -> str | ToolFailure:
@@ -79,9 +80,9 @@ def memory_tools(
     address = url or os.environ.get("MEMEX_URL", ""), api_key or os.environ.get("MEMEX_API_KEY", "")
     if not all(address):
         raise ValidationFailed("There is no address or no key.", hint="Set MEMEX_URL and MEMEX_API_KEY.")
-    who = CallContext(user_id, actor, project)
+    context = CallContext(user_id, actor, project)
     return [
-        CrewAIMemoryTool(definition, address, who)
+        CrewAIMemoryTool(definition, address, context)
         for definition in _run_to_end(_definitions(address, profile))
     ]
 

@@ -8,11 +8,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memex.api.memex import Memex
+from memex.api.memex import Memex, UserMemory
 from memex.integrations.extras import RequiredExtra
 from memex.integrations.profiles import answer, definitions
 from memex.service.tools.definitions import Profile, ToolDefinition
-from memex.toolcalls import ToolRunner
 
 with RequiredExtra("google-adk"):
     from google.adk.events.event import Event
@@ -28,7 +27,7 @@ with RequiredExtra("google-adk"):
 class AdkMemoryTool(BaseTool):
     """One tool over one user's memory; a refusal of Memex is a response with an `error` that the model reads."""
 
-    def __init__(self, memory: ToolRunner, definition: ToolDefinition, profile: Profile) -> None:
+    def __init__(self, memory: UserMemory, definition: ToolDefinition, profile: Profile) -> None:
         super().__init__(name=definition.name, description=definition.description)
         self._memory = memory
         self._profile: Profile = profile
@@ -46,7 +45,7 @@ class AdkMemoryTool(BaseTool):
         return {"result": outcome.text} if outcome.error is None else dict(json.loads(outcome.text))
 
 
-def memory_tools(memory: ToolRunner, *, profile: Profile = "agent") -> list[BaseTool]:
+def memory_tools(memory: UserMemory, *, profile: Profile = "agent") -> list[BaseTool]:
     """Return the tools of a profile over one user's memory."""
     return [AdkMemoryTool(memory, definition, profile) for definition in definitions(profile)]
 

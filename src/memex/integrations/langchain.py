@@ -7,10 +7,10 @@ from typing import Any, NoReturn
 
 from pydantic import PrivateAttr
 
+from memex.api.memex import UserMemory
 from memex.integrations.extras import RequiredExtra
 from memex.integrations.profiles import answer, definitions
 from memex.service.tools.definitions import Profile, ToolDefinition
-from memex.toolcalls import ToolRunner
 
 with RequiredExtra("langchain"):
     from langchain_core.tools import BaseTool, ToolException
@@ -19,10 +19,10 @@ with RequiredExtra("langchain"):
 class LangChainMemoryTool(BaseTool):
     """One tool over one user's memory; a refusal of Memex is a ToolMessage with the status `error`."""
 
-    _memory: ToolRunner = PrivateAttr()
+    _memory: UserMemory = PrivateAttr()
     _profile: Profile = PrivateAttr()
 
-    def __init__(self, memory: ToolRunner, definition: ToolDefinition, profile: Profile) -> None:
+    def __init__(self, memory: UserMemory, definition: ToolDefinition, profile: Profile) -> None:
         super().__init__(
             name=definition.name,
             description=definition.description,
@@ -49,6 +49,6 @@ class LangChainMemoryTool(BaseTool):
         raise NotImplementedError("Memory is asked asynchronously: run the agent with ainvoke or astream.")
 
 
-def memory_tools(memory: ToolRunner, *, profile: Profile = "agent") -> list[BaseTool]:
+def memory_tools(memory: UserMemory, *, profile: Profile = "agent") -> list[BaseTool]:
     """Return the tools of a profile over one user's memory."""
     return [LangChainMemoryTool(memory, definition, profile) for definition in definitions(profile)]

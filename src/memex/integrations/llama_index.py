@@ -6,10 +6,10 @@ agent = FunctionAgent(llm=llm, tools=memory_tools(memex.for_user("alice")))
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from memex.api.memex import UserMemory
 from memex.integrations.extras import RequiredExtra
 from memex.integrations.profiles import answer, definitions
 from memex.service.tools.definitions import Profile, ToolDefinition
-from memex.toolcalls import ToolRunner
 
 with RequiredExtra("llama-index"):
     from llama_index.core.tools import AsyncBaseTool, ToolMetadata, ToolOutput
@@ -31,7 +31,7 @@ class LlamaIndexMemoryTool(AsyncBaseTool):
     LlamaIndex does not tell a tool the id of its call: each goes to the log under a new one.
     """
 
-    def __init__(self, memory: ToolRunner, definition: ToolDefinition, profile: Profile) -> None:
+    def __init__(self, memory: UserMemory, definition: ToolDefinition, profile: Profile) -> None:
         self._memory = memory
         self._profile: Profile = profile
         self._metadata = _Metadata(
@@ -60,6 +60,6 @@ class LlamaIndexMemoryTool(AsyncBaseTool):
         raise NotImplementedError("Memory is asked asynchronously: run the agent, or await acall.")
 
 
-def memory_tools(memory: ToolRunner, *, profile: Profile = "agent") -> list[AsyncBaseTool]:
+def memory_tools(memory: UserMemory, *, profile: Profile = "agent") -> list[AsyncBaseTool]:
     """Return the tools of a profile over one user's memory."""
     return [LlamaIndexMemoryTool(memory, definition, profile) for definition in definitions(profile)]

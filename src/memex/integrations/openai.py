@@ -15,9 +15,10 @@ from openai.types.chat import ChatCompletion, ChatCompletionFunctionToolParam, C
 from openai.types.responses import FunctionToolParam, Response
 from openai.types.responses.response_input_param import FunctionCallOutput
 
+from memex.api.memex import UserMemory
 from memex.integrations.profiles import answer, definitions, is_ours
 from memex.service.tools.definitions import Profile
-from memex.toolcalls import ToolCallOutcome, ToolRunner
+from memex.toolcalls import ToolCallOutcome
 
 Api = Literal["chat", "responses"]
 
@@ -59,7 +60,7 @@ def tools(api: Api = "chat", profile: Profile = "agent") -> Sequence[Any]:
 
 
 async def run_tool_calls(
-    response: ChatCompletion | Response, memory: ToolRunner, *, profile: Profile = "agent"
+    response: ChatCompletion | Response, memory: UserMemory, *, profile: Profile = "agent"
 ) -> ToolCallResults:
     """Run the calls of Memex's tools in a response, all at once, and return their results.
 

@@ -1,13 +1,14 @@
 """What every adapter needs: the tools of a profile, and running a model's call of one."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
+from memex.api.memex import UserMemory
 from memex.service.service import TOOLS
 from memex.service.tools.aliases import ALIASES
 from memex.service.tools.definitions import Profile, ToolDefinition, define
-from memex.toolcalls import ToolCallOutcome, ToolRunner, run
+from memex.toolcalls import ToolCallOutcome, run
 
 
 @cache
@@ -28,7 +29,7 @@ def is_ours(tool: str) -> bool:
 
 
 async def answer(
-    memory: ToolRunner,
+    memory: UserMemory,
     tool: str,
     arguments: Mapping[str, Any] | str,
     *,
@@ -36,6 +37,5 @@ async def answer(
     profile: Profile,
 ) -> ToolCallOutcome:
     """Run a model's call of a tool of a profile; an error of Memex is an answer too."""
-    return await run(
-        memory, tool, arguments, tool_call_id=tool_call_id or None, allowed=allowed_arguments(profile)
-    )
+    execute = partial(memory.execute, tool_call_id=tool_call_id or None)
+    return await run(execute, tool, arguments, allowed=allowed_arguments(profile))

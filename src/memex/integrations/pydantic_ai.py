@@ -10,9 +10,9 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
+from memex.api.memex import UserMemory
 from memex.integrations.profiles import answer, definitions
 from memex.service.tools.definitions import Profile
-from memex.toolcalls import ToolRunner
 
 ANY_OBJECT = SchemaValidator(
     core_schema.dict_schema(core_schema.str_schema())
@@ -30,7 +30,7 @@ class MemoryToolset(AbstractToolset[Any]):
         id: of the toolset; durable execution names its steps after it.
     """
 
-    def __init__(self, memory: ToolRunner, *, profile: Profile = "agent", id: str | None = "memex") -> None:  # noqa: A002  # its name there
+    def __init__(self, memory: UserMemory, *, profile: Profile = "agent", id: str | None = "memex") -> None:  # noqa: A002  # its name there
         self._memory = memory
         self._profile: Profile = profile
         self._id = id

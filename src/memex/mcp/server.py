@@ -6,6 +6,7 @@ of Memex is a result too, marked as one, with its code: only faults of the proto
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from mcp import MCPError, types
 from memex import toolcalls
 from memex.errors import MemexError, NotFound, Refused, ValidationFailed
 from memex.logging import frames
-from memex.mcp.memory import McpUserMemory
+from memex.mcp.connection import Connection, run_tool
 from memex.mcp.resources import MARKDOWN, TEMPLATES, path_of, to_resource
 from memex.mcp.tools import McpProfile, build_listing
 from memex.remote import new_tool_call_id
@@ -31,7 +32,7 @@ from memex.store.paths import check_id
 from memex.subagent import prompts
 
 Context = ServerRequestContext[Any, Any]
-MemoryOf = Callable[[Context], McpUserMemory]
+ConnectionOf = Callable[[Context], Connection]
 
 # Where a client says under which id its model made a call, in `_meta` of the call: ours, and that of Claude Code.
 TOOL_CALL_ID = "memex/toolCallId"
@@ -44,12 +45,14 @@ RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
 NEVER = {"code": "INTERNAL", "hint": "This is a bug: report it with the request id."}
 
 
-def new_server(profile: McpProfile, memory_of: MemoryOf, prompts_dir: Path | None = None) -> "Server[Any]":
+def new_server(
+    profile: McpProfile, connection_of: ConnectionOf, prompts_dir: Path | None = None
+) -> "Server[Any]":
     """Return the server of a profile.
 
     Args:
         profile: which tools it has.
-        memory_of: whose memory a request is for; made from the connection, never from what a model says.
+        connection_of: whose memory a request is for; made from the connection, never from what a model says.
         prompts_dir: whose prompts go before ours.
     """
     told = build_listing(profile, prompts_dir)
@@ -63,12 +66,11 @@ def new_server(profile: McpProfile, memory_of: MemoryOf, prompts_dir: Path | Non
             raise _unknown_tool(params.name, told.allowed)
         try:
             tool_call_id = _tool_call_id(context.meta)
-            memory = _acting_memory(memory_of(context), context)
+            connection = _acting(connection_of(context), context)
         except MemexError as error:
             return _failed(error, None)
-        outcome = await toolcalls.run(
-            memory, name, arguments, tool_call_id=tool_call_id, allowed=told.allowed
-        )
+        execute = partial(run_tool, connection.api, connection.context.under(tool_call_id))
+        outcome = await toolcalls.run(execute, name, arguments, allowed=told.allowed)
         if outcome.error is not None:
             return _failed(outcome.error, tool_call_id)
         return types.CallToolResult(content=[_text(outcome.text)], structured_content=outcome.result)
@@ -77,7 +79,8 @@ def new_server(profile: McpProfile, memory_of: MemoryOf, prompts_dir: Path | Non
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         asked = {"limit": PAGE, "cursor": params.cursor if params else None}
-        page = await _acting_memory(memory_of(context), context).execute("memory_list", asked)
+        connection = _acting(connection_of(context), context)
+        page = await connection.api.execute(connection.context, "memory_list", asked)
         return types.ListResourcesResult(
             resources=[to_resource(file) for file in page["files"]], next_cursor=page["next_cursor"]
         )
@@ -91,7 +94,8 @@ def new_server(profile: McpProfile, memory_of: MemoryOf, prompts_dir: Path | Non
         context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         asked = {"path": path_of(str(params.uri))}
-        file = await _acting_memory(memory_of(context), context).execute("memory_read", asked)
+        connection = _acting(connection_of(context), context)
+        file = await connection.api.execute(connection.context, "memory_read", asked)
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=file["content"])]
         )
@@ -105,10 +109,11 @@ def new_server(profile: McpProfile, memory_of: MemoryOf, prompts_dir: Path | Non
             raise MCPError(types.INVALID_PARAMS, f"There is no prompt {params.name[:100]!r}.")
         if unknown := set(given) - {"project"}:
             raise ValidationFailed(f"The prompt has no argument {min(unknown)[:100]}.")
-        text = await _acting_memory(memory_of(context), context).prompt_block(project=given.get("project"))
+        connection = _acting(connection_of(context), context)
+        block = await connection.api.prompt_block(connection.context, project=given.get("project"))
         return types.GetPromptResult(
             description=_PROMPT.description,
-            messages=[types.PromptMessage(role="user", content=_text(text))],
+            messages=[types.PromptMessage(role="user", content=_text(block["text"]))],
         )
 
     fresh = CacheHint(ttl_ms=FRESH_MS, scope="public")
@@ -157,16 +162,16 @@ async def _translated_errors(ctx: Context, call_next: CallNext) -> HandlerResult
         raise MCPError(types.INTERNAL_ERROR, "Memex failed.", dict(NEVER)) from None
 
 
-def _acting_memory(memory: McpUserMemory, context: Context) -> McpUserMemory:
-    """Return the memory with the client's name as the actor, where the connection names none."""
+def _acting(connection: Connection, context: Context) -> Connection:
+    """Return the connection with the client's name as the actor, where it names none."""
     client = context.session.client_params
-    if memory.who.actor is not None or client is None:
-        return memory
+    if connection.context.actor is not None or client is None:
+        return connection
     try:
         actor = check_id(client.client_info.name, "actor")
     except ValidationFailed:
-        return memory
-    return replace(memory, who=replace(memory.who, actor=actor))
+        return connection
+    return replace(connection, context=replace(connection.context, actor=actor))
 
 
 def _tool_call_id(meta: Mapping[str, Any] | None) -> str:

@@ -11,12 +11,14 @@ from typing import Any
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
+from memex.api.local import LocalMemex
+from memex.api.remote import RemoteMemex
+from memex.call_context import CallContext
 from memex.errors import ValidationFailed
-from memex.mcp.memory import McpUserMemory, ServedMemex
+from memex.mcp.connection import Connection
 from memex.mcp.server import new_server
 from memex.mcp.tools import McpProfile
 from memex.postgres import Postgres
-from memex.remote import CallContext, Remote
 from memex.settings import Settings
 from memex.store.access import Role
 from memex.store.identity import tenants
@@ -29,20 +31,20 @@ async def local_memory(
     settings: Settings,
     profile: McpProfile,
     tenant: str,
-    who: CallContext,
+    context: CallContext,
     started: "Future[Postgres] | None" = None,
-) -> AsyncIterator[McpUserMemory]:
+) -> AsyncIterator[Connection]:
     """One user's memory in this process; raises as `running_service`."""
     async with running_service(settings, started=started, with_worker=True) as service:
         tenant_id = await tenants.ensure_tenant(service.database, tenant)
         role = role_of(profile)
-        yield McpUserMemory(ServedMemex(service, Principal(tenant_id, role), role), who)
+        yield Connection(LocalMemex(service, Principal(tenant_id, role), role=role), context)
 
 
 @asynccontextmanager
 async def remote_memory(
-    url: str, settings: Settings, profile: McpProfile, who: CallContext
-) -> AsyncIterator[McpUserMemory]:
+    url: str, settings: Settings, profile: McpProfile, context: CallContext
+) -> AsyncIterator[Connection]:
     """One user's memory at a running Memex, with the key of the settings.
 
     Raises:
@@ -52,18 +54,18 @@ async def remote_memory(
         raise ValidationFailed(
             f"There is no key for {url}.", hint="Set MEMEX_API_KEY; `memex keys create` makes one."
         )
-    async with Remote(url, settings.api_key.get_secret_value(), role=role_of(profile)) as remote:
-        yield McpUserMemory(remote, who)
+    async with RemoteMemex(url, settings.api_key.get_secret_value(), role=role_of(profile)) as remote:
+        yield Connection(remote, context)
 
 
 async def serve(
-    memory: McpUserMemory, profile: McpProfile, settings: Settings, ending: Iterable[signal.Signals]
+    connection: Connection, profile: McpProfile, settings: Settings, ending: Iterable[signal.Signals]
 ) -> bool:
     """Answer the client until it closes stdin or one of the `ending` signals comes; tell whether that came.
 
     After a signal a thread still waits for stdin, and no such read can be ended: the process can only be left.
     """
-    server = new_server(profile, lambda _: memory, settings.prompts_dir)
+    server = new_server(profile, lambda _: connection, settings.prompts_dir)
     ended = asyncio.Event()
     for number in ending:
         asyncio.get_running_loop().add_signal_handler(number, ended.set)

@@ -16,7 +16,8 @@ from memex.cli.log.trace import FIRST_STEPS, LAST_STEPS, tree
 from memex.cli.output import Branch
 from memex.errors import VersionConflict
 from memex.service.log.operations import OperationResult, render_operation
-from memex.service.log.trace import FindStep, LinksStep, ModelStep, ReadStep, Trace, build_trace, load_trace
+from memex.service.log.trace import Trace, build_trace, load_trace
+from memex.service.log.trace_steps import FindStep, LinksStep, ModelStep, ReadStep
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database

@@ -10,7 +10,8 @@ from memex.cli.eval.cases import NEEDED
 from memex.cli.eval.output import check_installed
 from memex.cli.options import AsOf, Json
 from memex.cli.output import Column, CommandOutput, Screen, format_count, print_output, report_errors
-from memex.cli.session.session import CommandSession, tenant_command, user_command
+from memex.cli.session.commands import tenant_command, user_command
+from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -93,8 +94,9 @@ async def freeze(
     wanted = freeze.FreezeRequest(
         name, user or ["me"], project or (), has_shared=shared, as_of=_moment(as_of), purpose=purpose
     )
-    tenant_id = await find_tenant(session.service.database, session.tenant)
-    state = await freeze.freeze(session.service, tenant_id, wanted, to, redactor)
+    service = await session.local.service()
+    tenant_id = await find_tenant(service.database, session.tenant)
+    state = await freeze.freeze(service, tenant_id, wanted, to, redactor)
     document = {"state": str(to), "files": len(state.files), "sha256": state.sha256, **_replaced(redactor)}
     return CommandOutput(document, lambda screen: _show_frozen(screen, document))
 
@@ -122,9 +124,10 @@ async def capture(
     from memex.evals.fixtures import capture
 
     redactor = _redactor(redact, no_redact=no_redact)
+    service, caller = await session.local.caller(session.context)
     captured = await capture.capture(
-        session.service,
-        await session.caller(),
+        service,
+        caller,
         call,
         to,
         name=re.sub(r"[^\w.-]+", "-", name or call),

@@ -8,7 +8,8 @@ from typer.core import TyperGroup
 from memex.cli.log import retention, trace
 from memex.cli.options import Cursor, Reason
 from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time, to_json
-from memex.cli.session.session import CommandSession, user_command
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -65,9 +66,9 @@ async def show(
         raise ValidationFailed("TOOL_CALL_ID and --call exclude each other.")
     wanted = call if call is not None else named
     if wanted is not None:
-        attempts = await session.operation(wanted)
+        attempts = await session.api.operation(session.context, wanted)
         return CommandOutput({"attempts": attempts}, lambda screen: _show_attempts(screen, attempts, raw=raw))
-    listed = await session.operations(limit=limit, cursor=cursor)
+    listed = await session.api.operations(session.context, limit=limit, cursor=cursor)
     return CommandOutput(listed, lambda screen: show_log(screen, listed))
 
 
@@ -78,7 +79,7 @@ async def revert(
     reason: Reason = None,
 ) -> CommandOutput:
     """Undo everything that a call wrote, by new versions of its files: either all of it or nothing."""
-    reverted = await session.revert(call, reason=reason)
+    reverted = await session.api.revert(session.context, call, reason=reason)
     return CommandOutput(reverted, lambda screen: _show_reverted(screen, reverted))
 
 

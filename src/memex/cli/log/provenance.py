@@ -7,7 +7,8 @@ import typer
 
 from memex.cli.options import Cursor, PathArgument
 from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time
-from memex.cli.session.session import CommandSession, user_command
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
 SHOWN_WRITES = 3
@@ -24,7 +25,7 @@ async def blame(
     As in git, a line that was removed and added again belongs to the version that added it again, even if that
     version restored an older one.
     """
-    document = await session.blame(path, version)
+    document = await session.api.blame(session.context, path, version)
     return CommandOutput(document, lambda screen: _show_blame(screen, document))
 
 
@@ -51,11 +52,11 @@ async def seen(
     if (revision is None) == (call is None):
         raise ValidationFailed("Name a PATH@VERSION, or a call with --call.")
     if call is not None:
-        document = await session.revisions_seen(call)
+        document = await session.api.revisions_seen(session.context, call)
         return CommandOutput(document, lambda screen: _show_revisions(screen, document))
     path, version = _split(revision or "")
     asking = session.of(None) if everyone else session  # an admin who names no user asks about all users
-    listed = await asking.calls_that_saw(path, version, limit=limit, cursor=cursor)
+    listed = await asking.api.calls_that_saw(asking.context, path, version, limit=limit, cursor=cursor)
     return CommandOutput(listed, lambda screen: _show_calls(screen, listed, with_user=everyone))
 
 

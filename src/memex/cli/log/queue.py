@@ -19,7 +19,8 @@ from memex.cli.output import (
     program_name,
     report_errors,
 )
-from memex.cli.session.session import CommandSession, check_local, tenant_command
+from memex.cli.session.commands import tenant_command
+from memex.cli.session.session import CommandSession, check_local
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ async def list_calls(
     cursor: Cursor = None,
 ) -> CommandOutput:
     """List the calls that wait in the queue or failed there, the oldest first."""
-    listed = await session.of(user).queue(limit=limit, cursor=cursor)
+    listed = await session.api.queue(session.of(user).context, limit=limit, cursor=cursor)
     return CommandOutput(listed, lambda screen: _show_calls(screen, session, listed))
 
 
@@ -60,7 +61,7 @@ async def retry(
     user: User = None,
 ) -> CommandOutput:
     """Put a failed call back into the queue, for five more attempts."""
-    retried = await session.of(user).retry(call)
+    retried = await session.api.retry(session.of(user).context, call)
     return CommandOutput(retried, lambda screen: _show_retried(screen, retried["calls"]))
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,7 +14,8 @@ from memex.cli.ages import parse_age
 from memex.cli.eval.output import check_installed
 from memex.cli.output import Column, CommandOutput, Screen, format_count, shorten
 from memex.cli.progress import progress_bar
-from memex.cli.session.session import CommandSession, user_command
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -123,7 +125,7 @@ async def _requested_change(
     if not change.model and not change.prompt:
         yield None
         return
-    _ = session.service  # raises over HTTP: the model must read the memory of this machine
+    _ = session.local  # raises over HTTP: the model must read the memory of this machine
     from memex.settings import read_settings
     from memex.wiring import model_planner
 
@@ -150,16 +152,37 @@ async def _replay_bundle(session: CommandSession, path: Path) -> "ReplayResult":
     from memex.service.log.replay.bundle_archive import read
     from memex.service.log.replay.requests import replay_bundle
 
-    return await replay_bundle(session.service, read(path))
+    return await replay_bundle(await session.local.service(), read(path))
 
 
 async def _replay_one(
     session: CommandSession, call: str, change: "ReplayChange", planner: "Planner | None"
 ) -> CommandOutput:
     if not change.named:
-        return _shown_replay(await session.replay(call))
-    changed = await session.replay_changed(call, change, planner)
+        return _shown_replay(await _replay_unchanged(session, call))
+    changed = await _replay_changed(session, call, change, planner)
     return CommandOutput(changed.model_dump(mode="json"), lambda screen: _show_changed(screen, changed))
+
+
+async def _replay_unchanged(session: CommandSession, call: str) -> "ReplayResult":
+    from memex.service.log.replay.replay import ReplayResult
+
+    return ReplayResult.model_validate(await session.api.replay(session.context, call, {}))
+
+
+async def _replay_changed(
+    session: CommandSession, call: str, change: "ReplayChange", planner: "Planner | None"
+) -> "ChangedResult":
+    """Run a call again with a change; `planner` is the planner with a live model, if the change needs one."""
+    if planner is None:
+        from memex.service.log.replay.counterfactual import ChangedResult
+
+        document = await session.api.replay(session.context, call, change.named)
+        return ChangedResult.model_validate(document)
+    from memex.service.log.replay.requests import replay_changed
+
+    service, caller = await session.local.caller(session.context)
+    return await replay_changed(service, caller, call, change, planner=planner)
 
 
 async def _replay_many(
@@ -168,7 +191,8 @@ async def _replay_many(
     from memex.service.log.replay import batch
 
     has_budget = bool(change.budget or change.search_mode)  # only a context has these
-    found = await session.replayable(
+    found = await session.api.replayable(
+        session.context,
         which="context" if has_budget and filters.which == "all" else filters.which,
         since=filters.since,
         only_degraded=filters.only_degraded,
@@ -176,7 +200,7 @@ async def _replay_many(
     )
     with progress_bar() as progress:
         if not change.named:
-            done = await batch.replay_all(found, session.replay, progress=progress)
+            done = await batch.replay_all(found, partial(_replay_unchanged, session), progress=progress)
             is_whole = done.equal == done.calls
             return CommandOutput(
                 done.model_dump(mode="json", exclude={"different": {"__all__": {"result"}}}),
@@ -189,7 +213,7 @@ async def _replay_many(
         summed = await counterfactual.replay_with_change(
             found,
             change.named,
-            lambda call: session.replay_changed(call, change, planner),
+            lambda call: _replay_changed(session, call, change, planner),
             progress=progress,
         )
     return CommandOutput(summed.model_dump(mode="json"), lambda screen: _show_changed_set(screen, summed))

@@ -11,7 +11,8 @@ import typer
 
 from memex.cli.ages import parse_age
 from memex.cli.output import CommandOutput, Screen, format_count, format_size, format_time
-from memex.cli.session.session import CommandSession, tenant_command, user_command
+from memex.cli.session.commands import tenant_command, user_command
+from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
 CallArgument = Annotated[
@@ -41,7 +42,7 @@ async def prune(
     from memex.store.log import retention
 
     before = _before(older_than)
-    database = session.service.database
+    database = (await session.local.service()).database
     tenant_id = None if all_tenants else await tenants.find_tenant(database, session.tenant)
     with _counting() as on_calls:
         pruned = await retention.prune(
@@ -66,8 +67,8 @@ async def release(session: CommandSession, call: CallArgument) -> CommandOutput:
 async def _mark(session: CommandSession, call: str, *, kept: bool) -> CommandOutput:
     from memex.store.log import retention
 
-    caller = await session.caller()
-    async with session.service.database.maintenance() as connection:
+    service, caller = await session.local.caller(session.context)
+    async with service.database.maintenance() as connection:
         attempts = await retention.keep(connection, caller.access, call, kept=kept)
     document = {"tool_call_id": call, "kept": kept, "attempts": attempts}
     does = "Kept whatever its age" if kept else "No longer kept"

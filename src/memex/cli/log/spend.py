@@ -5,7 +5,8 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.output import Column, CommandOutput, Screen
-from memex.cli.session.session import CommandSession, tenant_command
+from memex.cli.session.commands import tenant_command
+from memex.cli.session.session import CommandSession
 
 
 @tenant_command
@@ -14,7 +15,7 @@ async def spend(
     days: Annotated[int, typer.Option(min=1, max=366, help="The number of days (UTC), including today.")] = 7,
 ) -> CommandOutput:
     """Show the tokens and costs of chat models in the calls of a tenant, by day and model."""
-    spent = await session.spending(days=days)
+    spent = await session.api.spending(session.context, days=days)
     return CommandOutput(spent, lambda screen: _show(screen, spent))
 
 

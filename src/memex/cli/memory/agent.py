@@ -9,7 +9,8 @@ import typer
 from memex.cli.memory.files import STDIN, text_of
 from memex.cli.options import AsOf
 from memex.cli.output import Column, CommandOutput, Screen, StyledText, format_count, program_name, shorten
-from memex.cli.session.session import CommandSession, user_command
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
 QUOTED_CHARS = 60
@@ -40,7 +41,9 @@ async def remember(
 ) -> CommandOutput:
     """Remember the statements of a text. The text comes from TEXT, --file or stdin."""
     said = _read_text(text, file)
-    done = await session.execute("memory_remember", text=said, dry_run=dry_run, wait=not no_wait)
+    done = await session.api.execute(
+        session.context, "memory_remember", {"text": said, "dry_run": dry_run, "wait": not no_wait}
+    )
     return CommandOutput(done, lambda screen: _show_remembered(screen, session, said, done))
 
 
@@ -67,13 +70,16 @@ async def context(
     as_of: AsOf = None,
 ) -> CommandOutput:
     """Print what memory holds about a query: with sources on a terminal, only the text in a pipe."""
-    found = await session.execute(
+    found = await session.api.execute(
+        session.context,
         "memory_context",
-        query=" ".join(query),
-        budget=budget,
-        max_hops=max_hops,
-        known_hash=known_hash,
-        as_of=as_of,
+        {
+            "query": " ".join(query),
+            "budget": budget,
+            "max_hops": max_hops,
+            "known_hash": known_hash,
+            "as_of": as_of,
+        },
     )
     return CommandOutput(found, lambda screen: _show_found(screen, session, found, only_sources=sources))
 

@@ -10,7 +10,8 @@ import typer
 from memex.cli.log.operations import show_log
 from memex.cli.memory.agent import show_context, show_sources
 from memex.cli.output import CommandOutput, Screen, format_count
-from memex.cli.session.session import CommandSession, demo_command
+from memex.cli.session.commands import demo_command
+from memex.cli.session.session import CommandSession
 
 if TYPE_CHECKING:
     from memex.service.demo import RemovedSample
@@ -34,14 +35,14 @@ async def demo(
     """Load a sample memory for a separate user, ask it three questions, and show what happened."""
     from memex.service import demo as sample
 
-    caller = await session.caller()
+    service, caller = await session.local.caller(session.context)
     if remove:
-        removed = _removed_document(await sample.remove_sample(session.service, caller))
+        removed = _removed_document(await sample.remove_sample(service, caller))
         return CommandOutput(removed, lambda screen: _show_removed(screen, session, removed))
-    done = {"user": session.user, **asdict(await sample.load_sample(session.service, caller))}
+    done = {"user": session.user, **asdict(await sample.load_sample(service, caller))}
     done["answers"] = [await _ask(session, question) for question in _questions()]
     made = len(done["answers"]) + (done["tool_call_id"] is not None)
-    log = await session.operations(limit=made)
+    log = await session.api.operations(session.context, limit=made)
     done["log"] = log["operations"]
     done["next"] = _next_commands(session, done)
     return CommandOutput(done, lambda screen: _show_demo(screen, done))
@@ -73,7 +74,7 @@ async def _ask(session: CommandSession, question: Mapping[str, Any]) -> dict[str
     return {
         "shows": question["shows"],
         **arguments,
-        "result": await session.execute("memory_context", **arguments),
+        "result": await session.api.execute(session.context, "memory_context", arguments),
     }
 
 

@@ -8,7 +8,8 @@ import typer
 
 from memex.cli.options import AsOf, BaseVersion, Cursor, Limit, PathArgument, Reason
 from memex.cli.output import Column, CommandOutput, Screen, StyledText, format_time
-from memex.cli.session.session import CommandSession, user_command
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 from memex.settings import SearchMode
 
@@ -35,9 +36,11 @@ async def list_files(
             raise ValidationFailed(
                 "--catalogue and --as-of exclude each other: there is a catalogue only of the current files."
             )
-        text = await session.catalogue(max_chars=CATALOGUE_CHARS)
+        text = await session.api.catalogue(session.context, max_chars=CATALOGUE_CHARS)
         return CommandOutput({"catalogue": text}, lambda screen: screen.line(text.rstrip("\n")))
-    found = await session.execute("memory_list", prefix=prefix, limit=limit, cursor=cursor, as_of=as_of)
+    found = await session.api.execute(
+        session.context, "memory_list", {"prefix": prefix, "limit": limit, "cursor": cursor, "as_of": as_of}
+    )
     return CommandOutput(found, lambda screen: _show_list(screen, found))
 
 
@@ -57,7 +60,9 @@ async def read(
     ] = False,
 ) -> CommandOutput:
     """Print a file: formatted on a terminal, the stored text in a pipe."""
-    found = await session.execute("memory_read", path=path, version=version, heading=heading, as_of=as_of)
+    found = await session.api.execute(
+        session.context, "memory_read", {"path": path, "version": version, "heading": heading, "as_of": as_of}
+    )
     return CommandOutput(found, lambda screen: _show_file(screen, found, raw=raw))
 
 
@@ -82,9 +87,13 @@ async def write(
     if append:
         if overwrite:
             raise ValidationFailed("--append and --overwrite exclude each other.")
-        written = await session.execute("memory_patch", operation="append", text=text, **change)
+        written = await session.api.execute(
+            session.context, "memory_patch", {"operation": "append", "text": text, **change}
+        )
     else:
-        written = await session.execute("memory_write", content=text, overwrite=overwrite, **change)
+        written = await session.api.execute(
+            session.context, "memory_write", {"content": text, "overwrite": overwrite, **change}
+        )
     return CommandOutput(written, lambda screen: _show_written(screen, written))
 
 
@@ -110,19 +119,27 @@ async def find(
     ] = False,
 ) -> CommandOutput:
     """Search the files by words, and also by meaning if they have vectors. The best hits come first."""
-    found = await session.execute(
+    found = await session.api.execute(
+        session.context,
         "memory_find",
-        query=" ".join(query),
-        limit=limit,
-        prefix=prefix,
-        tags=tag or None,
-        mode=mode,
-        as_of=as_of,
+        {
+            "query": " ".join(query),
+            "limit": limit,
+            "prefix": prefix,
+            "tags": tag or None,
+            "mode": mode,
+            "as_of": as_of,
+        },
     )
-    languages = (
-        await session.languages() if sys.stdout.isatty() else {}
-    )  # needed to highlight words on a terminal
+    # Words are highlighted on a terminal, by the rules of their language.
+    languages = await _languages(session) if sys.stdout.isatty() else {}
     return CommandOutput(found, lambda screen: _show_hits(screen, session, found, languages, explain=explain))
+
+
+async def _languages(session: CommandSession) -> dict[str, str]:
+    """Return in which language each mount is searched."""
+    me = await session.api.me(session.context)
+    return {mount["mount"]: mount["language"] for mount in me["mounts"] or []}
 
 
 def _text(file: str | None, content: str | None) -> str:

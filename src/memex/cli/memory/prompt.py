@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from memex.cli.output import CommandOutput, Screen, format_count
-from memex.cli.session.session import CommandSession, user_command
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
 
 
 @user_command
@@ -16,7 +17,7 @@ async def prompt(
     ] = None,
 ) -> CommandOutput:
     """Print the text for a system prompt: how to use memory, the pinned files of shared/, and a list of files."""
-    block = await session.prompt_block(budget=budget)
+    block = await session.api.prompt_block(session.context, budget=budget)
 
     def show(screen: Screen) -> None:
         if not screen.is_terminal:

@@ -14,7 +14,8 @@ import typer
 
 from memex.cli.output import Column, CommandOutput, Screen
 from memex.cli.progress import progress_bar
-from memex.cli.session.session import CommandSession, user_command
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ async def import_vault(
 ) -> CommandOutput:
     """Import the Markdown files of a vault unchanged. A second import writes only changed files."""
     with progress_bar() as progress:
-        result = await session.import_vault(
-            Path(source), into=into, dry_run=dry_run, progress=partial(progress, "Importing")
+        result = await session.api.import_vault(
+            session.context, Path(source), into=into, dry_run=dry_run, progress=partial(progress, "Importing")
         )
     return CommandOutput(result, lambda screen: _show_import(screen, session, result))
 
@@ -96,7 +97,9 @@ async def export_files(
         )
     dest = dest or f"memex-{date.today()}.zip"
     with _writer(dest) as writer, progress_bar() as progress:
-        done = await session.export_files(writer, source=source, progress=partial(progress, "Exporting"))
+        done = await session.api.export_files(
+            session.context, writer, source=source, progress=partial(progress, "Exporting")
+        )
     result = done | {"dest": dest}
     return CommandOutput(result, lambda screen: _show_export(screen, result), on_stderr=dest == STDOUT)
 
@@ -104,10 +107,10 @@ async def export_files(
 async def _export_call(session: CommandSession, call: str, to: str | None) -> CommandOutput:
     import asyncio
 
-    from memex.service.log.replay.bundle_archive import write
+    from memex.service.log.replay.bundle_archive import read, write
 
     dest = to or f"call-{re.sub(r'[^0-9A-Za-z_.-]', '_', call)}.zip"
-    bundle = await session.export_call(call)
+    bundle = read(await session.api.export_call(session.context, call))
     size_bytes = await asyncio.to_thread(write, bundle, Path(dest))
     result = {
         "call": call,

@@ -89,7 +89,7 @@ async def _examine_service(settings: "Settings") -> AsyncIterator[Finding]:
     """Check the service at MEMEX_URL and the key. The doctor on its own machine checks its database."""
     from importlib.metadata import version
 
-    from memex.cli.session.over_http import remote_from_settings
+    from memex.cli.session.opening import remote_from_settings
 
     url = f"MEMEX_URL: {settings.url}"
     try:

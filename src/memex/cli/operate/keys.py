@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from memex.cli.output import Column, CommandOutput, Screen, format_time
-from memex.cli.session.session import CommandSession, tenant_command
+from memex.cli.session.commands import tenant_command
+from memex.cli.session.session import CommandSession
 
 app = typer.Typer(no_args_is_help=True, help="Create, list and revoke API keys.")
 
@@ -24,7 +25,7 @@ async def create(
     label: Annotated[str | None, typer.Option(help="A note about the purpose of the key.")] = None,
 ) -> CommandOutput:
     """Create a key. The key is printed only once, because Memex stores only its digest."""
-    document = await session.create_key(role, user, label)
+    document = await session.api.create_key(session.context, role, user, label)
     return CommandOutput(document, lambda screen: _show_created(screen, document))
 
 
@@ -32,7 +33,7 @@ async def create(
 @tenant_command
 async def list_keys(session: CommandSession) -> CommandOutput:
     """List the keys of a tenant, including revoked keys, without their secrets."""
-    listed = await session.list_keys()
+    listed = await session.api.list_keys(session.context)
     return CommandOutput(listed, lambda screen: _show_keys(screen, listed["keys"]))
 
 
@@ -45,7 +46,7 @@ async def revoke(
     ],
 ) -> CommandOutput:
     """Revoke a key immediately and permanently."""
-    revoked = await session.revoke_key(key)
+    revoked = await session.api.revoke_key(session.context, key)
     return CommandOutput(
         revoked,
         lambda screen: screen.line(f"Key {key} is revoked since {format_time(revoked['revoked_at'])}."),

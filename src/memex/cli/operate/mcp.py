@@ -61,7 +61,7 @@ def _serve(
     import asyncio
 
     from memex import logging, postgres
-    from memex.remote import CallContext
+    from memex.call_context import CallContext
     from memex.settings import read_settings
 
     for number in ENDING:
@@ -86,8 +86,8 @@ def _serve(
         opened = stdio.local_memory(settings, profile, tenant, here, started)
 
     async def serve() -> None:
-        async with opened as memory:
-            is_told_to_end = await stdio.serve(memory, profile, settings, ENDING)
+        async with opened as connection:
+            is_told_to_end = await stdio.serve(connection, profile, settings, ENDING)
         if is_told_to_end:
             stdio.leave()
 

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 import typer
 
 from memex.cli.output import Column, CommandOutput, Screen, format_time
-from memex.cli.session.session import CommandSession, tenant_command
+from memex.cli.session.commands import tenant_command
+from memex.cli.session.session import CommandSession
 
 app = typer.Typer(no_args_is_help=True, help="Create, list and close projects, and change their members.")
 
@@ -17,7 +18,7 @@ Member = Annotated[str, typer.Argument(metavar="USER", help="The user's id.")]
 @tenant_command
 async def create(session: CommandSession, slug: Slug) -> CommandOutput:
     """Create a project, or reopen a closed one with its files but without its members."""
-    document = await session.open_project(slug)
+    document = await session.api.open_project(session.context, slug)
     did = "is made" if document["created"] else "was there, and is open"
     return CommandOutput(document, lambda screen: screen.line(f"Project {slug} {did}."))
 
@@ -26,7 +27,7 @@ async def create(session: CommandSession, slug: Slug) -> CommandOutput:
 @tenant_command
 async def close(session: CommandSession, slug: Slug) -> CommandOutput:
     """Close a project. Its members are removed; its files stay until it is reopened."""
-    document = await session.close_project(slug)
+    document = await session.api.close_project(session.context, slug)
     return CommandOutput(
         document,
         lambda screen: screen.line(f"Project {slug} is closed; its files stay."),
@@ -37,7 +38,7 @@ async def close(session: CommandSession, slug: Slug) -> CommandOutput:
 @tenant_command
 async def list_projects(session: CommandSession) -> CommandOutput:
     """List the open projects with their members."""
-    document = await session.list_projects()
+    document = await session.api.list_projects(session.context)
     return CommandOutput(document, lambda screen: _show_projects(screen, document["projects"]))
 
 
@@ -45,7 +46,7 @@ async def list_projects(session: CommandSession) -> CommandOutput:
 @tenant_command
 async def add(session: CommandSession, slug: Slug, user: Member) -> CommandOutput:
     """Add a user to a project as a member."""
-    document = await session.set_member(slug, user, member=True)
+    document = await session.api.set_member(session.context, slug, user, member=True)
     return CommandOutput(
         document,
         lambda screen: screen.line(
@@ -58,7 +59,7 @@ async def add(session: CommandSession, slug: Slug, user: Member) -> CommandOutpu
 @tenant_command
 async def remove(session: CommandSession, slug: Slug, user: Member) -> CommandOutput:
     """Remove a user from the members of a project."""
-    document = await session.set_member(slug, user, member=False)
+    document = await session.api.set_member(session.context, slug, user, member=False)
     return CommandOutput(
         document,
         lambda screen: screen.line(

@@ -2,18 +2,16 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Query, Response
 from pydantic import BaseModel
 
-from memex.http.callers import KeyedRoute, ServiceDependency, admin_by_headers
+from memex.http.callers import HeaderCaller, ServiceDependency
+from memex.http.routers import admin_router
 from memex.service.planners import SpendingResult
-from memex.service.service import Caller
 from memex.service.tools.tool import from_cursor, to_cursor
 from memex.store.identity import tenants
 
-router = APIRouter(prefix="/v1/admin", tags=["admin"], route_class=KeyedRoute)
-
-Admin = Annotated[Caller, Depends(admin_by_headers)]
+router = admin_router("")
 
 
 class ProjectResult(BaseModel):
@@ -70,7 +68,7 @@ class UsersResult(BaseModel):
 
 
 @router.get("/projects", summary="List projects")
-async def list_projects(service: ServiceDependency, caller: Admin) -> ProjectsResult:
+async def list_projects(service: ServiceDependency, caller: HeaderCaller) -> ProjectsResult:
     """Return the tenant's open projects with their members."""
     found = await service.administer(caller, "project_list", {}, tenants.list_projects)
     projects = [
@@ -91,7 +89,7 @@ async def list_projects(service: ServiceDependency, caller: Admin) -> ProjectsRe
     responses={201: {"model": OpenedResult, "description": "The project is new."}},
 )
 async def open_project(
-    service: ServiceDependency, caller: Admin, slug: str, response: Response
+    service: ServiceDependency, caller: HeaderCaller, slug: str, response: Response
 ) -> OpenedResult:
     """Make a project, or open a closed one again with its files and without its members."""
     created = await service.administer(
@@ -105,7 +103,7 @@ async def open_project(
 
 
 @router.delete("/projects/{slug}", summary="Close a project")
-async def close_project(service: ServiceDependency, caller: Admin, slug: str) -> ClosedResult:
+async def close_project(service: ServiceDependency, caller: HeaderCaller, slug: str) -> ClosedResult:
     """Close a project: its members go, its files stay."""
     await service.administer(
         caller,
@@ -117,7 +115,7 @@ async def close_project(service: ServiceDependency, caller: Admin, slug: str) ->
 
 
 @router.put("/projects/{slug}/members/{user:path}", summary="Add a member")
-async def add_member(service: ServiceDependency, caller: Admin, slug: str, user: str) -> MemberResult:
+async def add_member(service: ServiceDependency, caller: HeaderCaller, slug: str, user: str) -> MemberResult:
     """Make a user a member of a project."""
     changed = await service.administer(
         caller,
@@ -129,7 +127,9 @@ async def add_member(service: ServiceDependency, caller: Admin, slug: str, user:
 
 
 @router.delete("/projects/{slug}/members/{user:path}", summary="Remove a member")
-async def remove_member(service: ServiceDependency, caller: Admin, slug: str, user: str) -> MemberResult:
+async def remove_member(
+    service: ServiceDependency, caller: HeaderCaller, slug: str, user: str
+) -> MemberResult:
     """End a membership."""
     changed = await service.administer(
         caller,
@@ -143,7 +143,7 @@ async def remove_member(service: ServiceDependency, caller: Admin, slug: str, us
 @router.get("/users", summary="List users")
 async def list_users(
     service: ServiceDependency,
-    caller: Admin,
+    caller: HeaderCaller,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     cursor: str | None = None,
 ) -> UsersResult:
@@ -167,7 +167,7 @@ async def list_users(
 
 @router.get("/spend", summary="Show what models cost")
 async def spend(
-    service: ServiceDependency, caller: Admin, days: Annotated[int, Query(ge=1, le=366)] = 7
+    service: ServiceDependency, caller: HeaderCaller, days: Annotated[int, Query(ge=1, le=366)] = 7
 ) -> SpendingResult:
     """Return what the calls of the last days (UTC), today included, used of chat models, by day and model."""
     return await service.spending(caller, days=days)

@@ -2,28 +2,20 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict
 
 from memex.errors import ValidationFailed
-from memex.http.callers import (
-    HeaderToolCallId,
-    KeyedRoute,
-    ServiceDependency,
-    admin_by_headers,
-    agent_by_headers,
-)
-from memex.service.service import Caller
+from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.routers import RouterPair
 from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
 from memex.service.tools.files import LinksResult, ListResult, ReadResult
 from memex.service.tools.revisions import DiffResult, HistoryResult
 from memex.store.catalogue import MIN_CHARS
 
-router = APIRouter(prefix="/v1", tags=["files"], route_class=KeyedRoute)
-admin_router = APIRouter(prefix="/v1/admin", tags=["admin"], route_class=KeyedRoute)
+PAIR = RouterPair("", "files")
+router, admin_router = PAIR.agent, PAIR.admin
 
-Agent = Annotated[Caller, Depends(agent_by_headers)]
-Admin = Annotated[Caller, Depends(admin_by_headers)]
 PathQuery = Annotated[
     str,
     Query(description="A virtual path; percent-encoded as one query value.", examples=["user/profile.md"]),
@@ -44,7 +36,7 @@ MARKDOWN = "text/markdown; charset=utf-8"
 @router.get("/files", summary="List files")
 async def list_files(
     service: ServiceDependency,
-    caller: Agent,
+    caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
     prefix: str = "",
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
@@ -68,7 +60,7 @@ async def list_files(
 async def read_file(
     request: Request,
     service: ServiceDependency,
-    caller: Agent,
+    caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     heading: str | None = None,
@@ -103,7 +95,7 @@ async def write_file(
     request: Request,
     response: Response,
     service: ServiceDependency,
-    caller: Agent,
+    caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     reason: ReasonQuery = None,
@@ -141,7 +133,7 @@ class PatchBody(BaseModel):
 async def patch_file(
     response: Response,
     service: ServiceDependency,
-    caller: Agent,
+    caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     body: PatchBody,
@@ -157,7 +149,7 @@ async def patch_file(
 @router.delete("/file", summary="Delete a file")
 async def delete_file(
     service: ServiceDependency,
-    caller: Agent,
+    caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     reason: ReasonQuery = None,
@@ -186,7 +178,7 @@ class MoveBody(BaseModel):
 @router.post("/file/move", summary="Move a file")
 async def move_file(
     service: ServiceDependency,
-    caller: Agent,
+    caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     body: MoveBody,
@@ -213,7 +205,7 @@ class RestoreBody(BaseModel):
 @router.post("/file/restore", summary="Restore a version")
 async def restore_file(
     service: ServiceDependency,
-    caller: Agent,
+    caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     body: RestoreBody,
@@ -229,7 +221,7 @@ async def restore_file(
 @router.get("/revisions", summary="List a file's versions")
 async def list_revisions(
     service: ServiceDependency,
-    caller: Agent,
+    caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
@@ -245,7 +237,7 @@ async def list_revisions(
 @router.get("/diff", summary="Compare two versions")
 async def diff(
     service: ServiceDependency,
-    caller: Agent,
+    caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     from_version: int | None = None,
@@ -259,7 +251,7 @@ async def diff(
 @router.get("/links", summary="Follow links")
 async def links(
     service: ServiceDependency,
-    caller: Agent,
+    caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     direction: Literal["out", "in", "both"] = "both",
@@ -280,19 +272,17 @@ class Catalogue(BaseModel):
 CatalogueChars = Annotated[int, Query(ge=MIN_CHARS, le=1_000_000)]
 
 
-@router.get("/catalogue", summary="Show what there is")
+@PAIR.route(
+    "GET",
+    "/catalogue",
+    summary="Show what there is",
+    admin_summary="Show what there is, as an admin",
+    admin_description="Return the files of shared/, of every project, and of the user in Memex-User.",
+)
 async def catalogue(
-    service: ServiceDependency, caller: Agent, max_chars: CatalogueChars = 8_000
+    service: ServiceDependency, caller: HeaderCaller, max_chars: CatalogueChars = 8_000
 ) -> Catalogue:
     """Return the files with titles, sizes, dates and tags, at most `max_chars` characters."""
-    return Catalogue(catalogue=await service.catalogue(caller, max_chars=max_chars))
-
-
-@admin_router.get("/catalogue", summary="Show what there is, as an admin")
-async def catalogue_as_admin(
-    service: ServiceDependency, caller: Admin, max_chars: CatalogueChars = 8_000
-) -> Catalogue:
-    """Return the files of shared/, of every project, and of the user in Memex-User."""
     return Catalogue(catalogue=await service.catalogue(caller, max_chars=max_chars))
 
 

@@ -2,18 +2,16 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import Path, Response
 from pydantic import BaseModel, ConfigDict
 
-from memex.http.callers import KeyedRoute, ServiceDependency, admin_by_headers
+from memex.http.callers import HeaderCaller, ServiceDependency
+from memex.http.routers import admin_router
 from memex.service import keys
 from memex.service.keys import KeysResult, MadeKeyResult, RevokedKeyResult
-from memex.service.service import Caller
 from memex.store.access import Role
 
-router = APIRouter(prefix="/v1/admin/keys", tags=["admin"], route_class=KeyedRoute)
-
-Admin = Annotated[Caller, Depends(admin_by_headers)]
+router = admin_router("/keys")
 
 
 class NewKey(BaseModel):
@@ -31,14 +29,14 @@ class NewKey(BaseModel):
 
 
 @router.get("", summary="List keys")
-async def list_keys(service: ServiceDependency, caller: Admin) -> KeysResult:
+async def list_keys(service: ServiceDependency, caller: HeaderCaller) -> KeysResult:
     """Return the keys of the tenant, the revoked ones too, never their secrets."""
     return await keys.list_keys(service, caller)
 
 
 @router.post("", summary="Make a key", status_code=201)
 async def create_key(
-    service: ServiceDependency, caller: Admin, body: NewKey, response: Response
+    service: ServiceDependency, caller: HeaderCaller, body: NewKey, response: Response
 ) -> MadeKeyResult:
     """Make a key of the tenant: `agent` for tools and files, `admin` for everything of the tenant.
 
@@ -51,7 +49,7 @@ async def create_key(
 
 @router.delete("/{key_id}", summary="Revoke a key")
 async def revoke_key(
-    service: ServiceDependency, caller: Admin, key_id: Annotated[int, Path(ge=1, le=2**63 - 1)]
+    service: ServiceDependency, caller: HeaderCaller, key_id: Annotated[int, Path(ge=1, le=2**63 - 1)]
 ) -> RevokedKeyResult:
     """Revoke a key of the tenant, at once and for ever."""
     return await keys.revoke_key(service, caller, key_id)

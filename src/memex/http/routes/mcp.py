@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Depends, Request, Response
 from starlette.types import Message, Receive, Scope, Send
 
+from memex.api.local import LocalMemex
+from memex.call_context import CallContext
 from memex.errors import Forbidden, Unauthenticated
 from memex.http.callers import KeyedRoute, KeyHolder, RequestContext, ServiceDependency, context_of_headers
 from memex.http.middleware import MAX_BODY_BYTES
 from memex.http.problems import on_memex_error
-from memex.remote import CallContext
 from memex.service.service import Service, check_role
 from memex.settings import Settings
 from memex.store.access import Role
@@ -22,13 +23,14 @@ from memex.store.access import Role
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from memex.mcp.memory import McpUserMemory
+    from memex.mcp.connection import Connection
     from memex.mcp.tools import McpProfile
 
 PATHS: "Mapping[str, McpProfile]" = {"/mcp": "agent", "/mcp/files": "files", "/mcp/admin": "admin"}
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # no name of this service
 METADATA = "/.well-known/oauth-protected-resource"
+NOBODY_HINT = "Send the header Memex-User, or use a key that is bound to a user."
 HOST_HINT = "Name the host in MEMEX_ALLOWED_HOSTS where the service runs; hosts are separated by commas."
 
 
@@ -99,13 +101,13 @@ class McpServers:
 
 
 def _managers(service: Service) -> "Mapping[McpProfile, StreamableHTTPSessionManager]":
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415  # see Mounted
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415  # see McpServers
 
     from memex.mcp.server import new_server  # noqa: PLC0415  # likewise
 
     return {
         profile: StreamableHTTPSessionManager(
-            new_server(profile, _memory_of, service.prompts_dir),
+            new_server(profile, _connection_of, service.prompts_dir),
             json_response=True,
             stateless=True,
             max_request_body_size=2 * MAX_BODY_BYTES,  # the door refuses before, with a problem body
@@ -114,9 +116,9 @@ def _managers(service: Service) -> "Mapping[McpProfile, StreamableHTTPSessionMan
     }
 
 
-def _memory_of(context: Any) -> "McpUserMemory":
-    memory: McpUserMemory = context.request.state.memory
-    return memory
+def _connection_of(context: Any) -> "Connection":
+    connection: Connection = context.request.state.connection
+    return connection
 
 
 class MCPRoute(KeyedRoute):
@@ -172,10 +174,11 @@ async def answer(
     role: Role = "admin" if profile == "admin" else "agent"
     check_role(holder, role)
     manager = await _servers_of(request).manager(profile)
-    from memex.mcp.memory import McpUserMemory, ServedMemex  # noqa: PLC0415  # see Mounted
+    from memex.mcp.connection import Connection  # noqa: PLC0415  # see McpServers
 
-    who = CallContext(context.user_id, context.actor, context.project)
-    request.state.memory = McpUserMemory(ServedMemex(service, holder, role), who)
+    api = LocalMemex(service, holder, role=role, nobody_hint=NOBODY_HINT)
+    named = CallContext(context.user_id, context.actor, context.project)
+    request.state.connection = Connection(api, named)
     return McpResponse(manager)
 
 

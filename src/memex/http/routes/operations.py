@@ -3,16 +3,11 @@
 import asyncio
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from memex.http.callers import (
-    HeaderToolCallId,
-    KeyedRoute,
-    ServiceDependency,
-    admin_by_headers,
-    agent_by_headers,
-)
+from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.routers import RouterPair
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.bundle import export_call as export_call_of
 from memex.service.log.replay.bundle_archive import pack_bundle
@@ -23,13 +18,11 @@ from memex.service.service import Caller, Service
 from memex.service.tools.context import MAX_BUDGET, MIN_BUDGET
 from memex.service.tools.revisions import RevertResult
 
-router = APIRouter(prefix="/v1/operations", tags=["operations"], route_class=KeyedRoute)
-admin_router = APIRouter(prefix="/v1/admin/operations", tags=["admin"], route_class=KeyedRoute)
-replayable_router = APIRouter(prefix="/v1/replayable", tags=["operations"], route_class=KeyedRoute)
-admin_replayable_router = APIRouter(prefix="/v1/admin/replayable", tags=["admin"], route_class=KeyedRoute)
+PAIR = RouterPair("/operations", "operations")
+router, admin_router = PAIR.agent, PAIR.admin
+REPLAYABLE_PAIR = RouterPair("/replayable", "operations")
+replayable_router, admin_replayable_router = REPLAYABLE_PAIR.agent, REPLAYABLE_PAIR.admin
 
-Agent = Annotated[Caller, Depends(agent_by_headers)]
-Admin = Annotated[Caller, Depends(admin_by_headers)]
 Limit = Annotated[int, Query(ge=1, le=500)]
 ManyCalls = Annotated[int, Query(ge=1, le=100_000)]
 Tools = Annotated[ReplayableKind, Query(description="Calls of which tools.")]
@@ -89,10 +82,16 @@ class Replayable(BaseModel):
     calls: list[str]
 
 
-@replayable_router.get("", summary="List the calls that can be replayed")
+@REPLAYABLE_PAIR.route(
+    "GET",
+    "",
+    summary="List the calls that can be replayed",
+    admin_summary="List the calls that can be replayed, as an admin",
+    admin_description="Return the ids of calls of the user in Memex-User; without a user, of calls of admins.",
+)
 async def list_replayable(
     service: ServiceDependency,
-    caller: Agent,
+    caller: HeaderCaller,
     tool: Tools = "all",
     since: Since = None,
     degraded: OnlyDegraded = False,
@@ -103,31 +102,31 @@ async def list_replayable(
     return Replayable(calls=found)
 
 
-@admin_replayable_router.get("", summary="List the calls that can be replayed, as an admin")
-async def list_replayable_as_admin(
-    service: ServiceDependency,
-    caller: Admin,
-    tool: Tools = "all",
-    since: Since = None,
-    degraded: OnlyDegraded = False,
-    limit: ManyCalls = 1_000,
-) -> Replayable:
-    """Return those of the user in Memex-User, or without one those of admins."""
-    found = await replayable(service, caller, which=tool, since=since, only_degraded=degraded, limit=limit)
-    return Replayable(calls=found)
-
-
-@router.get("", summary="List the user's calls")
+@PAIR.route(
+    "GET",
+    "",
+    summary="List the user's calls",
+    admin_summary="List calls as an admin",
+    admin_description="Return the calls of the user in Memex-User; without a user, the calls of admins alone.",
+)
 async def list_operations(
-    service: ServiceDependency, caller: Agent, limit: Limit = 50, cursor: str | None = None
+    service: ServiceDependency, caller: HeaderCaller, limit: Limit = 50, cursor: str | None = None
 ) -> OperationsResult:
     """Return the calls made for this user, the newest first."""
     return await service.operations(caller, limit=limit, cursor=cursor)
 
 
-@router.get("/{tool_call_id:path}/bundle", summary="Export a call", response_class=Response, responses=BUNDLE)
+@PAIR.route(
+    "GET",
+    "/{tool_call_id:path}/bundle",
+    summary="Export a call",
+    admin_summary="Export a call as an admin",
+    admin_description="Return a zip of a call made for the user in Memex-User, or by an admin for none.",
+    response_class=Response,
+    responses=BUNDLE,
+)
 async def export_call(
-    service: ServiceDependency, caller: Agent, own_id: HeaderToolCallId, tool_call_id: str
+    service: ServiceDependency, caller: HeaderCaller, own_id: HeaderToolCallId, tool_call_id: str
 ) -> Response:
     """Return a zip of a call with all that it takes to replay it elsewhere: what it saw, and the log of it.
 
@@ -136,16 +135,28 @@ async def export_call(
     return await _bundle(service, caller, own_id, tool_call_id)
 
 
-@router.get("/{tool_call_id:path}", summary="Show a call")
-async def read_operation(service: ServiceDependency, caller: Agent, tool_call_id: str) -> Attempts:
+@PAIR.route(
+    "GET",
+    "/{tool_call_id:path}",
+    summary="Show a call",
+    admin_summary="Show a call as an admin",
+    admin_description="Return every attempt at a call made for the user in Memex-User, or by an admin for none.",
+)
+async def read_operation(service: ServiceDependency, caller: HeaderCaller, tool_call_id: str) -> Attempts:
     """Return every attempt at a call: what was asked, answered, written, and how long it took."""
     return Attempts(attempts=list(await service.operation(caller, tool_call_id)))
 
 
-@router.post("/{tool_call_id:path}/revert", summary="Undo a call")
+@PAIR.route(
+    "POST",
+    "/{tool_call_id:path}/revert",
+    summary="Undo a call",
+    admin_summary="Undo a call as an admin",
+    admin_description="Undo everything that a call made for the user in Memex-User wrote.",
+)
 async def revert(
     service: ServiceDependency,
-    caller: Agent,
+    caller: HeaderCaller,
     own_id: HeaderToolCallId,
     tool_call_id: str,
     body: RevertBody | None = None,
@@ -155,62 +166,20 @@ async def revert(
     return RevertResult(**await service.revert(caller, tool_call_id, tool_call_id=own_id, reason=reason))
 
 
-@router.post("/{tool_call_id:path}/replay", summary="Run a call again")
+@PAIR.route(
+    "POST",
+    "/{tool_call_id:path}/replay",
+    summary="Run a call again",
+    admin_summary="Run a call again as an admin",
+    admin_description="Run a call made for the user in Memex-User again, or one by an admin for none.",
+)
 async def replay(
-    service: ServiceDependency, caller: Agent, tool_call_id: str, body: ReplayBody | None = None
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: str, body: ReplayBody | None = None
 ) -> ReplayResult | ChangedResult:
     """Run a call again in the state that it saw, offline, and compare it byte for byte; nothing is written.
 
     With something changed, the answer says what that does to what is chosen, to cost and time.
     """
-    return await _replay(service, caller, tool_call_id, body)
-
-
-@admin_router.get("", summary="List calls as an admin")
-async def list_operations_as_admin(
-    service: ServiceDependency, caller: Admin, limit: Limit = 50, cursor: str | None = None
-) -> OperationsResult:
-    """Return the calls of the user in Memex-User, by agents and admins; without one those of admins alone."""
-    return await service.operations(caller, limit=limit, cursor=cursor)
-
-
-@admin_router.get(
-    "/{tool_call_id:path}/bundle",
-    summary="Export a call as an admin",
-    response_class=Response,
-    responses=BUNDLE,
-)
-async def export_call_as_admin(
-    service: ServiceDependency, caller: Admin, own_id: HeaderToolCallId, tool_call_id: str
-) -> Response:
-    """Return a zip of a call made for the user in Memex-User, or by an admin for none."""
-    return await _bundle(service, caller, own_id, tool_call_id)
-
-
-@admin_router.get("/{tool_call_id:path}", summary="Show a call as an admin")
-async def read_operation_as_admin(service: ServiceDependency, caller: Admin, tool_call_id: str) -> Attempts:
-    """Return every attempt at a call made for the user in Memex-User, or by an admin for none."""
-    return Attempts(attempts=list(await service.operation(caller, tool_call_id)))
-
-
-@admin_router.post("/{tool_call_id:path}/revert", summary="Undo a call as an admin")
-async def revert_as_admin(
-    service: ServiceDependency,
-    caller: Admin,
-    own_id: HeaderToolCallId,
-    tool_call_id: str,
-    body: RevertBody | None = None,
-) -> RevertResult:
-    """Undo everything that a call made for the user in Memex-User wrote."""
-    reason = body.reason if body else None
-    return RevertResult(**await service.revert(caller, tool_call_id, tool_call_id=own_id, reason=reason))
-
-
-@admin_router.post("/{tool_call_id:path}/replay", summary="Run a call again as an admin")
-async def replay_as_admin(
-    service: ServiceDependency, caller: Admin, tool_call_id: str, body: ReplayBody | None = None
-) -> ReplayResult | ChangedResult:
-    """Run a call made for the user in Memex-User again, or one by an admin for none."""
     return await _replay(service, caller, tool_call_id, body)
 
 

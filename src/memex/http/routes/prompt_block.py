@@ -2,17 +2,11 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import Header, Query, Response
 
-from memex.http.callers import (
-    HeaderToolCallId,
-    KeyedRoute,
-    ServiceDependency,
-    admin_by_headers,
-    agent_by_headers,
-)
+from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.routers import RouterPair
 from memex.http.routes.files import matches_etag
-from memex.service.service import Caller
 from memex.service.tools.prompt_block import (
     DEFAULT_BUDGET,
     MAX_BUDGET,
@@ -21,8 +15,8 @@ from memex.service.tools.prompt_block import (
     prompt_block,
 )
 
-router = APIRouter(prefix="/v1/prompt-block", tags=["prompt block"], route_class=KeyedRoute)
-admin_router = APIRouter(prefix="/v1/admin/prompt-block", tags=["admin"], route_class=KeyedRoute)
+PAIR = RouterPair("/prompt-block", "prompt block")
+router, admin_router = PAIR.agent, PAIR.admin
 
 BudgetQuery = Annotated[
     int,
@@ -39,32 +33,24 @@ IfNoneMatch = Annotated[str | None, Header(description="The ETag that is known: 
 RESPONSES: dict[int | str, dict[str, Any]] = {304: {"description": "If-None-Match names the block as it is."}}
 
 
-@router.get("", summary="Show the prompt block", response_model=PromptBlockResult, responses=RESPONSES)
+@PAIR.route(
+    "GET",
+    "",
+    summary="Show the prompt block",
+    admin_summary="Show the prompt block as an admin",
+    admin_description="Return the block over shared/, every project, and user/ of the user in Memex-User.",
+    response_model=PromptBlockResult,
+    responses=RESPONSES,
+)
 async def read_prompt_block(
     service: ServiceDependency,
-    caller: Annotated[Caller, Depends(agent_by_headers)],
+    caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
     budget: BudgetQuery = DEFAULT_BUDGET,
     project: ProjectQuery = None,
     if_none_match: IfNoneMatch = None,
 ) -> Any:
     """Return a text for a system prompt: how to use the memory, what is pinned in shared/, what files there are."""
-    block = await prompt_block(service, caller, budget=budget, project=project, tool_call_id=tool_call_id)
-    return _respond(block, if_none_match)
-
-
-@admin_router.get(
-    "", summary="Show the prompt block as an admin", response_model=PromptBlockResult, responses=RESPONSES
-)
-async def read_prompt_block_as_admin(
-    service: ServiceDependency,
-    caller: Annotated[Caller, Depends(admin_by_headers)],
-    tool_call_id: HeaderToolCallId,
-    budget: BudgetQuery = DEFAULT_BUDGET,
-    project: ProjectQuery = None,
-    if_none_match: IfNoneMatch = None,
-) -> Any:
-    """Return the block over what an admin reads: shared/, every project, and user/ of the user in Memex-User."""
     block = await prompt_block(service, caller, budget=budget, project=project, tool_call_id=tool_call_id)
     return _respond(block, if_none_match)
 

@@ -4,16 +4,17 @@ import pathlib
 from functools import cache
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Path, Query
+from fastapi import Body, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from memex.http.callers import KeyedRoute, KeyHolder, RequestContext, ServiceDependency, resolve
+from memex.http.callers import KeyHolder, RequestContext, RouteRole, ServiceDependency, resolve
+from memex.http.routers import RouterPair
 from memex.service.service import TOOLS, check_role
 from memex.service.tools.aliases import ALIASES
 from memex.service.tools.definitions import Format, Profile, define, define_all
 
-router = APIRouter(prefix="/v1/tools", tags=["tools"], route_class=KeyedRoute)
-admin_router = APIRouter(prefix="/v1/admin/tools", tags=["admin"], route_class=KeyedRoute)
+PAIR = RouterPair("/tools", "tools")
+router, admin_router = PAIR.agent, PAIR.admin
 
 
 ToolName = Annotated[str, Path(description="Of the tool.", json_schema_extra={"enum": [*TOOLS, *ALIASES]})]
@@ -88,25 +89,20 @@ async def list_tools(
     return _listed(format, profile, service.prompts_dir)
 
 
-@router.post("/{tool}/execute", summary="Run a tool")
+@PAIR.route(
+    "POST",
+    "/{tool}/execute",
+    summary="Run a tool",
+    admin_summary="Run a tool as an admin",
+    admin_description="Run a tool over shared/, any project, and user/ of the user whom the context names.",
+)
 async def execute(
     tool: ToolName,
     call: Annotated[ToolCall, Body(openapi_examples=EXAMPLES)],
     service: ServiceDependency,
     holder: KeyHolder,
+    role: RouteRole,
 ) -> dict[str, Any]:
     """Run a tool for the user whom the context, or the key itself, names."""
-    caller = await resolve(service, holder, call.context, role="agent", action=tool)
-    return await service.execute(caller, tool, call.arguments, tool_call_id=call.context.tool_call_id)
-
-
-@admin_router.post("/{tool}/execute", summary="Run a tool as an admin")
-async def execute_as_admin(
-    tool: ToolName,
-    call: Annotated[ToolCall, Body(openapi_examples=EXAMPLES)],
-    service: ServiceDependency,
-    holder: KeyHolder,
-) -> dict[str, Any]:
-    """Run a tool over everything of the tenant: shared/, any project, and user/ of the user that is named."""
-    caller = await resolve(service, holder, call.context, role="admin", action=tool)
+    caller = await resolve(service, holder, call.context, role=role, action=tool)
     return await service.execute(caller, tool, call.arguments, tool_call_id=call.context.tool_call_id)

@@ -4,26 +4,19 @@ from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import StreamingResponse
 
-from memex.http.callers import (
-    HeaderToolCallId,
-    KeyedRoute,
-    ServiceDependency,
-    admin_by_headers,
-    agent_by_headers,
-)
+from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.routers import RouterPair
 from memex.service.service import Caller, Service
 from memex.service.tools import transfer
 from memex.service.tools.transfer import ImportResult
 from memex.sources.vault import ZipWriter
 
-router = APIRouter(prefix="/v1", tags=["transfer"], route_class=KeyedRoute)
-admin_router = APIRouter(prefix="/v1/admin", tags=["admin"], route_class=KeyedRoute)
+PAIR = RouterPair("", "transfer")
+router, admin_router = PAIR.agent, PAIR.admin
 
-Agent = Annotated[Caller, Depends(agent_by_headers)]
-Admin = Annotated[Caller, Depends(admin_by_headers)]
 
 ZIP = "application/zip"
 BINARY = {"type": "string", "format": "binary"}
@@ -55,11 +48,18 @@ From = Annotated[
 ]
 
 
-@router.post("/import", summary="Import a vault", openapi_extra=VAULT)
+@PAIR.route(
+    "POST",
+    "/import",
+    summary="Import a vault",
+    admin_summary="Import a vault as an admin",
+    admin_description="Write the files of a zip for the user in Memex-User, or into shared/ or a project.",
+    openapi_extra=VAULT,
+)
 async def import_vault(
     request: Request,
     service: ServiceDependency,
-    caller: Agent,
+    caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
     into: Into = None,
     dry_run: DryRun = False,
@@ -73,36 +73,19 @@ async def import_vault(
     )
 
 
-@admin_router.post("/import", summary="Import a vault as an admin", openapi_extra=VAULT)
-async def import_vault_as_admin(
-    request: Request,
-    service: ServiceDependency,
-    caller: Admin,
-    tool_call_id: HeaderToolCallId,
-    into: Into = None,
-    dry_run: DryRun = False,
-) -> ImportResult:
-    """Write the files of a zip for the user in Memex-User, into shared/ or a project, as above."""
-    return await transfer.import_vault(
-        service, caller, await request.body(), into=into, dry_run=dry_run, tool_call_id=tool_call_id
-    )
-
-
-@router.get("/export", summary="Export files", response_class=StreamingResponse, responses=ZIPPED)
+@PAIR.route(
+    "GET",
+    "/export",
+    summary="Export files",
+    admin_summary="Export files as an admin",
+    admin_description="Return a zip of shared/, of every project, and of the files of the user in Memex-User.",
+    response_class=StreamingResponse,
+    responses=ZIPPED,
+)
 async def export_files(
-    service: ServiceDependency, caller: Agent, tool_call_id: HeaderToolCallId, source: From = None
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, source: From = None
 ) -> StreamingResponse:
     """Return a zip of every file that the user reads, by its virtual path, as all stood at one moment."""
-    return await _export(service, caller, tool_call_id, source)
-
-
-@admin_router.get(
-    "/export", summary="Export files as an admin", response_class=StreamingResponse, responses=ZIPPED
-)
-async def export_files_as_admin(
-    service: ServiceDependency, caller: Admin, tool_call_id: HeaderToolCallId, source: From = None
-) -> StreamingResponse:
-    """Return a zip of shared/, of every project, and of the files of the user in Memex-User."""
     return await _export(service, caller, tool_call_id, source)
 
 

@@ -5,131 +5,34 @@ is missing from it, and nothing is guessed.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Any
 
 from memex.errors import MemexError
+from memex.service.log.trace_steps import (
+    FILE_LISTS,
+    LogValue,
+    Step,
+    find_answer,
+    read_step,
+    to_ms,
+    to_number,
+    to_records,
+    to_text,
+    to_texts,
+)
 from memex.service.tools.tool import ResultPart
 from memex.store import offload
 from memex.store.access import Access
 from memex.store.database import Connection
 from memex.store.diff import blocks, lines
-from memex.store.log.call import digest
 from memex.store.log.exposure import split_reference
 from memex.store.log.operations import MODEL_REQUEST
 from memex.store.memory import Memory
 from memex.store.records import Operation, Revision
 
 MAX_COMPARED = 50  # of the files that a call wrote are compared with what stood before
-MAX_MODEL_TEXT_CHARS = 1_000  # of a model's words
-FILE_LISTS = {"memory_list", "memory_catalogue", "memory_pinned", "memory_passages", "memory_history"}
-
-LogValue = Mapping[str, Any]
-
-
-class _Step(ResultPart):
-    """An operation inside a call; `at_ms` is when it began, counted from the call's beginning."""
-
-    ordinal: int
-    tool: str
-    at_ms: float
-    duration_ms: float
-    error_code: str | None
-
-
-class TracedHit(ResultPart):
-    """A file that a search found: its best span, and the score by which it was ranked."""
-
-    path: str
-    version: int
-    start: int
-    end: int
-    score: int
-
-
-class FindStep(_Step):
-    """A search. `query` is null where it was too long to be logged again and is not that of the call."""
-
-    kind: Literal["find"] = "find"
-    query: str | None
-    limit: int | None
-    hits: list[TracedHit]
-
-
-class ReadStep(_Step):
-    """What was read: `path@version:start-end` each."""
-
-    kind: Literal["read"] = "read"
-    spans: list[str]
-
-
-class Hop(ResultPart):
-    """A link that was followed; `target` is null where no file stands."""
-
-    source: str
-    target: str | None
-
-
-class LinksStep(_Step):
-    """Links from or to these files, and where they lead."""
-
-    kind: Literal["links"] = "links"
-    paths: list[str]
-    direction: str | None
-    hops: list[Hop]
-
-
-class FilesStep(_Step):
-    """Files that were listed, or whose passages were scored: `path@version`, of pinned ones `path`."""
-
-    kind: Literal["files"] = "files"
-    files: list[str]
-
-
-class ToolCallMade(ResultPart):
-    """A tool that a model called, with the arguments as it wrote them."""
-
-    tool: str
-    arguments: Any
-
-
-class ModelStep(_Step):
-    """A request to a model.
-
-    `mode` is `tools` where it may look for itself and `single` where it answers at once; `shown` are the spans that
-    it saw for the first time, `said` the beginning of its words. `usd` is null where no price is known;
-    `is_estimated`: its tokens were guessed, since no answer said them. `failure` says why it gave no answer.
-    """
-
-    kind: Literal["model"] = "model"
-    model: str | None
-    agent: str | None
-    mode: str | None
-    form: str | None
-    sent_chars: int | None
-    shown: list[str]
-    called: list[ToolCallMade]
-    said: str | None
-    failure: str | None
-    input_tokens: int
-    output_tokens: int
-    usd: float | None
-    is_estimated: bool
-
-
-class OtherStep(_Step):
-    """An operation of another kind, as it was asked."""
-
-    kind: Literal["other"] = "other"
-    asked: dict[str, Any]
-
-
-Step = Annotated[
-    FindStep | ReadStep | LinksStep | FilesStep | ModelStep | OtherStep, Field(discriminator="kind")
-]
 
 
 class TracedSpan(ResultPart):
@@ -266,35 +169,29 @@ async def load_trace(connection: Connection, access: Access, operation: Operatio
 
 def build_trace(operation: Operation, written: Sequence[Written] = ()) -> Trace:
     """Return the story of a call. Pure."""
-    answer = _answer(operation)
+    answer = find_answer(operation)
     config = operation.config or {}
     return Trace(
-        planner=_text(answer.get("planner") or config.get("planner")),
-        degraded=_text(answer.get("degraded")),
-        failure=_text(config.get("failure")),
-        embedder=_text(config.get("embedder")),
-        steps=[_step(one, operation) for one in operation.inner or _own(operation)],
-        chosen=[_chosen(source) for source in _records(answer.get("sources"))],
+        planner=to_text(answer.get("planner") or config.get("planner")),
+        degraded=to_text(answer.get("degraded")),
+        failure=to_text(config.get("failure")),
+        embedder=to_text(config.get("embedder")),
+        steps=[read_step(one, operation) for one in operation.inner or _own(operation)],
+        chosen=[_chosen(source) for source in to_records(answer.get("sources"))],
         cut=_cut(answer.get("omitted")),
         returned=_returned(answer),
         written=list(written),
         skipped=[
             Skipped(
-                start=_number(skip.get("start")),
-                end=_number(skip.get("end")),
+                start=to_number(skip.get("start")),
+                end=to_number(skip.get("end")),
                 reason=str(skip.get("reason", "")),
-                known_in=_text(skip.get("known_in")),
+                known_in=to_text(skip.get("known_in")),
             )
-            for skip in _records(answer.get("skipped"))
+            for skip in to_records(answer.get("skipped"))
         ],
         totals=_totals(operation),
     )
-
-
-def _answer(operation: Operation) -> LogValue:
-    response = operation.response if isinstance(operation.response, dict) else {}
-    result = response.get("result")
-    return result if isinstance(result, dict) else {}
 
 
 def _own(operation: Operation) -> Iterator[Operation]:
@@ -303,117 +200,15 @@ def _own(operation: Operation) -> Iterator[Operation]:
         yield operation
 
 
-def _step(one: Operation, call: Operation) -> Step:
-    response = _answer(one) if one is call else one.response if isinstance(one.response, dict) else {}
-    common: dict[str, Any] = {
-        "ordinal": one.ordinal,
-        "tool": one.kind,
-        "at_ms": 0.0 if one is call else _ms((one.started_at - call.started_at).total_seconds() * 1000),
-        "duration_ms": _ms(one.duration_ms),
-        "error_code": one.error_code,
-    }
-    match one.kind:
-        case "memory_find":
-            return FindStep(
-                **common,
-                query=_query(one.request.get("query"), call),
-                limit=_maybe_number(one.request.get("limit")),
-                hits=[_hit(hit) for hit in _records(response.get("hits"))],
-            )
-        case "memory_read":
-            return ReadStep(**common, spans=_spans_read(one.request, response))
-        case "memory_links":
-            return LinksStep(
-                **common,
-                paths=_texts(one.request.get("paths", [one.request.get("path")])),
-                direction=_text(one.request.get("direction")),
-                hops=[_hop(link) for link in _items(response.get("links"))],
-            )
-        case kind if kind in FILE_LISTS:
-            return FilesStep(**common, files=_texts(response.get("files", response.get("revisions"))))
-        case "model_request":
-            return _model_step(one, response, common)
-    return OtherStep(**common, asked=one.request)
-
-
-def _model_step(one: Operation, response: LogValue, common: dict[str, Any]) -> ModelStep:
-    usage = one.usage or {}
-    parts = _records(response.get("parts"))
-    said = "\n".join(str(part.get("content", "")) for part in parts if part.get("part_kind") == "text")
-    return ModelStep(
-        **common,
-        model=one.model,
-        agent=_text(one.request.get("agent")),
-        mode=_text(one.request.get("mode")),
-        form=_text(one.request.get("form")),
-        sent_chars=_maybe_number(one.request.get("chars")),
-        shown=_texts(one.request.get("shown")),
-        called=[
-            ToolCallMade(tool=str(part.get("tool_name", "")), arguments=part.get("args"))
-            for part in parts
-            if part.get("part_kind") == "tool-call"
-        ],
-        said=said[:MAX_MODEL_TEXT_CHARS] or None,
-        failure=_text(response.get("failure")),
-        input_tokens=_number(usage.get("input_tokens")),
-        output_tokens=_number(usage.get("output_tokens")),
-        usd=usage.get("usd"),
-        is_estimated=bool(usage.get("estimated")),
-    )
-
-
-def _query(logged: Any, call: Operation) -> str | None:
-    """Return what was searched: of a long query only the digest is logged, which may be that of the call's own."""
-    if isinstance(logged, str):
-        return logged
-    asked = call.request.get("query")
-    is_callers = isinstance(asked, str) and isinstance(logged, dict)
-    return asked if is_callers and logged.get("$sha256") == digest(asked).hex() else None
-
-
-def _hit(hit: LogValue) -> TracedHit:
-    start, end = _span(hit.get("span"))
-    return TracedHit(
-        path=str(hit.get("path", "")),
-        version=_number(hit.get("version")),
-        start=start,
-        end=end,
-        score=_number(hit.get("score")),
-    )
-
-
-def _span(span: Any) -> tuple[int, int]:
-    match span:
-        case {"start": int(start), "end": int(end)} | [int(start), int(end)]:
-            return start, end
-    return 0, 0
-
-
-def _hop(link: Any) -> Hop:
-    match link:
-        case [str(source), str(target)]:
-            return Hop(source=source, target=target)
-        case {"source": str(source)}:
-            return Hop(source=source, target=_text(link.get("target")))
-    return Hop(source=str(link), target=None)
-
-
-def _spans_read(request: LogValue, response: LogValue) -> list[str]:
-    """Return what a read came back with; where it failed, what it asked for."""
-    read = [response.get("content"), *_items(response.get("texts"))]
-    found = [one["$text"] for one in read if isinstance(one, dict) and isinstance(one.get("$text"), str)]
-    return found or _texts(request.get("spans", [request.get("path")]))
-
-
 def _chosen(source: LogValue) -> Chosen:
     return Chosen(
         path=str(source.get("path", "")),
-        version=_number(source.get("version")),
+        version=to_number(source.get("version")),
         reason=str(source.get("reason", "")),
-        linked_from=_text(source.get("linked_from")),
+        linked_from=to_text(source.get("linked_from")),
         spans=[
-            TracedSpan(start=_number(span.get("start")), end=_number(span.get("end")))
-            for span in _records(source.get("spans"))
+            TracedSpan(start=to_number(span.get("start")), end=to_number(span.get("end")))
+            for span in to_records(source.get("spans"))
         ],
         truncated=bool(source.get("truncated")),
     )
@@ -425,14 +220,16 @@ def _cut(omitted: Any) -> Cut | None:
     best = [
         CutSpan(
             path=str(one.get("path", "")),
-            version=_number(one.get("version")),
-            start=_number(one.get("start")),
-            end=_number(one.get("end")),
+            version=to_number(one.get("version")),
+            start=to_number(one.get("start")),
+            end=to_number(one.get("end")),
             reason=str(one.get("reason", "")),
         )
-        for one in _records(omitted.get("best"))
+        for one in to_records(omitted.get("best"))
     ]
-    return Cut(count=_number(omitted.get("count")), by_reason=Counter(one.reason for one in best), best=best)
+    return Cut(
+        count=to_number(omitted.get("count")), by_reason=Counter(one.reason for one in best), best=best
+    )
 
 
 def _returned(answer: LogValue) -> Returned | None:
@@ -440,8 +237,8 @@ def _returned(answer: LogValue) -> Returned | None:
     if not isinstance(budget, dict):
         return None
     return Returned(
-        chars=_number(budget.get("used")),
-        max_chars=_number(budget.get("limit")),
+        chars=to_number(budget.get("used")),
+        max_chars=to_number(budget.get("limit")),
         hash=str(answer.get("hash", "")),
         not_modified=bool(answer.get("not_modified")),
     )
@@ -451,10 +248,10 @@ async def _written(memory: Memory, operation: Operation) -> list[Written]:
     response = operation.response if isinstance(operation.response, dict) else {}
     reasons = {
         f"{write.get('path')}@{write.get('version')}": write
-        for write in _records(_answer(operation).get("writes"))
+        for write in to_records(find_answer(operation).get("writes"))
     }
     found = []
-    for place, reference in enumerate(_texts(response.get("writes"))):
+    for place, reference in enumerate(to_texts(response.get("writes"))):
         revision = before = None
         with suppress(MemexError):  # not the reader's, or gone
             path, version = split_reference(reference)
@@ -476,10 +273,10 @@ async def _compared(
     return Written(
         path=path,
         version=version,
-        operation=revision.operation if revision else _text(told.get("operation")),
+        operation=revision.operation if revision else to_text(told.get("operation")),
         added=added,
         removed=removed,
-        reason=_text(told.get("reason")) or (revision.reason if revision else None),
+        reason=to_text(told.get("reason")) or (revision.reason if revision else None),
     )
 
 
@@ -496,13 +293,13 @@ def _totals(operation: Operation) -> Totals:
     memory_ms = sum(one.duration_ms for one in operation.inner) - model_ms
     return Totals(
         operations=len(operation.inner) - len(requests),
-        memory_ms=_ms(memory_ms),
+        memory_ms=to_ms(memory_ms),
         memory_share=_share(memory_ms, operation.duration_ms),
-        model_ms=_ms(model_ms),
+        model_ms=to_ms(model_ms),
         model_share=_share(model_ms, operation.duration_ms),
         model_requests=len(requests),
-        input_tokens=sum(_number(usage.get("input_tokens")) for usage in usages),
-        output_tokens=sum(_number(usage.get("output_tokens")) for usage in usages),
+        input_tokens=sum(to_number(usage.get("input_tokens")) for usage in usages),
+        output_tokens=sum(to_number(usage.get("output_tokens")) for usage in usages),
         usd=sum(prices) if prices else None,
         unpriced_requests=len(requests) - len(prices),
         is_estimated=any(usage.get("estimated") for usage in usages),
@@ -511,31 +308,3 @@ def _totals(operation: Operation) -> Totals:
 
 def _share(part_ms: float, whole_ms: float) -> float:
     return round(min(1.0, part_ms / whole_ms), 4) if whole_ms > 0 else 0.0
-
-
-def _ms(duration_ms: float) -> float:
-    return round(duration_ms, 3)
-
-
-def _records(value: Any) -> list[LogValue]:
-    return [item for item in _items(value) if isinstance(item, dict)]
-
-
-def _items(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _texts(value: Any) -> list[str]:
-    return [item for item in _items(value) if isinstance(item, str)]
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _maybe_number(value: Any) -> int | None:
-    return value if isinstance(value, int) else None

@@ -1,0 +1,136 @@
+"""What can be asked of a Memex: one protocol for the implementation in this process and the one over HTTP."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from memex.call_context import CallContext
+
+if TYPE_CHECKING:
+    from memex.service.tools.transfer import Progress, Writer
+
+Document = dict[str, Any]  # of JSON
+ReplayableKind = Literal["context", "remember", "reads", "all"]
+
+
+class MemexApi(Protocol):
+    """The operations of a Memex. Each acts for a context, answers with JSON, and raises MemexErrors."""
+
+    async def me(self, context: CallContext) -> Document:
+        """Return whose key this is, the mounts that are read for the user, and the version of the service."""
+        ...
+
+    async def execute(self, context: CallContext, tool: str, arguments: Mapping[str, Any]) -> Document:
+        """Run a tool and return its result."""
+        ...
+
+    async def revert(self, context: CallContext, reverted: str, *, reason: str | None = None) -> Document:
+        """Undo everything that a call wrote."""
+        ...
+
+    async def operations(self, context: CallContext, *, limit: int, cursor: str | None = None) -> Document:
+        """Return the user's calls, the newest first."""
+        ...
+
+    async def operation(self, context: CallContext, tool_call_id: str) -> list[Document]:
+        """Return the attempts at a call, the newest first."""
+        ...
+
+    async def replayable(
+        self,
+        context: CallContext,
+        *,
+        which: ReplayableKind = "all",
+        since: datetime | None = None,
+        only_degraded: bool = False,
+        limit: int = 1_000,
+    ) -> Sequence[str]:
+        """Return the ids of the calls that can be replayed, the newest first."""
+        ...
+
+    async def replay(self, context: CallContext, tool_call_id: str, changes: Mapping[str, Any]) -> Document:
+        """Run a call again and compare: as it was, or if `changes` are given, with these changes."""
+        ...
+
+    async def export_call(self, context: CallContext, tool_call_id: str) -> bytes:
+        """Return a zip of a call with everything that its replay needs."""
+        ...
+
+    async def catalogue(self, context: CallContext, *, max_chars: int) -> str:
+        """Return a line for each file, at most `max_chars` characters."""
+        ...
+
+    async def prompt_block(
+        self, context: CallContext, *, budget: int | None = None, project: str | None = None
+    ) -> Document:
+        """Return the text for a system prompt."""
+        ...
+
+    async def blame(self, context: CallContext, path: str, version: int | None = None) -> Document:
+        """Return who wrote each line of a file."""
+        ...
+
+    async def calls_that_saw(
+        self, context: CallContext, path: str, version: int, *, limit: int = 50, cursor: str | None = None
+    ) -> Document:
+        """Return the calls that saw a version of a file, the newest first."""
+        ...
+
+    async def revisions_seen(self, context: CallContext, tool_call_id: str) -> Document:
+        """Return the versions of files that a call saw, and what it wrote."""
+        ...
+
+    async def queue(self, context: CallContext, *, limit: int = 100, cursor: str | None = None) -> Document:
+        """Return the calls that wait in the queue or failed there, the oldest first."""
+        ...
+
+    async def retry(self, context: CallContext, tool_call_id: str) -> Document:
+        """Put a failed call back into the queue."""
+        ...
+
+    async def import_vault(
+        self, context: CallContext, source: Path, *, into: str | None, dry_run: bool, progress: "Progress"
+    ) -> Document:
+        """Write the Markdown files of a folder or a zip."""
+        ...
+
+    async def export_files(
+        self, context: CallContext, writer: "Writer", *, source: str | None, progress: "Progress"
+    ) -> Document:
+        """Give all files, or those below the folder `source`, to a writer, and close the writer."""
+        ...
+
+    async def spending(self, context: CallContext, *, days: int) -> Document:
+        """Return the tokens and costs of models in the last days."""
+        ...
+
+    async def list_projects(self, context: CallContext) -> Document:
+        """Return the open projects with their members."""
+        ...
+
+    async def open_project(self, context: CallContext, slug: str) -> Document:
+        """Create a project, or reopen it."""
+        ...
+
+    async def close_project(self, context: CallContext, slug: str) -> Document:
+        """Close a project; its files stay."""
+        ...
+
+    async def set_member(self, context: CallContext, slug: str, user: str, *, member: bool) -> Document:
+        """Add a user to the members of a project, or remove the user."""
+        ...
+
+    async def create_key(
+        self, context: CallContext, role: Literal["agent", "admin"], user: str | None, label: str | None
+    ) -> Document:
+        """Make a key; its secret is in this answer and nowhere else."""
+        ...
+
+    async def list_keys(self, context: CallContext) -> Document:
+        """Return the keys of the tenant, without their secrets."""
+        ...
+
+    async def revoke_key(self, context: CallContext, key: int) -> Document:
+        """Revoke a key of the tenant."""
+        ...

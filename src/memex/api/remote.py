@@ -1,0 +1,140 @@
+"""The API over HTTP: `memex.remote.Remote`, and import and export of files, which need the format of vaults."""
+
+import io
+import time
+import zipfile
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memex.api.protocol import Document
+from memex.call_context import CallContext
+from memex.errors import InvalidPath, LimitExceeded, Refused, ValidationFailed
+from memex.remote import TRANSFER_TIMEOUT_S, Remote, context_headers, new_tool_call_id
+
+if TYPE_CHECKING:
+    from memex.service.tools.transfer import Progress, Writer
+    from memex.sources.vault import Vault
+
+MAX_ZIP_BYTES = 16 << 20  # of a vault, in one request
+
+
+class RemoteMemex(Remote):
+    """A service at an address, asked with one key: everything of `MemexApi`."""
+
+    async def import_vault(
+        self, context: CallContext, source: Path, *, into: str | None, dry_run: bool, progress: "Progress"
+    ) -> Document:
+        """Write the Markdown files of a folder or a zip."""
+        from memex.sources.vault import open_vault  # noqa: PLC0415  # other commands do not need it
+
+        zipped = _content(source)
+        if zipped is not None:
+            return await self._import(context, zipped, into, dry_run=dry_run)
+        with open_vault(source) as vault:
+            content, refused = _pack(vault, progress)
+            done = await self._import(context, content, into, dry_run=dry_run)
+        return _add_unsent_files(done, vault, refused)
+
+    async def export_files(
+        self, context: CallContext, writer: "Writer", *, source: str | None, progress: "Progress"
+    ) -> Document:
+        """Give all files, or those below the folder `source`, to a writer, and close the writer."""
+        started_s = time.monotonic()
+        own_id = context.tool_call_id or new_tool_call_id()
+        with closing(writer):
+            answer = await self.request(
+                "GET",
+                f"{self.base}/export",
+                params={"from": source},
+                headers=context_headers(context.under(own_id)),
+                timeout_s=TRANSFER_TIMEOUT_S,
+            )
+            report = (await self.operation(context, own_id))[0]["response"]
+            done = {**report, "tool_call_id": own_id}
+            _unpack(answer.content, writer, done, progress)
+        return done | {"duration_s": round(time.monotonic() - started_s, 3)}
+
+    async def _import(
+        self, context: CallContext, content: bytes, into: str | None, *, dry_run: bool
+    ) -> Document:
+        if len(content) > MAX_ZIP_BYTES:
+            raise LimitExceeded(
+                f"The zip has {len(content):,} bytes; the limit over HTTP is {MAX_ZIP_BYTES:,}.",
+                hint="Import its folders one at a time.",
+                limit_bytes=MAX_ZIP_BYTES,
+            )
+        headers = context_headers(context.under(context.tool_call_id or new_tool_call_id()))
+        answer = await self.request(
+            "POST",
+            f"{self.base}/import",
+            params={"into": into, "dry_run": dry_run},
+            headers=headers | {"Content-Type": b"application/zip"},
+            content=content,
+            timeout_s=TRANSFER_TIMEOUT_S,
+        )
+        return dict(answer.json())
+
+
+def _content(source: Path) -> bytes | None:
+    """Return the content of a file, or None for a folder; raises ValidationFailed."""
+    if source.is_dir():
+        return None
+    try:
+        return source.read_bytes()
+    except OSError as error:
+        raise ValidationFailed(
+            f"There is no vault at {source}: {error.strerror}.",
+            hint="Name a folder of Markdown files, or a zip of one.",
+        ) from None
+
+
+def _pack(vault: "Vault", progress: "Progress") -> tuple[bytes, list[Document]]:
+    """Return the notes of a vault as a zip, and the notes that cannot be sent. The service checks their content."""
+    from memex.sources.vault import ZipWriter  # noqa: PLC0415  # as above
+
+    buffer, refused = io.BytesIO(), []
+    now = datetime.now(UTC)
+    with closing(ZipWriter(buffer)) as writer:
+        for number, name in enumerate(vault.notes, start=1):
+            try:
+                writer.add(name, vault.content(name), now)
+            except Refused as error:
+                refused.append({"path": name, "code": error.code, "message": error.message})
+            except UnicodeEncodeError:
+                shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+                refused.append({"path": shown, "code": InvalidPath.code, "message": "The name is not UTF-8."})
+            progress(number, len(vault.notes))
+    return buffer.getvalue(), refused
+
+
+def _add_unsent_files(done: Document, vault: "Vault", refused: list[Document]) -> Document:
+    """Return the report on a folder: what the service did, and which files were not sent to it."""
+    refused = refused + [
+        {"path": one.name, "code": one.error.code, "message": one.error.message} for one in vault.refused
+    ]
+    done["refused"] = sorted([*done["refused"], *refused], key=lambda one: str(one["path"]))
+    done["skipped"] = sorted([*done["skipped"], *vault.skipped])
+    done["counts"] |= {
+        "refused": len(done["refused"]),
+        "skipped": len(done["skipped"]),
+        "hidden": done["counts"]["hidden"] + vault.hidden,
+    }
+    return done
+
+
+def _unpack(content: bytes, writer: "Writer", done: Document, progress: "Progress") -> None:
+    """Write the files of a zip, and report those that cannot be written here as refused."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+        for number, info in enumerate(members, start=1):
+            try:
+                writer.add(info.filename, archive.read(info), datetime(*info.date_time, tzinfo=UTC))
+            except InvalidPath as error:
+                refusal = {"path": info.filename, "code": error.code, "message": error.message}
+                done["refused"].append(refusal)
+                done["files"] -= 1
+                done["size_bytes"] -= info.file_size
+            progress(number, len(members))
+    writer.close()

@@ -1,0 +1,79 @@
+"""Sessions are opened: with a service in this process, or if MEMEX_URL is set with one over HTTP."""
+
+import gc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memex.cli.options import UserOptions
+from memex.cli.session.session import CommandSession, Options
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.api.remote import RemoteMemex
+    from memex.settings import Settings
+
+
+@asynccontextmanager
+async def open_session(options: Options) -> AsyncIterator[CommandSession]:
+    """A session for the options of a command; raises as `running_service` or as a service over HTTP."""
+    from memex.settings import read_settings
+
+    settings = read_settings()
+    opened = _remote_session if settings.url is not None else _local_session
+    async with opened(settings, options) as session:
+        yield session
+
+
+def remote_from_settings(settings: "Settings") -> "RemoteMemex":
+    """Return the client of the service at MEMEX_URL; raises ValidationFailed if there is no key for it."""
+    from memex.api.remote import RemoteMemex
+
+    if settings.url is None or settings.api_key is None:
+        raise ValidationFailed(
+            f"There is no key for {settings.url}.",
+            hint="Set MEMEX_API_KEY. Create a key with `memex keys create` where the service runs.",
+        )
+    return RemoteMemex(settings.url, settings.api_key.get_secret_value())
+
+
+@asynccontextmanager
+async def _local_session(settings: "Settings", options: Options) -> AsyncIterator[CommandSession]:
+    """A session on DATABASE_URL or the embedded Postgres. It acts as an admin, because it has the database."""
+    from memex import logging, postgres
+
+    logging.configure(settings.log_level)
+    started = postgres.start_in_background(settings)
+    from memex.api.local import OwnedMemex  # loads while the database starts
+    from memex.wiring import running_service
+
+    gc.enable()
+    start = partial(running_service, settings, started=started)
+    async with OwnedMemex(start, options.tenant, role="admin", is_tenant_made=False) as api:
+        yield CommandSession(api=api, owned=api, **asdict(options))
+
+
+@asynccontextmanager
+async def _remote_session(settings: "Settings", options: Options) -> AsyncIterator[CommandSession]:
+    """A session with the service at MEMEX_URL, as the owner of MEMEX_API_KEY, on the routes of the key's role.
+
+    Raises:
+        ValidationFailed: there is no key, or --tenant is given although the key determines the tenant.
+        Unauthenticated: the key is unknown or revoked.
+        StoreUnavailable: no Memex answers at the URL.
+    """
+    gc.enable()
+    given = asdict(options)
+    async with remote_from_settings(settings) as remote:
+        if options.tenant != type(options)().tenant:
+            raise ValidationFailed(
+                "The key determines the tenant, so --tenant cannot be given.",
+                hint="Leave out --tenant, and use a key of that tenant.",
+            )
+        me = await remote.me()
+        remote.role = me["role"]
+        if me["user"] is not None and given.get("user") == UserOptions().user:
+            given["user"] = None  # the default value; the key names the user
+        yield CommandSession(api=remote, **given)

@@ -1,0 +1,78 @@
+"""Routers of routes that are there twice: for agents, and below /v1/admin for admins."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Depends
+
+from memex.http.callers import KeyedRoute, set_admin_role, set_agent_role
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+AGENT_BASE, ADMIN_BASE = "/v1", "/v1/admin"
+
+
+def agent_router(path: str, tag: str) -> APIRouter:
+    """Return a router of routes for agents, below /v1."""
+    return APIRouter(
+        prefix=AGENT_BASE + path, tags=[tag], route_class=KeyedRoute, dependencies=[Depends(set_agent_role)]
+    )
+
+
+def admin_router(path: str) -> APIRouter:
+    """Return a router of routes for admins, below /v1/admin."""
+    return APIRouter(
+        prefix=ADMIN_BASE + path,
+        tags=["admin"],
+        route_class=KeyedRoute,
+        dependencies=[Depends(set_admin_role)],
+    )
+
+
+class RouterPair:
+    """A router for agents and one for admins, of which some routes have the same handler.
+
+    Args:
+        path: below /v1, and below /v1/admin.
+        tag: of the routes for agents.
+    """
+
+    def __init__(self, path: str, tag: str) -> None:
+        self.agent = agent_router(path, tag)
+        self.admin = admin_router(path)
+
+    def route(
+        self,
+        method: str,
+        path: str,
+        *,
+        summary: str,
+        admin_summary: str,
+        admin_description: str,
+        **options: Any,
+    ) -> Callable[[F], F]:
+        """Put a handler on both routers.
+
+        Args:
+            method: of HTTP.
+            path: below the path of the pair.
+            summary: of the route for agents; the docstring of the handler describes it.
+            admin_summary: of the route for admins, whose operation id ends in `_as_admin`.
+            admin_description: of the same route.
+            options: what FastAPI takes besides, for both routes.
+        """
+
+        def register(handler: F) -> F:
+            self.agent.add_api_route(path, handler, methods=[method], summary=summary, **options)
+            self.admin.add_api_route(
+                path,
+                handler,
+                methods=[method],
+                name=f"{handler.__name__}_as_admin",
+                summary=admin_summary,
+                description=admin_description,
+                **options,
+            )
+            return handler
+
+        return register
