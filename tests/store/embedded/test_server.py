@@ -31,7 +31,7 @@ CLIENT = """
 import sys
 from pathlib import Path
 import structlog
-from memex.store import embedded
+from memex.store.embedded import server as embedded
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 lease = embedded.start(Path(sys.argv[1]))
 print(embedded.inspect(lease.data_dir).pid, flush=True)
