@@ -36,7 +36,7 @@ from memex.service.tools.context import ContextResult
 from memex.service.tools.files import ReadResult, WriteResult
 from memex.service.tools.remember import RememberResult
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 
 HEAVY = ["fastapi", "markdown_it", "psycopg", "pydantic", "structlog", "typer", "uvicorn", "yaml"]
 
@@ -297,7 +297,7 @@ async def test_users_share_nothing(memex: Memex, url: str) -> None:
 async def test_a_project_is_its_members(memex: Memex, here: Memex) -> None:
     """Named for all calls of a user's memory, or for one."""
     service, alice = await here._api.caller(CallContext("alice"))
-    admin = await service.caller(Principal(alice.principal.tenant_id, "admin"), Context())
+    admin = await service.caller(Principal(alice.principal.tenant_id, "admin"), CallContext())
     for slug in ("apollo", "hermes"):
         await service.administer(admin, "open", {}, partial(tenants.open_project, slug=slug))
         add = partial(tenants.add_member, slug=slug, user_id="alice")

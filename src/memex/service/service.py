@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 import structlog
 
 from memex import telemetry
+from memex.call_context import CallContext
 from memex.errors import (
     Forbidden,
     MemexError,
@@ -44,7 +45,7 @@ from memex.store import catalogue
 from memex.store.access import Access, Role
 from memex.store.database import Connection, Database
 from memex.store.identity import authentication
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.log import operations as log
 from memex.store.log.operations import Call, CallOutcome
 from memex.store.log.queue import LeasedCall
@@ -156,7 +157,7 @@ class Service:
     async def caller(
         self,
         principal: Principal,
-        context: Context,
+        context: CallContext,
         *,
         role: Role | None = None,
         action: str = "call",
@@ -388,7 +389,7 @@ class Service:
     async def _log_refusal(
         self,
         principal: Principal,
-        context: Context,
+        context: CallContext,
         action: str,
         tool_call_id: str | None,
         refusal: Refused,
@@ -398,7 +399,7 @@ class Service:
             access = await authentication.resolve(
                 self.database,
                 principal,
-                Context(user_id, channel=context.channel),
+                CallContext(user_id, channel=context.channel),
                 language=self._language,
             )
             caller = Caller(principal, access)

@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.examples import costly
 
+from memex.call_context import CallContext
 from memex.errors import (
     BudgetTooSmall,
     LimitExceeded,
@@ -35,7 +36,7 @@ from memex.service.planners import Planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.log.operations import Call, CallAnswer
 from memex.store.records import Reference
 from memex.store.writes.draft import Draft
@@ -262,11 +263,11 @@ async def memory_on(server: Any, batches: list[dict[str, str]]) -> AsyncIterator
     try:
         service = Service(database, max_files=10_000)
         tenant_id = await tenants.ensure_tenant(database, "default")
-        admin = await service.caller(Principal(tenant_id, "admin"), Context(user_id="alice"))
+        admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id="alice"))
         await service.administer(admin, "open", {}, partial(tenants.open_project, slug="apollo"))
         add = partial(tenants.add_member, slug="apollo", user_id="alice")
         await service.administer(admin, "add", {}, add)
-        admin = await service.caller(Principal(tenant_id, "admin"), Context(user_id="alice"))
+        admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id="alice"))
         for batch in batches:
             await put(service, admin, batch)
         yield conninfo, service
@@ -288,7 +289,7 @@ def sample() -> dict[str, str]:
 async def answers(service: Service, queries: list[tuple[str, int]]) -> list[Found]:
     """Return what alice recalls, without the ids of the calls."""
     tenant_id = await tenants.ensure_tenant(service.database, "default")
-    alice = await service.caller(Principal(tenant_id, "agent"), Context(user_id="alice"))
+    alice = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
     found = [await recall(service, alice, query, budget=budget, max_hops=2) for query, budget in queries]
     return [{name: value for name, value in one.items() if name != "tool_call_id"} for one in found]
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from memex.call_context import CallContext
 from memex.service.service import Caller, Service
 from memex.store import migrate
 from memex.store.database import Database
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.search import vectors
 from memex.store.upkeep.restore import StoredRevision, StoredScope, restore
 from memex.store.upkeep.throwaway import PREFIX, remove, sweep, throwaway_tenant
@@ -89,10 +90,10 @@ async def counts(database: Database) -> Counts:
 async def live_in(service: Service, tenant_id: int) -> None:
     """Fill every table: files, projects, logs, keys, prompts, spending, runs, vectors, jobs."""
     database = service.database
-    admin = await service.caller(Principal(tenant_id, "admin"), Context(user_id="alice"))
+    admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id="alice"))
     await service.administer(admin, "open", {}, lambda c, a: tenants.open_project(c, a, "apollo"))
     await service.administer(admin, "add", {}, lambda c, a: tenants.add_member(c, a, "apollo", "alice"))
-    alice = await service.caller(Principal(tenant_id, "agent"), Context(user_id="alice"))
+    alice = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
     for text in ("# Tea\n[[a]] green", "# Tea\n[[b]] black"):
         for path in ("user/a.md", "projects/apollo/a.md"):
             arguments = {"path": path, "content": text, "overwrite": True}

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Literal
 
+from memex.call_context import CallContext
 from memex.errors import LimitExceeded, ValidationFailed
 from memex.service.log.replay.bundle import Bundle, restored_database
 from memex.service.log.replay.counterfactual import (
@@ -22,7 +23,7 @@ from memex.service.service import Caller, Service, new_call
 from memex.store.access import Access
 from memex.store.database import rows
 from memex.store.identity import authentication
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.log import operations as log
 from memex.store.log.operations import CallAnswer, digest
 from memex.store.upkeep.restore import read_scopes, restore
@@ -196,4 +197,4 @@ async def _throwaway_database(service: Service, caller: Caller, logged: LoggedCa
     async with throwaway_tenant(service.database) as tenant_id:
         await restore(service.database, tenant_id, seen)
         who = Principal(tenant_id, "admin" if principal.get("role") == "admin" else "agent")
-        yield await authentication.resolve(service.database, who, Context(user_id=own.user_id))
+        yield await authentication.resolve(service.database, who, CallContext(user_id=own.user_id))
