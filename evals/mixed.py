@@ -28,6 +28,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.profiles import ModelProfile
 from rich.console import Console
 
+from memex.call_context import CallContext
 from memex.errors import MemexError
 from memex.service.log.replay.bundle import export_call
 from memex.service.log.replay.bundle_archive import pack_bundle, read
@@ -37,7 +38,7 @@ from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.embedded import server as embedded
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.migrate import migrate
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
@@ -216,14 +217,14 @@ def replay_by_command(conninfo: str) -> dict[str, Any]:
 
 async def _open_callers(service: Service) -> dict[str, Caller]:
     tenant_id = await tenants.ensure_tenant(service.database, "default")
-    admin = await service.caller(Principal(tenant_id, "admin"), Context())
+    admin = await service.caller(Principal(tenant_id, "admin"), CallContext())
     with suppress(MemexError):  # it is there from an earlier run
         async with service.database.transaction(admin.access) as connection:
             await tenants.open_project(connection, admin.access, PROJECT)
             for user in USERS:
                 await tenants.add_member(connection, admin.access, PROJECT, user)
     return {
-        user: await service.caller(Principal(tenant_id, "agent"), Context(user_id=user)) for user in USERS
+        user: await service.caller(Principal(tenant_id, "agent"), CallContext(user_id=user)) for user in USERS
     }
 
 

@@ -19,12 +19,13 @@ from tests.kit.postgres_servers import Server
 from tests.selection import SERVERS, NoProcess
 from tests.time_limit import TimeLimit
 
+from memex.call_context import CallContext
 from memex.service.service import Caller, Service
 from memex.store.access import Role
 from memex.store.database import Database
 from memex.store.embedded import server as embedded
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 
 STOCK_BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 
@@ -140,7 +141,7 @@ def caller_of(service: Service) -> CallerOf:
     ) -> Caller:
         tenant_id = await tenants.ensure_tenant(service.database, tenant)
         principal = Principal(tenant_id, role)
-        return await service.caller(principal, Context(user_id=user_id, actor="tests", project=project))
+        return await service.caller(principal, CallContext(user_id=user_id, actor="tests", project=project))
 
     return make
 

@@ -12,6 +12,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RequestUsage
 from tests.kit.postgres_servers import Server
 
+from memex.call_context import CallContext
 from memex.errors import ModelUnavailable
 from memex.metrics import BUCKETS_S, COUNTERS, GAUGES, HISTOGRAMS, MAX_MODELS, Metrics
 from memex.service import exposition
@@ -20,7 +21,7 @@ from memex.service.service import Caller, Service
 from memex.settings import Settings
 from memex.store.database import Database
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.log.call import CallOutcome, InnerOperation
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
@@ -195,7 +196,8 @@ async def test_a_running_service_counts_its_embedder(embedded_server: Server) ->
     try:
         async with running_service(settings) as service:
             caller = await service.caller(
-                Principal(await tenants.ensure_tenant(service.database, "default"), "agent"), Context("alice")
+                Principal(await tenants.ensure_tenant(service.database, "default"), "agent"),
+                CallContext("alice"),
             )
             await service.execute(caller, "memory_find", {"query": "tea"})
             text, _ = await exposition.render_metrics(service)

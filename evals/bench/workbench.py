@@ -12,9 +12,10 @@ from psycopg.sql import SQL, Composed, Identifier
 from rich.console import Console
 from rich.table import Table
 
+from memex.call_context import CallContext
 from memex.service.service import Caller, Service
 from memex.store.database import Connection
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.identity.tenants import ensure_tenant
 from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.search.analyzer import Analyzer
@@ -95,7 +96,7 @@ class Bench:
 
     async def caller(self, user_id: str) -> Caller:
         """Return an agent that acts for a user."""
-        return await self.service.caller(Principal(self.tenant_id, "agent"), Context(user_id=user_id))
+        return await self.service.caller(Principal(self.tenant_id, "agent"), CallContext(user_id=user_id))
 
     async def fill(self, caller: Caller, files: Sequence[str], *, folder: str = "notes") -> float:
         """Write files in commits of 100 through the real path, and return the seconds that it took."""

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from memex.call_context import CallContext
 from memex.evals.fixtures.data_folder import temporary_data_folder
 from memex.evals.retrieval import runs
 from memex.evals.retrieval.evidence import measure_recall
@@ -27,7 +28,7 @@ from memex.service.chunk_embedding import backfill
 from memex.service.service import Caller, Service, new_call
 from memex.settings import Settings
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.log.call import CallAnswer
 from memex.store.search.find import MAX_HITS
 from memex.subagent.engine import ENGINE
@@ -122,7 +123,7 @@ async def _run_part(
     tenant_id = await tenants.ensure_tenant(service.database, f"eval-{uuid.uuid4().hex[:12]}")
     callers = {
         collection.user: await service.caller(
-            Principal(tenant_id, "agent"), Context(user_id=collection.user, actor="eval")
+            Principal(tenant_id, "agent"), CallContext(user_id=collection.user, actor="eval")
         )
         for collection in part.collections
     }

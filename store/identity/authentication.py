@@ -4,8 +4,9 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 
+from memex.call_context import CallContext
 from memex.errors import Forbidden, Unauthenticated, ValidationFailed
-from memex.store.access import Access, Channel, Role, Scope
+from memex.store.access import Access, Role, Scope
 from memex.store.database import Database, row, rows_as
 from memex.store.paths import check_id, check_slug
 
@@ -20,16 +21,6 @@ class Principal:
     role: Role
     key_id: int | None = None
     bound_user: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """For whom a request acts, as the trusted side of the request says; never a tool's argument."""
-
-    user_id: str | None = None
-    actor: str | None = None
-    project: str | None = None
-    channel: Channel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +63,7 @@ async def authenticate(database: Database, secret: str) -> Principal:
 
 
 async def resolve(
-    database: Database, principal: Principal, context: Context, *, language: str = "english"
+    database: Database, principal: Principal, context: CallContext, *, language: str = "english"
 ) -> Access:
     """Return what a call of `principal` may touch; a user's first call makes its scope, of files in `language`.
 
@@ -122,7 +113,7 @@ async def resolve(
     return access
 
 
-def _user(principal: Principal, context: Context) -> str | None:
+def _user(principal: Principal, context: CallContext) -> str | None:
     named = None if context.user_id is None else check_id(context.user_id, "user id")
     if principal.bound_user is not None:
         if named is not None and named != principal.bound_user:

@@ -38,7 +38,7 @@ from memex.service.tools.file_edits import WriteResult
 from memex.service.tools.files import ReadResult
 from memex.service.tools.remember import RememberResult
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 
 HEAVY = ["fastapi", "markdown_it", "psycopg", "pydantic", "structlog", "typer", "uvicorn", "yaml"]
 
@@ -299,7 +299,7 @@ async def test_users_share_nothing(memex: Memex, url: str) -> None:
 async def test_a_project_is_its_members(memex: Memex, here: Memex) -> None:
     """Named for all calls of a user's memory, or for one."""
     service, alice = await here._api.caller(CallContext("alice"))
-    admin = await service.caller(Principal(alice.principal.tenant_id, "admin"), Context())
+    admin = await service.caller(Principal(alice.principal.tenant_id, "admin"), CallContext())
     for slug in ("apollo", "hermes"):
         await open_project(service, admin, slug, "alice")
     apollo = memex.for_user("alice", project="apollo")

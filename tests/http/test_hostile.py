@@ -13,8 +13,8 @@ import pytest
 from httpx2 import Client
 from tests.kit.property_budget import sampled
 
+from memex.call_context import CallContext
 from memex.errors import MemexError
-from memex.store.identity.authentication import Context
 
 FIND = "/v1/tools/memory_find/execute"
 CONCURRENT = 8
@@ -40,7 +40,7 @@ def test_hostile_strings_are_paths_queries_and_link_targets_like_any_other(serve
     """Each line as a path, below user/ to write, as a query, and linked to: done, or refused with a hint."""
     service, lines = served.service, sampled(hostile_lines(), 6)
     principal = served.run(service.authenticate(key_of(bound_to="alice")))
-    caller = served.run(service.caller(principal, Context()))
+    caller = served.run(service.caller(principal, CallContext()))
     gate = asyncio.Semaphore(CONCURRENT)
     codes: set[str] = set()
 

@@ -12,6 +12,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from tests.kit.rows import select, until
 
+from memex.call_context import CallContext
 from memex.errors import ModelUnavailable
 from memex.jobs import embedding_queue as embedding_jobs
 from memex.jobs import worker
@@ -19,7 +20,7 @@ from memex.jobs.embedding_queue import embedding_queue
 from memex.service.service import Caller, Service
 from memex.store.database import Database, rows
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.migrate import migrate
 from memex.store.search import vectors
 from memex.subagent.embedders.hashed import HashEmbedder
@@ -307,7 +308,7 @@ async def test_a_login_without_roles_defers_too(server: Any) -> None:
     try:
         tenant_id = await tenants.ensure_tenant(database, "default")
         service = Service(database, max_files=10)
-        caller = await service.caller(Principal(tenant_id, "agent"), Context(user_id="alice"))
+        caller = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
         await write(service, caller, "user/a.md")
         waiting = await queue(database)
         async with database.transaction(caller.access) as connection:

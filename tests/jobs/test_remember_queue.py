@@ -10,6 +10,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from tests.kit.rows import select, until
 
+from memex.call_context import CallContext
 from memex.errors import LimitExceeded, ModelUnavailable
 from memex.jobs import remember_queue as remember_jobs
 from memex.jobs import worker
@@ -20,7 +21,7 @@ from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.migrate import migrate
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import RememberPlan, RememberRequest
@@ -306,7 +307,7 @@ async def test_a_login_without_roles_has_a_queue_too(server: Any) -> None:
     try:
         tenant_id = await tenants.ensure_tenant(database, "default")
         service = Service(database, max_files=10)
-        alice = await service.caller(Principal(tenant_id, "agent"), Context(user_id="alice"))
+        alice = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
         await later(service, alice, "I prefer oolong tea.", "call-1")
         async with running_workers(conninfo, remember_queue(service)):
             await until(database, ALL_DONE)

@@ -13,10 +13,11 @@ import pytest
 from pydantic import BaseModel
 from pydantic_ai import Agent, ToolCallPart, ToolOutput
 
+from memex.call_context import CallContext
 from memex.service.service import Caller, Service
 from memex.settings import ModelMode, Settings
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.subagent.model.chat import ModelAccess, chat_model
 from memex.wiring import running_service
 
@@ -179,7 +180,7 @@ def _is_call(part: Any) -> bool:
 async def _with_files(service: Service) -> Caller:
     """Write the files as alice, and return her."""
     tenant_id = await tenants.ensure_tenant(service.database, "default")
-    caller = await service.caller(Principal(tenant_id, "agent"), Context(user_id="alice"))
+    caller = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
     for path, content in FILES.items():
         await service.execute(caller, "memory_write", {"path": path, "content": content})
     return caller

@@ -28,7 +28,7 @@ from memex.service.tools.transfer import Progress, Writer, export_files, import_
 from memex.store.access import Access, Role
 from memex.store.database import Connection
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ class LocalMemex:
         try:
             caller = await self._service.caller(
                 self._principal,
-                Context(context.user_id, context.actor, context.project, context.channel),
+                context,
                 role=self._role,
                 action=action,
                 tool_call_id=context.tool_call_id,
@@ -323,8 +323,7 @@ class OwnedMemex(LocalMemex):
         service = await self.service()
         if self._tenant_id is None:
             self._tenant_id = await tenants.find_tenant(service.database, self._tenant)
-        named = Context(context.user_id, context.actor, context.project, context.channel)
-        return service, await service.caller(Principal(self._tenant_id, self._role), named)
+        return service, await service.caller(Principal(self._tenant_id, self._role), context)
 
     async def create_key(
         self,

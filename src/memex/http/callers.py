@@ -8,10 +8,11 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
+from memex.call_context import CallContext
 from memex.errors import Unauthenticated, ValidationFailed
 from memex.service.service import Caller, Service
 from memex.store.access import Role
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 
 BEARER = HTTPBearer(auto_error=False, description="A key made by `memex keys create`.")
 
@@ -114,7 +115,7 @@ async def resolve(
     """Return the caller of a key in a context; raises as `Service.caller`, which logs it under `action`."""
     return await service.caller(
         holder,
-        Context(context.user_id, context.actor, context.project),
+        CallContext(context.user_id, context.actor, context.project),
         role=role,
         action=action,
         tool_call_id=context.tool_call_id,

@@ -10,7 +10,7 @@ from memex.mcp.tools import OPERATION, OPERATIONS, REVERT
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class McpConnection:
     """The Memex of a connection, and for whom it is asked. What a model says cannot change whose memory it is."""
 
     api: MemexApi

@@ -22,7 +22,7 @@ from mcp import MCPError, types
 from memex import toolcalls
 from memex.errors import MemexError, NotFound, Refused, ValidationFailed
 from memex.logging import frames
-from memex.mcp.connection import Connection, run_tool
+from memex.mcp.connection import McpConnection, run_tool
 from memex.mcp.resources import MARKDOWN, TEMPLATES, path_of, to_resource
 from memex.mcp.tools import McpProfile, build_listing
 from memex.remote import new_tool_call_id
@@ -32,7 +32,7 @@ from memex.store.paths import check_id
 from memex.subagent import prompts
 
 Context = ServerRequestContext[Any, Any]
-ConnectionOf = Callable[[Context], Connection]
+ConnectionOf = Callable[[Context], McpConnection]
 
 # Where a client says under which id its model made a call, in `_meta` of the call: ours, and that of Claude Code.
 TOOL_CALL_ID = "memex/toolCallId"
@@ -162,7 +162,7 @@ async def _translated_errors(ctx: Context, call_next: CallNext) -> HandlerResult
         raise MCPError(types.INTERNAL_ERROR, "Memex failed.", dict(NEVER)) from None
 
 
-def _acting(connection: Connection, context: Context) -> Connection:
+def _acting(connection: McpConnection, context: Context) -> McpConnection:
     """Return the connection with the client's name as the actor, where it names none."""
     client = context.session.client_params
     if connection.context.actor is not None or client is None:

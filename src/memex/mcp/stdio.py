@@ -15,7 +15,7 @@ from memex.api.local import LocalMemex
 from memex.api.remote import RemoteMemex
 from memex.call_context import CallContext
 from memex.errors import ValidationFailed
-from memex.mcp.connection import Connection
+from memex.mcp.connection import McpConnection
 from memex.mcp.server import new_server
 from memex.mcp.tools import McpProfile
 from memex.postgres import Postgres
@@ -33,18 +33,18 @@ async def local_memory(
     tenant: str,
     context: CallContext,
     started: "Future[Postgres] | None" = None,
-) -> AsyncIterator[Connection]:
+) -> AsyncIterator[McpConnection]:
     """One user's memory in this process; raises as `running_service`."""
     async with running_service(settings, started=started, with_worker=True) as service:
         tenant_id = await tenants.ensure_tenant(service.database, tenant)
         role = role_of(profile)
-        yield Connection(LocalMemex(service, Principal(tenant_id, role), role=role), context)
+        yield McpConnection(LocalMemex(service, Principal(tenant_id, role), role=role), context)
 
 
 @asynccontextmanager
 async def remote_memory(
     url: str, settings: Settings, profile: McpProfile, context: CallContext
-) -> AsyncIterator[Connection]:
+) -> AsyncIterator[McpConnection]:
     """One user's memory at a running Memex, with the key of the settings.
 
     Raises:
@@ -55,11 +55,11 @@ async def remote_memory(
             f"There is no key for {url}.", hint="Set MEMEX_API_KEY; `memex keys create` makes one."
         )
     async with RemoteMemex(url, settings.api_key.get_secret_value(), role=role_of(profile)) as remote:
-        yield Connection(remote, context)
+        yield McpConnection(remote, context)
 
 
 async def serve(
-    connection: Connection, profile: McpProfile, settings: Settings, ending: Iterable[signal.Signals]
+    connection: McpConnection, profile: McpProfile, settings: Settings, ending: Iterable[signal.Signals]
 ) -> bool:
     """Answer the client until it closes stdin or one of the `ending` signals comes; tell whether that came.
 

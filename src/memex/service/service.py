@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import structlog
 
+from memex.call_context import CallContext
 from memex.errors import (
     MemexError,
     OperationNotFound,
@@ -38,7 +39,7 @@ from memex.store import catalogue
 from memex.store.access import Access, Role
 from memex.store.database import Connection, Database
 from memex.store.identity import authentication
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.log import operations as operations_log
 from memex.store.log.call import Call
 from memex.store.log.queue import LeasedCall
@@ -112,7 +113,7 @@ class Service:
     async def caller(
         self,
         principal: Principal,
-        context: Context,
+        context: CallContext,
         *,
         role: Role | None = None,
         action: str = "call",
@@ -317,7 +318,7 @@ class Service:
     async def _log_refusal(
         self,
         principal: Principal,
-        context: Context,
+        context: CallContext,
         action: str,
         tool_call_id: str | None,
         refusal: Refused,
@@ -327,7 +328,7 @@ class Service:
             access = await authentication.resolve(
                 self.database,
                 principal,
-                Context(user_id, channel=context.channel),
+                CallContext(user_id, channel=context.channel),
                 language=self._language,
             )
             caller = Caller(principal, access)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.kit.memory import open_project, run_tool
 
+from memex.call_context import CallContext
 from memex.errors import (
     FileNotFound,
     MemexError,
@@ -24,7 +25,6 @@ from memex.errors import (
 from memex.service.log.operations import OperationResult
 from memex.service.service import Caller, Service
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context
 from memex.store.log.call import Call, CallAnswer, CallRequest, digest
 from memex.store.log.operations import expand
 from memex.store.records import FileChange
@@ -53,7 +53,7 @@ async def alice(service: Service, caller_of: CallerOf) -> Caller:
     admin = await caller_of(None, role="admin")
     await open_project(service, admin, "apollo", "alice")
     secret, _ = await tenants.create_key(service.database, "default", "agent", user_id="alice")
-    context = Context(actor="planner-7", project="apollo", channel="dream")
+    context = CallContext(actor="planner-7", project="apollo", channel="dream")
     return await service.caller(await service.authenticate(secret), context)
 
 
@@ -370,7 +370,7 @@ async def test_a_refusal_before_a_caller_is_known_is_logged(service: Service, al
     """A bound key that names another user: denied, in the log of the user whose key it is."""
     with pytest.raises(MemexError):
         await service.caller(
-            alice.principal, Context(user_id="bob"), action="memory_read", tool_call_id="call-1"
+            alice.principal, CallContext(user_id="bob"), action="memory_read", tool_call_id="call-1"
         )
 
     row = await logged(service, alice, "call-1")

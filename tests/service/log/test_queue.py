@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from tests.kit.rows import select, until
 
+from memex.call_context import CallContext
 from memex.errors import (
     LimitExceeded,
     MemexError,
@@ -26,7 +27,6 @@ from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.identity import authentication, tenants
-from memex.store.identity.authentication import Context
 from memex.store.log import queue as stored_queue
 from memex.store.migrate import migrate
 from memex.subagent.memory_tools import MemoryTools
@@ -328,7 +328,9 @@ async def test_a_database_without_a_queue_says_so(server: Any) -> None:
     try:
         tenant_id = await tenants.ensure_tenant(database, "default")
         service = Service(database, max_files=10)
-        alice = await service.caller(authentication.Principal(tenant_id, "agent"), Context(user_id="alice"))
+        alice = await service.caller(
+            authentication.Principal(tenant_id, "agent"), CallContext(user_id="alice")
+        )
         with pytest.raises(ValidationFailed) as refused:
             await later(service, alice)
         done = await now(service, alice)
@@ -419,7 +421,7 @@ async def test_a_membership_that_ended_ends_the_call(
 async def test_a_key_that_was_revoked_ends_its_calls(service: Service) -> None:
     """They can be sent again under their ids by a valid key."""
     secret, key = await tenants.create_key(service.database, "default", "agent", user_id="alice")
-    alice = await service.caller(await service.authenticate(secret), Context())
+    alice = await service.caller(await service.authenticate(secret), CallContext())
     await later(service, alice)
     await tenants.revoke_key(service.database, "default", key.key_id)
     secret, _ = await tenants.create_key(service.database, "default", "agent", user_id="alice")
@@ -427,7 +429,7 @@ async def test_a_key_that_was_revoked_ends_its_calls(service: Service) -> None:
     assert await carry_out(service) is None
 
     assert await listed(service, alice) == [("call-1", "quarantined", 1, "UNAUTHENTICATED")]
-    renewed = await service.caller(await service.authenticate(secret), Context())
+    renewed = await service.caller(await service.authenticate(secret), CallContext())
     assert (await later(service, renewed))["status"] == "queued"
     await carry_out(service)
     assert (await now(service, renewed))["status"] == "committed"

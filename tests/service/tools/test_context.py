@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from tests.kit.memory import open_project, put
 from tests.kit.property_budget import costly
 
+from memex.call_context import CallContext
 from memex.errors import (
     BudgetTooSmall,
     LimitExceeded,
@@ -34,7 +35,7 @@ from memex.service.planners import Planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.records import Reference
 from memex.subagent.memory_tools import MAX_OPERATIONS, MemoryTools
 from memex.subagent.planner import Choice, ContextPlan, ContextRequest, RememberPlan, RememberRequest
@@ -244,9 +245,9 @@ async def memory_on(server: Any, batches: list[dict[str, str]]) -> AsyncIterator
     try:
         service = Service(database, max_files=10_000)
         tenant_id = await tenants.ensure_tenant(database, "default")
-        admin = await service.caller(Principal(tenant_id, "admin"), Context(user_id="alice"))
+        admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id="alice"))
         await open_project(service, admin, "apollo", "alice")
-        admin = await service.caller(Principal(tenant_id, "admin"), Context(user_id="alice"))
+        admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id="alice"))
         for batch in batches:
             await put(service, admin, batch)
         yield conninfo, service
@@ -268,7 +269,7 @@ def sample() -> dict[str, str]:
 async def answers(service: Service, queries: list[tuple[str, int]]) -> list[Found]:
     """Return what alice recalls, without the ids of the calls."""
     tenant_id = await tenants.ensure_tenant(service.database, "default")
-    alice = await service.caller(Principal(tenant_id, "agent"), Context(user_id="alice"))
+    alice = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
     found = [await recall(service, alice, query, budget=budget, max_hops=2) for query, budget in queries]
     return [{name: value for name, value in one.items() if name != "tool_call_id"} for one in found]
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from memex.call_context import CallContext
 from memex.errors import ModelUnavailable, ValidationFailed
 from memex.service import query_embedding
 from memex.service.chunk_embedding import backfill
 from memex.service.service import Caller, Service
 from memex.store.database import Database
-from memex.store.identity.authentication import Context
 from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.embedders.interface import InputType
 
@@ -49,7 +49,7 @@ async def service_with(
 ) -> tuple[Service, Caller]:
     """Return a service that has an embedder, its caller, with the files written and embedded."""
     service = Service(database, max_files=100, embedder=embedder, **more)
-    alice = await service.caller(caller.principal, Context(user_id="alice"))
+    alice = await service.caller(caller.principal, CallContext(user_id="alice"))
     for path, content in FILES.items():
         await service.execute(alice, "memory_write", {"path": path, "content": content, "overwrite": True})
     if embedder is not None and database.has_vectors:

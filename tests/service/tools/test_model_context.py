@@ -35,11 +35,12 @@ from tests.kit.model_server import (
 )
 from tests.kit.postgres_servers import Server
 
+from memex.call_context import CallContext
 from memex.service.log.operations import OperationResult
 from memex.service.service import Caller, Service
 from memex.settings import Settings
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.subagent.model import chat as chat_models
 from memex.wiring import running_service
 
@@ -135,7 +136,7 @@ async def service_of(module_conninfo: str, model_server: ModelServer) -> AsyncIt
 async def someone(service: Service) -> Caller:
     """Return a user whose memory holds the files of these tests."""
     tenant_id = await tenants.ensure_tenant(service.database, "default")
-    user = Context(user_id=f"user-{uuid.uuid4().hex[:8]}")
+    user = CallContext(user_id=f"user-{uuid.uuid4().hex[:8]}")
     caller = await service.caller(Principal(tenant_id, "agent"), user)
     for path, content in FILES.items():
         await service.execute(caller, "memory_write", {"path": path, "content": content})

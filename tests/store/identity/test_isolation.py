@@ -13,6 +13,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from tests.kit.memory import open_project, write
 
+from memex.call_context import CallContext
 from memex.errors import (
     FileNotFound,
     Forbidden,
@@ -27,7 +28,6 @@ from memex.store import migrate
 from memex.store.database import Connection, Database
 from memex.store.embedded import server as embedded
 from memex.store.identity import authentication, tenants
-from memex.store.identity.authentication import Context
 from memex.store.writes import pending
 
 CallerOf = Callable[..., Awaitable[Caller]]
@@ -539,13 +539,13 @@ async def test_keys_open_what_they_were_made_for(service: Service, world: Caller
     free, key = await tenants.create_key(database, "default", "agent")
     principal = await service.authenticate(bound)
     for user in (None, "alice"):
-        caller = await service.caller(principal, Context(user_id=user))
+        caller = await service.caller(principal, CallContext(user_id=user))
         assert caller.access.log_scope_id == world.access.log_scope_id
     for user in ("bob", "Alice", "alice."):
         with pytest.raises(Forbidden):
-            await service.caller(principal, Context(user_id=user))
+            await service.caller(principal, CallContext(user_id=user))
     with pytest.raises(ValidationFailed):
-        await service.caller(await service.authenticate(free), Context())
+        await service.caller(await service.authenticate(free), CallContext())
     with pytest.raises(ValidationFailed):
         await tenants.revoke_key(database, "other", key.key_id)
 

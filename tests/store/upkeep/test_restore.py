@@ -15,12 +15,13 @@ from tests.kit.memory import open_project
 from tests.kit.postgres_servers import Server
 from tests.kit.property_budget import costly
 
+from memex.call_context import CallContext
 from memex.errors import ProjectNotFound, Refused, ValidationFailed
 from memex.service.service import Caller, Service
 from memex.store.access import Access
 from memex.store.database import Database
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.memory import Memory
 from memex.store.past.memory import open_past
 from memex.store.upkeep.restore import StoredRevision, StoredScope, read_scopes, restore
@@ -132,7 +133,7 @@ async def put(
     """The user of scopes that were put into a throw-away tenant."""
     async with throwaway_tenant(service.database) as tenant_id:
         await restore(service.database, tenant_id, scopes)
-        yield await service.caller(Principal(tenant_id, "agent"), Context(user_id=user_id, actor="tests"))
+        yield await service.caller(Principal(tenant_id, "agent"), CallContext(user_id=user_id, actor="tests"))
 
 
 @pytest.fixture
@@ -304,7 +305,7 @@ async def test_several_users_stand_beside_each_other(service: Service) -> None:
         await restore(service.database, tenant_id, scopes)
         told = {}
         for user_id in ("alice", "bob"):
-            caller = await service.caller(Principal(tenant_id, "agent"), Context(user_id=user_id))
+            caller = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id=user_id))
             found = await service.execute(caller, "memory_find", {"query": "likes drinks moon"})
             told[user_id] = sorted((hit["path"], hit["snippet"].strip()) for hit in found["hits"])
 
@@ -368,9 +369,9 @@ async def _open_apollo(service: Service, admin: Caller) -> None:
 
 async def _alice(service: Service) -> Caller:
     tenant_id = await tenants.ensure_tenant(service.database, "default")
-    admin = await service.caller(Principal(tenant_id, "admin"), Context(user_id="alice"))
+    admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id="alice"))
     await _open_apollo(service, admin)
-    return await service.caller(Principal(tenant_id, "agent"), Context(user_id="alice"))
+    return await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
 
 
 def _scope(mount: str, key: str, content: str, when: datetime, members: tuple[str, ...] = ()) -> StoredScope:

@@ -12,11 +12,12 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from tests.kit.memory import open_project
 
+from memex.call_context import CallContext
 from memex.service.service import Caller, Service
 from memex.store import migrate
 from memex.store.database import Database
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.search import vectors
 from memex.store.upkeep.restore import StoredRevision, StoredScope, restore
 from memex.store.upkeep.throwaway import PREFIX, remove, sweep, throwaway_tenant
@@ -90,9 +91,9 @@ async def counts(database: Database) -> Counts:
 async def live_in(service: Service, tenant_id: int) -> None:
     """Fill every table: files, projects, logs, keys, prompts, spending, runs, vectors, jobs."""
     database = service.database
-    admin = await service.caller(Principal(tenant_id, "admin"), Context(user_id="alice"))
+    admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id="alice"))
     await open_project(service, admin, "apollo", "alice")
-    alice = await service.caller(Principal(tenant_id, "agent"), Context(user_id="alice"))
+    alice = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
     for text in ("# Tea\n[[a]] green", "# Tea\n[[b]] black"):
         for path in ("user/a.md", "projects/apollo/a.md"):
             arguments = {"path": path, "content": text, "overwrite": True}

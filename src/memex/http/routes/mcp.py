@@ -23,7 +23,7 @@ from memex.store.access import Role
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from memex.mcp.connection import Connection
+    from memex.mcp.connection import McpConnection
     from memex.mcp.tools import McpProfile
 
 PATHS: "Mapping[str, McpProfile]" = {"/mcp": "agent", "/mcp/files": "files", "/mcp/admin": "admin"}
@@ -116,8 +116,8 @@ def _managers(service: Service) -> "Mapping[McpProfile, StreamableHTTPSessionMan
     }
 
 
-def _connection_of(context: Any) -> "Connection":
-    connection: Connection = context.request.state.connection
+def _connection_of(context: Any) -> "McpConnection":
+    connection: McpConnection = context.request.state.connection
     return connection
 
 
@@ -174,11 +174,11 @@ async def answer(
     role: Role = "admin" if profile == "admin" else "agent"
     check_role(holder, role)
     manager = await _servers_of(request).manager(profile)
-    from memex.mcp.connection import Connection  # noqa: PLC0415  # see McpServers
+    from memex.mcp.connection import McpConnection  # noqa: PLC0415  # see McpServers
 
     api = LocalMemex(service, holder, role=role, nobody_hint=NOBODY_HINT)
     named = CallContext(context.user_id, context.actor, context.project)
-    request.state.connection = Connection(api, named)
+    request.state.connection = McpConnection(api, named)
     return McpResponse(manager)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import structlog
 from pydantic import BaseModel
 
+from memex.call_context import CallContext
 from memex.errors import (
     Forbidden,
     MemexError,
@@ -22,7 +23,7 @@ from memex.service.service import Caller, Service
 from memex.service.tools.tool import from_cursor, to_cursor
 from memex.store.access import Access
 from memex.store.database import Connection, Database
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.log import queue
 from memex.store.log.queue import LeasedCall, QueueEntry
 from memex.store.paths import check_tool_call_id
@@ -155,7 +156,7 @@ async def _resume(service: Service, taken: LeasedCall) -> None:
         raise Forbidden("The user of this call is not there any more.")
     caller = await service.caller(
         Principal(taken.tenant_id, said["role"], said["key_id"]),
-        Context(said["user"], said["actor"], said["project"], said["channel"]),
+        CallContext(said["user"], said["actor"], said["project"], said["channel"]),
         action=taken.kind,
         tool_call_id=taken.tool_call_id,
     )

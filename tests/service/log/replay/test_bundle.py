@@ -17,6 +17,7 @@ from tests.kit.memory import open_project
 from tests.kit.postgres_servers import Server
 from tests.kit.zips import unzipped, zipped
 
+from memex.call_context import CallContext
 from memex.errors import LimitExceeded, OperationNotFound, ProjectNotFound, ValidationFailed
 from memex.service.chunk_embedding import embed_scope
 from memex.service.log.replay import bundle_archive
@@ -27,7 +28,7 @@ from memex.service.planners import Planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.embedders.hashed import HashEmbedder
@@ -70,9 +71,9 @@ async def again(database: Database, bundle: Bundle) -> ReplayResult:
 async def member_of(service: Service, tenant: str = "default", user_id: str = "alice") -> Caller:
     """Return a user's agent who is a member of apollo."""
     tenant_id = await tenants.ensure_tenant(service.database, tenant)
-    admin = await service.caller(Principal(tenant_id, "admin"), Context(user_id=user_id))
+    admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id=user_id))
     await open_project(service, admin, "apollo", user_id)
-    context = Context(user_id=user_id, actor="the-host")
+    context = CallContext(user_id=user_id, actor="the-host")
     return await service.caller(Principal(tenant_id, "agent", key_id=4711), context)
 
 
@@ -228,10 +229,10 @@ async def test_an_export_is_logged(service: Service, member: Caller) -> None:
 async def test_a_project_that_was_left_is_not_exported(service: Service, member: Caller) -> None:
     """What the user cannot read any more does not leave with an old call; an admin still may."""
     await live(service, member)
-    admin = await service.caller(Principal(member.access.tenant_id, "admin"), Context(user_id="alice"))
+    admin = await service.caller(Principal(member.access.tenant_id, "admin"), CallContext(user_id="alice"))
     remove = partial(tenants.remove_member, slug="apollo", user_id="alice")
     await service.administer(admin, "remove", {}, remove)
-    left = await service.caller(member.principal, Context(user_id="alice"))
+    left = await service.caller(member.principal, CallContext(user_id="alice"))
 
     with pytest.raises(ProjectNotFound):
         await export_call(service, left, "context")

@@ -269,9 +269,9 @@ async def test_what_may_not_be_read_any_more_is_not_replayed(
 
 def identity_of(user: str) -> Any:
     """Return the context of a user's calls."""
-    from memex.store.identity.authentication import Context
+    from memex.call_context import CallContext
 
-    return Context(user_id=user, actor="tests")
+    return CallContext(user_id=user, actor="tests")
 
 
 async def test_calls_are_found_by_time_tool_and_failure(

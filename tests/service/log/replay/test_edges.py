@@ -7,6 +7,7 @@ import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from memex.call_context import CallContext
 from memex.errors import ValidationFailed
 from memex.service.log.replay.bundle import export_call
 from memex.service.log.replay.requests import replay_bundle, replay_call
@@ -14,7 +15,6 @@ from memex.service.planners import Planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.identity import tenants
-from memex.store.identity.authentication import Context
 from memex.store.log.operations import MAX_ATTEMPTS
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
@@ -59,7 +59,7 @@ async def test_an_empty_mount_has_its_language(database: Database, caller_of: Ca
     """The query was read in it too; so it is afterwards, and when something was written there since."""
     admin = await caller_of(None, role="admin")
     service = Service(database, max_files=100, language="german")
-    alice = await service.caller((await caller_of("bob")).principal, Context(user_id="alice"))
+    alice = await service.caller((await caller_of("bob")).principal, CallContext(user_id="alice"))
     text = "# Tee\n\nI prefer trains of any kind, and the tea of Assam.\n"
     await service.execute(alice, "memory_write", {"path": "user/tee.md", "content": text})
     asked = {"query": "Which kind of tea do I prefer?"}

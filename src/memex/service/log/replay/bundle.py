@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 
+from memex.call_context import CallContext
 from memex.errors import Refused, ValidationFailed
 from memex.service.call import Caller
 from memex.service.log.replay.logged_snapshots import states
@@ -14,7 +15,7 @@ from memex.service.tools.tool import MAX_VERSION
 from memex.store.access import Access
 from memex.store.database import Connection, Database, row
 from memex.store.identity import authentication
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.log.call import CallAnswer
 from memex.store.log.exposure import find_revisions
 from memex.store.paths import VirtualPath, check_tool_call_id, parse
@@ -104,7 +105,7 @@ async def restored_database(database: Database, bundle: Bundle) -> AsyncIterator
     who = bundle.operation.principal
     mounts = {scope.mount for scope in bundle.scopes}
     project = who.get("project")
-    context = Context(
+    context = CallContext(
         user_id=who.get("user"),
         project=project if f"projects/{project}" in mounts else None,
         channel=who.get("channel"),

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Literal
 
+from memex.call_context import CallContext
 from memex.errors import LimitExceeded, ValidationFailed
 from memex.service.call import Caller
 from memex.service.log.replay.bundle import Bundle, restored_database
@@ -23,7 +24,7 @@ from memex.service.service import Service
 from memex.store.access import Access
 from memex.store.database import rows
 from memex.store.identity import authentication
-from memex.store.identity.authentication import Context, Principal
+from memex.store.identity.authentication import Principal
 from memex.store.log.call import CallAnswer, digest
 from memex.store.upkeep.restore import read_scopes, restore
 from memex.store.upkeep.throwaway import throwaway_tenant
@@ -194,4 +195,4 @@ async def _throwaway_database(service: Service, caller: Caller, logged: LoggedCa
     async with throwaway_tenant(service.database) as tenant_id:
         await restore(service.database, tenant_id, seen)
         who = Principal(tenant_id, "admin" if principal.get("role") == "admin" else "agent")
-        yield await authentication.resolve(service.database, who, Context(user_id=own.user_id))
+        yield await authentication.resolve(service.database, who, CallContext(user_id=own.user_id))
