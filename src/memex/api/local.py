@@ -24,7 +24,8 @@ from memex.service.log.replay.counterfactual import ReplayChange
 from memex.service.log.replay.requests import replay_call, replay_changed, replayable
 from memex.service.service import Caller, Service
 from memex.service.tools.prompt_block import prompt_block
-from memex.service.tools.transfer import Progress, Writer, export_files, import_vault
+from memex.service.tools.vault_export import Writer, export_files
+from memex.service.tools.vault_import import Progress, import_vault
 from memex.store.access import Access, Role
 from memex.store.database import Connection
 from memex.store.identity import tenants

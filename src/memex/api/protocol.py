@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from memex.call_context import CallContext
 
 if TYPE_CHECKING:
-    from memex.service.tools.transfer import Progress, Writer
+    from memex.service.tools.vault_export import Writer
+    from memex.service.tools.vault_import import Progress
 
 Document = dict[str, Any]  # of JSON
 ReplayableKind = Literal["context", "remember", "reads", "all"]

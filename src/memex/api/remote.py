@@ -14,7 +14,8 @@ from memex.errors import InvalidPath, LimitExceeded, Refused, ValidationFailed
 from memex.remote import TRANSFER_TIMEOUT_S, Remote, context_headers, new_tool_call_id
 
 if TYPE_CHECKING:
-    from memex.service.tools.transfer import Progress, Writer
+    from memex.service.tools.vault_export import Writer
+    from memex.service.tools.vault_import import Progress
     from memex.sources.vault import Vault
 
 MAX_ZIP_BYTES = 16 << 20  # of a vault, in one request

@@ -20,7 +20,8 @@ from tests.kit.zips import unzipped, zipped
 
 from memex.errors import MemexError, ToolCallConflict, ValidationFailed
 from memex.service.service import Caller, Service
-from memex.service.tools.transfer import ExportResult, ImportResult, export_files, import_vault
+from memex.service.tools.vault_export import ExportResult, export_files
+from memex.service.tools.vault_import import ImportResult, import_vault
 from memex.sources.vault import FolderWriter, ZipWriter
 from memex.store.writes.edits import MAX_FILE_BYTES
 

@@ -19,7 +19,7 @@ from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
-    from memex.service.tools.transfer import Writer
+    from memex.service.tools.vault_export import Writer
 
 STDOUT = "-"
 MAX_SHOWN_REFUSALS = 20

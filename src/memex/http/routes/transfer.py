@@ -10,8 +10,8 @@ from fastapi.responses import StreamingResponse
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.routers import RouterPair
 from memex.service.service import Caller, Service
-from memex.service.tools import transfer
-from memex.service.tools.transfer import ImportResult
+from memex.service.tools import vault_export, vault_import
+from memex.service.tools.vault_import import ImportResult
 from memex.sources.vault import ZipWriter
 
 PAIR = RouterPair("", "transfer")
@@ -68,7 +68,7 @@ async def import_vault(
 
     Files are committed in batches of at most 100: each is a call that can be reverted, named in `calls`.
     """
-    return await transfer.import_vault(
+    return await vault_import.import_vault(
         service, caller, await request.body(), into=into, dry_run=dry_run, tool_call_id=tool_call_id
     )
 
@@ -94,7 +94,7 @@ async def _export(
 ) -> StreamingResponse:
     spool = SpooledTemporaryFile(max_size=MEMORY_BYTES)  # noqa: SIM115  # closed when the last of it is sent
     try:
-        await transfer.export_files(
+        await vault_export.export_files(
             service, caller, ZipWriter(spool), source=source, tool_call_id=tool_call_id
         )
     except BaseException:

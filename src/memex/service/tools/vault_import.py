@@ -1,18 +1,16 @@
-"""Import and export: a Markdown vault into memory, and memory into one."""
+"""Import: the files of a Markdown vault, written to memory in batches."""
 
 import asyncio
 import hashlib
 import secrets
 import time
-import unicodedata
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from memex.errors import FileNotFound, InvalidPath, LimitExceeded, Refused, ValidationFailed
+from memex.errors import LimitExceeded, Refused, ValidationFailed
 from memex.service.call import Caller, new_call
 from memex.service.log import references
 from memex.service.recording import CallLogger
@@ -22,12 +20,11 @@ from memex.sources.vault import Vault, VaultRefusal, open_vault
 from memex.store.log.call import Call, CallAnswer
 from memex.store.memory import Memory
 from memex.store.paths import MAX_ID_CHARS, VirtualPath, parse
-from memex.store.records import FileChange, FileSummary, Revision
+from memex.store.records import FileChange, Revision
 from memex.store.writes.draft import Commit
 
 MAX_BATCH_FILES = 100
 MAX_BATCH_CHARS = 4 << 20
-MAX_LISTED_FILES = 1_000
 MAX_LOGGED_REFUSALS = 100
 MAX_SHOWN_CHARS = 512  # of a name that was refused or skipped, which nothing else bounds
 MAX_SUFFIX_CHARS = 40  # what a batch adds to the id of its import
@@ -87,27 +84,6 @@ class ImportResult(ResultPart):
     duration_s: float
 
 
-class ExportResult(ResultPart):
-    """What an export wrote, and the number of changes that it saw of each mount."""
-
-    tool_call_id: str
-    files: int
-    refused: list[RefusedFile]
-    size_bytes: int
-    state: dict[str, int]
-    duration_s: float
-
-
-class Writer(Protocol):
-    """Where an export goes."""
-
-    def add(self, name: str, content: bytes, written_at: datetime) -> None:
-        """Put a file there; raises InvalidPath for a name that it cannot have."""
-
-    def close(self) -> None:
-        """End what was written."""
-
-
 def ignore_progress(_done: int, _total: int) -> None:
     """Take no notice of progress."""
 
@@ -155,45 +131,6 @@ async def import_vault(
         result = work.result()
         answer = CallAnswer(result.model_dump(mode="json"), given, _log_record(result))
         await log.add("dry_run" if dry_run else "answered", answer)
-    return result
-
-
-async def export_files(
-    service: Service,
-    caller: Caller,
-    writer: Writer,
-    *,
-    source: str | None = None,
-    tool_call_id: str | None = None,
-    progress: Progress = ignore_progress,
-) -> ExportResult:
-    """Write every file that the caller reads, as it stands at one moment, and close the writer.
-
-    Args:
-        service: to read from.
-        caller: whose files.
-        writer: where they go.
-        source: a virtual folder, such as `user/notes`: only what stands below it, by paths relative to it.
-        tool_call_id: the caller's; made when absent.
-        progress: is told how many files are done, and of how many are known.
-
-    Raises:
-        FileNotFound: nothing stands below `source`.
-        InvalidPath, ProjectNotFound: `source` is no folder that the caller reads.
-    """
-    given = {} if source is None else {"from": source}
-    with closing(writer):  # however it ends: a zip that is left open complains
-        work = _Export(writer, source, progress)
-        async with (
-            service.recorder.recorded(caller, "memory_export", given, tool_call_id=tool_call_id) as log,
-            service.database.transaction(caller.access, snapshot=True) as connection,
-        ):
-            memory = Memory(connection, caller.access)
-            state = await memory.state(caller.access.scopes)
-            await work.run(memory)
-            result = work.result(log.call, state)
-            answer = _answer_export(given, result)
-            await log.add("answered", answer, state=state, connection=connection)
     return result
 
 
@@ -286,7 +223,7 @@ class _Import:
 
     def result(self) -> ImportResult:
         """Return the report."""
-        refused = [_refused_file(one.name, one.error) for one in self._refused]
+        refused = [refused_file(one.name, one.error) for one in self._refused]
         return ImportResult(
             tool_call_id=self._call.request.tool_call_id,
             calls=self._calls,
@@ -305,7 +242,7 @@ class _Import:
             refused=sorted(refused, key=lambda one: one.path),
             skipped=[_printable_name(name) for name in self._vault.skipped],
             size_bytes=self._size_bytes,
-            duration_s=_since(self._call),
+            duration_s=duration_s(self._call),
         )
 
     def _batches(self) -> Iterator[list[_Note]]:
@@ -394,72 +331,6 @@ class _Import:
         return commit
 
 
-class _Export:
-    """One export: writes what stands below a folder, or all."""
-
-    def __init__(self, writer: Writer, source: str | None, progress: Progress) -> None:
-        self._writer = writer
-        self._prefix = "" if source is None else unicodedata.normalize("NFC", source.removesuffix("/") + "/")
-        self._progress = progress
-        self._files = 0
-        self._size_bytes = 0
-        self._refused: list[RefusedFile] = []
-
-    async def run(self, memory: Memory) -> None:
-        """Write the files; raises FileNotFound when there is none below the folder that was named."""
-        async for batch in _list_heads(memory, self._prefix):
-            await asyncio.to_thread(self._add, batch)
-            seen = self._files + len(self._refused)
-            self._progress(seen, seen)
-        if self._prefix and not self._files and not self._refused:
-            raise FileNotFound(f"No file stands below {self._prefix}.")
-        await asyncio.to_thread(self._writer.close)
-
-    def result(self, call: Call, state: dict[str, int]) -> ExportResult:
-        """Return the report."""
-        return ExportResult(
-            tool_call_id=call.request.tool_call_id,
-            files=self._files,
-            refused=self._refused,
-            size_bytes=self._size_bytes,
-            state=state,
-            duration_s=_since(call),
-        )
-
-    def _add(self, revisions: Sequence[Revision]) -> None:
-        for revision in revisions:
-            name = revision.virtual_path.removeprefix(self._prefix)
-            content = revision.content.encode()
-            try:
-                self._writer.add(name, content, revision.created_at)
-            except InvalidPath as error:
-                self._refused.append(_refused_file(name, error))
-            else:
-                self._files += 1
-                self._size_bytes += len(content)
-
-
-async def _list_heads(memory: Memory, prefix: str) -> AsyncIterator[Sequence[Revision]]:
-    """Yield the files below a prefix, a few million characters at a time."""
-    page = await memory.list_files(prefix, limit=MAX_LISTED_FILES)
-    while page:
-        for batch in _bounded(page):
-            yield await memory.read_files([file.path for file in batch])
-        page = await memory.list_files(prefix, limit=MAX_LISTED_FILES, after=page[-1].path)
-
-
-def _bounded(listed: Sequence[FileSummary]) -> Iterator[list[FileSummary]]:
-    batch: list[FileSummary] = []
-    chars = 0
-    for file in listed:
-        if batch and chars + file.size_chars > MAX_BATCH_CHARS:
-            yield batch
-            batch, chars = [], 0
-        batch.append(file)
-        chars += file.size_chars
-    yield batch
-
-
 def _is_unchanged(note: _Note, heads: Heads) -> bool:
     return note.path in heads and heads[note.path].sha256 == note.sha256
 
@@ -489,11 +360,6 @@ def _answer(notes: Sequence[_Note], heads: Heads, changes: Sequence[FileChange])
     return CallAnswer(result, {"files": files}, result)
 
 
-def _answer_export(request: dict[str, Any], result: ExportResult) -> CallAnswer:
-    body = result.model_dump(mode="json")
-    return CallAnswer(body, request, body | {"refused": body["refused"][:MAX_LOGGED_REFUSALS]})
-
-
 def _log_record(result: ImportResult) -> dict[str, Any]:
     """Return the report without its lists of files: each batch's call has its own."""
     refused = [one.model_dump(include={"path", "code"}) for one in result.refused[:MAX_LOGGED_REFUSALS]]
@@ -511,7 +377,8 @@ def _check_call_id(tool_call_id: str | None) -> str | None:
     return tool_call_id
 
 
-def _refused_file(name: str, error: Refused) -> RefusedFile:
+def refused_file(name: str, error: Refused) -> RefusedFile:
+    """Return the report of a file that was refused."""
     return RefusedFile(path=_printable_name(name), code=error.code, message=error.message)
 
 
@@ -521,5 +388,6 @@ def _printable_name(name: str) -> str:
     return name if len(name) <= MAX_SHOWN_CHARS else f"{name[: MAX_SHOWN_CHARS - 1]}…"
 
 
-def _since(call: Call) -> float:
+def duration_s(call: Call) -> float:
+    """Return how many seconds a call has taken until now."""
     return round(time.perf_counter() - call.record.started_s, 3)
