@@ -31,7 +31,7 @@ def slowness() -> float:
     """Return how many times longer a test may take on this machine now than on a quiet one; at least 1.
 
     It is the product of how slowly this process runs and of how many wait for a core: a test has processes of
-    its own that wait too.
+    its own that wait too, and each worker beside it takes its share.
     """
     times_s = []
     for _ in range(MEASURED_TIMES):
@@ -39,7 +39,9 @@ def slowness() -> float:
         work()
         times_s.append(time.perf_counter() - started)
     waiting = os.getloadavg()[0] / (os.cpu_count() or 1)  # who waits for a core, over the last minute
-    return max(1.0, median(times_s) / QUIET_S) * max(1.0, waiting)
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0"))
+    sharing = 1 + workers / (os.cpu_count() or 1)
+    return max(1.0, median(times_s) / QUIET_S) * max(sharing, waiting)
 
 
 @dataclass(frozen=True, slots=True)

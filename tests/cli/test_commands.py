@@ -68,6 +68,7 @@ def test_read_prints_the_bare_text_in_a_pipe(memex: Memex, serving: Serving) -> 
     assert memex.plain("read", "user/r.md", "--version", "1", "--heading", "Green") == "## Green\n\nSencha.\n"
 
 
+@pytest.mark.slow
 def test_a_terminal_is_not_driven_by_memory(memex: Memex, serving: Serving) -> None:
     """On a terminal a file is rendered; escape sequences are shown, and markup means nothing. --raw is raw."""
     serving.call("memory_write", path="user/evil.md", content=EVIL)

@@ -26,6 +26,7 @@ async def test_every_shipped_case_passes_or_is_known_to_fail(service: Service) -
     assert run.of_status("skipped") == []
 
 
+@pytest.mark.slow
 async def test_every_recorded_case_passes_or_is_known_to_fail(database: Database) -> None:
     """Of each model of which there are recordings; none of them is of another request than today's."""
     for model, cases in group_recorded_cases(SHIPPED, load_suite("all")).items():

@@ -60,6 +60,7 @@ def ran(example: str, home: Home, key: str, model: ModelServer) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 async def test_an_agent_remembers_and_recalls(example: str, home: Home, model_server: ModelServer) -> None:
     """Both calls of one answer are run, logged, and shown to the model, which has the last word."""
@@ -92,6 +93,7 @@ async def test_claudes_memory_tool_keeps_its_files(home: Home, model_server: Mod
     assert (printed, kept.content) == ("Noted.\n", SAID)
 
 
+@pytest.mark.slow
 async def test_a_graph_keeps_what_it_learns(home: Home, model_server: ModelServer) -> None:
     """In the store, from which a node finds it again."""
     key = home.bound_key("alice", tenant="langgraph_store")

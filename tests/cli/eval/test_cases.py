@@ -44,6 +44,7 @@ def test_a_suite_is_run_on_a_server_of_its_own(fresh: Memex, suite: Path, tmp_pa
     assert not fresh.data_dir.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("server_up")
 def test_a_suite_is_run_compared_and_handed_to_ci(memex: Memex, suite: Path, tmp_path: Path) -> None:
     """A run that is fine ends with 0, one with a failed case with 1; each is kept, and told from the one before."""
@@ -133,6 +134,7 @@ def test_shipped_states_are_listed_and_own_ones_sealed(fresh: Memex, suite: Path
     assert {"assistant", "empty"} <= {state["name"] for state in listed["states"]}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("server_up")
 def test_runs_are_kept_in_the_own_database(memex: Memex, suite: Path, tmp_path: Path) -> None:
     """States stand in tenants beside live memory, which stays as it was; runs are listed from there."""
@@ -149,6 +151,7 @@ def test_runs_are_kept_in_the_own_database(memex: Memex, suite: Path, tmp_path: 
     assert memex.json("list")["files"] == before["files"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("server_up")
 def test_live_memory_becomes_a_state_and_its_calls_cases(memex: Memex, tmp_path: Path) -> None:
     """As it stood then, without addresses; the cases pass as they are, and the log keeps the calls."""

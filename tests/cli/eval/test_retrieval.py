@@ -13,6 +13,7 @@ DOCUMENTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.fixture
 def measured(fresh: Any, tmp_path: Path) -> Any:
     """The command with a small test collection as its data."""

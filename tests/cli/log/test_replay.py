@@ -42,6 +42,7 @@ def test_a_bundle_is_equal(memex: Memex, asked: str, tmp_path: Path) -> None:
     assert result["is_equal"]
 
 
+@pytest.mark.slow
 def test_many_calls_are_summed_up(memex: Memex, asked: str) -> None:
     """As they were, and with a change."""
     assert memex.plain("replay", "--user", asked) == "2 of 2 calls give the same bytes\n"
@@ -69,6 +70,7 @@ def test_a_change_is_shown_beside_the_call(memex: Memex, asked: str) -> None:
     assert result["is_same_answer"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

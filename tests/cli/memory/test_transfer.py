@@ -96,6 +96,7 @@ def test_many_refusals_are_counted(memex: Memex, tmp_path: Path) -> None:
     assert len(document["refused"]) == 30
 
 
+@pytest.mark.slow
 def test_a_zip_goes_to_stdout_alone(memex: Memex, folder: Path) -> None:
     """Nothing but the zip is on stdout; what is said goes to stderr, as JSON when asked."""
     memex.plain("import", str(folder), "--user", "piped")

@@ -17,6 +17,7 @@ from memex.store.embedded import server as embedded
 
 HASH = "hash:trigrams@384#1"
 PATIENCE_S = 60.0
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -51,6 +51,7 @@ def test_the_first_start_makes_keys_that_work(memex: Memex) -> None:
     assert memex.plain("read", "user/tea.md") == "# Tea\n\nOolong.\n", "and works when no service runs"
 
 
+@pytest.mark.slow
 def test_a_second_start_shows_no_keys(memex: Memex) -> None:
     """Keys are made for a tenant without any; SIGINT ends the service as SIGTERM does."""
     memex.plain("keys", "create", "--role", "agent")
@@ -63,6 +64,7 @@ def test_a_second_start_shows_no_keys(memex: Memex) -> None:
     assert code == 0
 
 
+@pytest.mark.slow
 def test_two_services_share_a_data_directory(fresh: Memex) -> None:
     """Started at once, one of them makes the keys; the death of one leaves the other at work."""
     with fresh.serve() as one, fresh.serve() as other:

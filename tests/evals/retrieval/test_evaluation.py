@@ -30,6 +30,7 @@ async def test_ranks_are_those_of_memory_find(retrieval_data: Path, conninfo: st
     assert (run.suite, run.parts[0].files, run.config.sample) == ("cranfield", 3, None)
 
 
+@pytest.mark.slow
 async def test_every_suite_is_played(retrieval_data: Path, conninfo: str) -> None:
     """All parts of all suites, each with its questions; paths that are no content are guarded."""
     seen: list[tuple[str, int, int]] = []

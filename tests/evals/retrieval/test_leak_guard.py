@@ -79,6 +79,7 @@ def test_order_within_a_session_is_no_leak() -> None:
 
 
 @pytest.mark.skipif(EVAL_DATA is None, reason="MEMEX_EVAL_DATA names no folder of real data")
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", suites.ALL)
 def test_paths_of_the_real_suites_are_at_chance(suite: str) -> None:
     """No part gives its evidence away, except vaults, whose paths are what they are."""

@@ -49,7 +49,7 @@ def test_reference_ranks_small_collections(retrieval_data: Path) -> None:
     assert "differs" in {row[-1] for row in tables.reference(figures).rows}
 
 
-SLOW = dict.fromkeys(("scifact", "locomo", "cranfield"), pytest.mark.slow)
+SLOW = dict.fromkeys(("scifact", "locomo", "cranfield", "beam"), pytest.mark.slow)
 
 
 @pytest.mark.skipif(EVAL_DATA is None, reason="MEMEX_EVAL_DATA names no folder of real data")

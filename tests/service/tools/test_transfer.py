@@ -122,7 +122,9 @@ async def test_whatever_is_taken_comes_back(service: Service, admin: Caller, fil
 
 
 @pytest.mark.skipif(EVAL_DATA is None, reason="MEMEX_EVAL_DATA is unset")
-@pytest.mark.parametrize(("name", "notes"), [("dendron-site", 1_016), ("foam-docs", 86)])
+@pytest.mark.parametrize(
+    ("name", "notes"), [pytest.param("dendron-site", 1_016, marks=pytest.mark.slow), ("foam-docs", 86)]
+)
 async def test_real_vaults_come_back_byte_for_byte(
     service: Service, alice: Caller, name: str, notes: int
 ) -> None:
@@ -186,6 +188,7 @@ async def test_calls_are_those_that_wrote(service: Service, alice: Caller) -> No
     assert repeated.updated == ["user/149.md"]
 
 
+@pytest.mark.slow
 async def test_a_batch_is_bounded_in_characters(service: Service, alice: Caller) -> None:
     """At 4 MiB, so that large files are not all held at once."""
     files = {f"{at}.md": b"x " * (MAX_FILE_BYTES // 2) for at in range(5)}

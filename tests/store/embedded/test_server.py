@@ -180,6 +180,7 @@ def test_server_lives_until_last_lease(data_dir: Path) -> None:
     eventually(lambda: is_stopped(data_dir))
 
 
+@pytest.mark.slow
 def test_ten_processes_share_one_server(data_dir: Path) -> None:
     """Ten processes that start at once, on a folder that does not exist, get one server."""
     with ExitStack() as stack:
@@ -482,6 +483,7 @@ def test_unreachable_parent_is_refused(folder: Path) -> None:
     assert modes(folder) == before
 
 
+@pytest.mark.slow
 @as_root
 def test_unreachable_binaries_are_copied(folder: Path, data_dir: Path) -> None:
     """For root, programs in a closed folder are copied once into the data folder; their modes stay."""
