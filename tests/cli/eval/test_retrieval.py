@@ -13,7 +13,6 @@ DOCUMENTS = [
 ]
 
 
-@pytest.mark.slow
 @pytest.fixture
 def measured(fresh: Any, tmp_path: Path) -> Any:
     """The command with a small test collection as its data."""
@@ -27,6 +26,7 @@ def measured(fresh: Any, tmp_path: Path) -> Any:
     return fresh.elsewhere(fresh.data_dir, MEMEX_EVAL_DATA=str(tmp_path / "data"))
 
 
+@pytest.mark.slow
 def test_a_suite_is_measured_and_compared_with_the_run_before(measured: Any, tmp_path: Path) -> None:
     """It brings a database of its own, keeps the run, and draws the page; the next run is compared with it."""
     command = ("eval", "retrieval", "--suite", "cranfield", "--runs", str(tmp_path / "runs"))
