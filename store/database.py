@@ -24,7 +24,9 @@ Statement = tuple[str, dict[str, Any]]  # the name of a query and its parameters
 CONNECTION_WAIT_S = 10.0  # a request waits so long for a free connection
 RECONNECT_S = 5.0  # how long one attempt to come back goes on, at growing distances; then another begins
 
-BEGIN = b"begin"
+# Read committed, whatever the server's default is: each statement sees what was committed before it began. So a
+# read that is sent after `writes/scope_lock` sees what the last holder of the lock wrote.
+BEGIN = b"begin isolation level read committed"
 BEGIN_SNAPSHOT = b"begin isolation level repeatable read"
 
 
@@ -137,10 +139,11 @@ class Database:
     async def writing(
         self, access: Access, *statements: Statement
     ) -> AsyncIterator[tuple[Connection, list[Rows]]]:
-        """A transaction that begins with some statements, whose rows come with it, and then sends without waiting.
+        """A transaction that runs some statements, yields their rows, and then sends without waiting.
 
-        That is two round trips: one until the rows are there, and one at the end for all that was executed and the
-        commit. What fails there is raised at the end, unless something is fetched before.
+        `begin` and the statements take one round trip. What the block executes is sent in pipeline mode, without
+        waiting for results, and takes a second round trip together with the commit. So an error of such a statement
+        is raised at the end of the block, or at the next fetch.
         """
         async with self.connection() as connection:
             try:

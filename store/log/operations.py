@@ -231,8 +231,8 @@ def find_holder(call: Call, found: Rows) -> dict[str, Any] | None:
     return found[0] if found else None
 
 
-async def settle(connection: Connection, found: Rows, status: Status) -> None:
-    """Say what became of the call of the queue that `committed_statement` found, if it found one."""
+async def end_queued_call(connection: Connection, found: Rows, status: Status) -> None:
+    """Set the status of the queued call that `committed_statement` found; do nothing if it found none."""
     for held in found:
         place = {"scope_id": held["scope_id"], "operation_id": held["operation_id"]}
         await connection.execute(sql("log/queue_settle"), place | {"status": status})

@@ -94,7 +94,7 @@ async def _accept(database: Database, access: Access, call: Call, answer: CallAn
             await operations.add(connection, access, call, status="repeated")
             return result
         await _check_room(connection, access)
-        await operations.settle(connection, found, "failed")
+        await operations.end_queued_call(connection, found, "failed")
         await operations.add(connection, access, call, status="queued", answer=answer)
         await _defer(connection, access.log_scope_id, access.user_id or "", call.request.tool_call_id)
     return answer.result

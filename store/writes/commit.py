@@ -1,4 +1,4 @@
-"""The statements of a commit: revisions, chunks, postings, links and counters, in one go."""
+"""The statements of a commit, in one transaction: revisions, chunks, postings, links and counters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,12 +29,12 @@ async def write_commit(
     """Store the revisions and everything derived from them, under the locks that `counters` came with.
 
     Args:
-        connection: in the transaction that took the locks.
-        access: who writes.
-        call: by which.
-        written: the files.
-        counters: of all their scopes.
-        analyzers: what made the chunks of each scope.
+        connection: a connection in the transaction that took the locks.
+        access: the access of the caller who writes.
+        call: the call that writes.
+        written: the files that get a revision.
+        counters: the counters of all scopes of these files, by scope.
+        analyzers: the version of the analyzer and the chunker that made the chunks, by scope.
     """
     if not written:
         return

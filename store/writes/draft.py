@@ -1,9 +1,19 @@
 """The unit of work: a draft stages edits, and a commit writes all of them in one transaction, or none.
 
-All writes of files go through this module. A commit first makes a plan: it reads the files that the edits name,
-applies the edits to them and derives the index. Long texts are planned without a lock. The commit then takes the
-locks of the scopes, in the order of their ids, and makes the plan again only if another call has changed a file
-meanwhile. Short texts are planned under the lock at once.
+All writes of files go through this module. Why no write loses another one that runs at the same moment:
+
+- A commit first locks the row of each of its scopes in `scope_stat` (`writes/scope_lock`), in the order of their
+  ids, and holds these locks until it ends. So the commits of one scope follow each other, and the order prevents a
+  deadlock of two commits.
+- Short texts (`Draft._commit_short`): one transaction takes the locks, reads the files, applies the edits and
+  writes. It is read committed (`store.database.BEGIN`), so the reads see what the last holder of a lock wrote.
+- Long texts (`Draft._commit_long`): the edits are applied to a snapshot, without a lock. Under the locks the
+  versions are read again. If they differ (`LoadedFiles.fingerprint`), the edits are applied again, to the files as
+  they are then.
+- An edit whose `base_version` is not the present version is refused (`edits.WorkingTree`). An edit without one is
+  applied to the present text.
+- Last, the unique indexes `revision_open` and `revision_head` and the primary key of `revision` refuse a second
+  revision in the same place. `Draft.commit` reports this as a `VersionConflict`.
 """
 
 import asyncio
@@ -51,7 +61,7 @@ from memex.store.writes.pending import Counters, counters_of
 
 MAX_FILES_PER_SCOPE = 10_000
 MAX_EDITS = 1_000
-SHORT_CHARS = 16 * 1024  # of texts read and written together: some 10 ms of work while the lock is held
+SHORT_CHARS = 16 * 1024  # of all texts that are read or written: some 10 ms of work while the locks are held
 MAX_CHUNKS_PER_FILE = 10_000
 
 
@@ -90,10 +100,10 @@ class Draft:
         """Make an empty draft.
 
         Args:
-            database: that the files are in.
-            access: of who writes.
-            max_files: that a scope may hold.
-            is_embedded: a job shall make vectors of what is new, once it is committed.
+            database: the database that holds the files.
+            access: the access of the caller who writes.
+            max_files: the highest number of files in a scope.
+            is_embedded: whether the commit leaves a job that makes vectors of the new chunks.
         """
         self._database = database
         self._access = access
@@ -202,11 +212,11 @@ class Draft:
                 **lookup_columns([*self._places(), place]),
                 with_content=True,
             )
-        return working_tree(heads).play(self._edits).read(place)
+        return working_tree(heads).apply(self._edits).read(place)
 
     async def preview(self) -> Preview:
         """Return what a commit would do now, without doing it."""
-        stored = load_files(*await self._database.read(self._access, *self._to_load()))
+        stored = load_files(*await self._database.read(self._access, *self._load_statements()))
         return Preview((await self._plan(stored)).changes, self._state(stored.scopes))
 
     async def preview_at(self, state: Mapping[str, int]) -> Preview:
@@ -222,7 +232,7 @@ class Draft:
         )
         heads = [StoredHead(**record) for record in found]
         chars = sum(map(_chars, self._edits)) + count_chars(heads)
-        planned = await offload.run(chars, lambda: working_tree(heads).play(self._edits).planned())
+        planned = await offload.run(chars, lambda: working_tree(heads).apply(self._edits).planned())
         return Preview(tuple(one.change for one in planned), dict(state))
 
     async def commit(self, call: Call, answer: Callable[[tuple[FileChange, ...]], CallAnswer]) -> Commit:
@@ -245,7 +255,9 @@ class Draft:
                 return done
             return await self._commit_long(call, answer)
         except psycopg.errors.UniqueViolation as violation:
-            if violation.diag.table_name == "revision":  # a tombstone that an undo reopens is behind no lock
+            if violation.diag.table_name == "revision":
+                # `undo` read a deleted head in an earlier transaction, and nothing compares it under the lock. If
+                # another call has reopened the file since, `revision_open` refuses the second open revision.
                 raise VersionConflict("A file of this call was written at the same moment.") from violation
             if violation.diag.constraint_name != "operation_once":
                 raise
@@ -269,11 +281,11 @@ class Draft:
     async def _commit_short(
         self, call: Call, answer: Callable[[tuple[FileChange, ...]], CallAnswer]
     ) -> Commit | None:
-        """Commit with the plan made under the lock, which saves a transaction; None when the texts are long."""
+        """Apply the edits under the locks, which saves a transaction; return None if the texts are long."""
         written = sum(map(_chars, self._edits))
         if written > SHORT_CHARS:
             return None
-        statements = *self._to_lock(call), *self._to_load()
+        statements = *self._lock_statements(call), *self._load_statements()
         async with self._database.writing(self._access, *statements) as (connection, read):
             locked, found, scopes, heads, chunks = read
             first = await operations.first_result(connection, self._access, call, found)
@@ -283,20 +295,20 @@ class Draft:
             if written + count_chars(loaded.heads) > SHORT_CHARS:
                 return None
             plan = self._plan_now(loaded)
-            await operations.settle(connection, found, "answered")
+            await operations.end_queued_call(connection, found, "answered")
             return await self._write(connection, plan, call, answer, locked, loaded.scopes)
 
     async def _commit_long(
         self, call: Call, answer: Callable[[tuple[FileChange, ...]], CallAnswer]
     ) -> Commit:
-        """Commit a plan that is made before the lock is taken, once more if something has moved on since."""
+        """Apply the edits before the locks are taken, and again under the locks if a file has changed since."""
         committed = operations.committed_statement(self._access, call.request.tool_call_id)
-        found, *loaded = await self._database.read(self._access, committed, *self._to_load())
+        found, *loaded = await self._database.read(self._access, committed, *self._load_statements())
         if found and (first := await self.first_result(call)) is not None:
             return Commit(first, is_repeat=True)
         plan = await self._plan(load_files(*loaded))  # no connection is held while a large file is analysed
-        state, heads_now = self._to_see()
-        statements = *self._to_lock(call), state, heads_now
+        state, heads_now = self._version_statements()
+        statements = *self._lock_statements(call), state, heads_now
         async with self._database.writing(self._access, *statements) as (connection, read):
             locked, found, scopes, heads = read
             first = await operations.first_result(connection, self._access, call, found)
@@ -304,10 +316,11 @@ class Draft:
                 return Commit(first, is_repeat=True)
             now = load_files(scopes, heads, [])
             if plan.fingerprint != now.fingerprint:
-                # Under the lock nothing waits for other calls' long texts.
-                stored = load_files(*await batch(connection, *self._to_load()))
+                # `offload.run` would wait behind other calls' long texts while the locks are held; a thread of
+                # its own does not.
+                stored = load_files(*await batch(connection, *self._load_statements()))
                 plan = await asyncio.to_thread(self._plan_now, stored)
-            await operations.settle(connection, found, "answered")
+            await operations.end_queued_call(connection, found, "answered")
             return await self._write(connection, plan, call, answer, locked, now.scopes)
 
     async def _write(
@@ -341,15 +354,15 @@ class Draft:
     def _state(self, scopes: Sequence[ScopeState]) -> dict[str, int]:
         return {self._access.by_id[scope.scope_id].mount: scope.rev for scope in scopes}
 
-    def _to_lock(self, call: Call) -> tuple[Statement, Statement]:
+    def _lock_statements(self, call: Call) -> tuple[Statement, Statement]:
         committed = operations.committed_statement(self._access, call.request.tool_call_id)
         return ("writes/scope_lock", {"scope_ids": self._scope_ids()}), committed
 
-    def _to_see(self) -> tuple[Statement, Statement]:
+    def _version_statements(self) -> tuple[Statement, Statement]:
         heads = lookup_columns(self._places()) | {"with_content": False}
         return ("memory/scope_state", {"scope_ids": self._scope_ids()}), ("writes/head_load", heads)
 
-    def _to_load(self) -> tuple[Statement, Statement, Statement]:
+    def _load_statements(self) -> tuple[Statement, Statement, Statement]:
         wanted = lookup_columns(self._places())
         return (
             ("memory/scope_state", {"scope_ids": self._scope_ids()}),
@@ -365,7 +378,7 @@ class Draft:
         return await offload.run(chars, self._plan_now, stored)
 
     def _plan_now(self, stored: LoadedFiles) -> CommitPlan:
-        planned = working_tree(stored.heads).play(self._edits).planned()
+        planned = working_tree(stored.heads).apply(self._edits).planned()
         files = tuple((one, self._derive(one.file, stored)) for one in planned)
         return CommitPlan(stored.fingerprint, files)
 

@@ -1,7 +1,7 @@
-"""What a draft stages, and how it plays over the files that stand in the store. Pure.
+"""The edits of a draft, and how they are applied to the stored files. Pure.
 
-A `WorkingTree` begins with the heads of the paths that the edits name; each edit is checked against it and changes
-it. What it then holds becomes at most one revision a file.
+A `WorkingTree` begins with the open revisions of the paths that the edits name. Each edit is checked against the
+tree, `base_version` included, and then changes the tree. At the end each changed file becomes one new revision.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ class ScopedPath:
 
     @property
     def key(self) -> tuple[int, str]:
-        """What heads are kept by."""
+        """The key of this path in `WorkingTree.heads`."""
         return self.scope.scope_id, self.path
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Change a part of a file; without `base_version` of whatever it is when the lock is held."""
+    """Change a part of a file; without `base_version`, of the text that is stored when the lock is held."""
 
     place: ScopedPath
     operation: Literal["append", "insert", "replace"]
@@ -73,15 +73,15 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Revise:
-    """Put what a pure function makes of the file: of whatever it is when the lock is held, None where none stands.
+    """Write what a pure function makes of the text that is stored when the lock is held; None if there is no file.
 
-    So two calls at once that revise one file both see what the other wrote. A file that the function leaves as
-    it is, or does not make, is not touched.
+    So of two concurrent calls that revise one file, the second one works on what the first one wrote. If the
+    function returns the text unchanged, or None, the file stays as it is.
     """
 
     place: ScopedPath
     revise: Callable[[str | None], str | None]
-    chars: int = 0  # that it puts in at most, by which long work is known beforehand
+    chars: int = 0  # that the function adds at most; decides with SHORT_CHARS when the edit is applied
     reason: str | None = None
 
 
@@ -97,7 +97,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Take a file away; its revisions stay."""
+    """Delete a file; its revisions stay."""
 
     place: ScopedPath
     base_version: int | None = None
@@ -136,7 +136,7 @@ Edit = Write | Patch | Revise | Move | Delete | Undo
 
 @dataclass(slots=True, eq=False)
 class EditedFile:
-    """A file while edits play: `head` is what the store has of it, `content` is None once it is deleted."""
+    """A file while edits are applied: `head` is its stored revision, `content` is None once it is deleted."""
 
     scope: Scope
     path: str
@@ -157,7 +157,7 @@ class EditedFile:
 
     @property
     def adds(self) -> int:
-        """How many files more stand in the scope with it: 1, 0 or -1."""
+        """The change of the number of files in the scope: 1, 0 or -1."""
         return (self.content is not None) - (self.head is not None and not self.head.deleted)
 
 
@@ -171,14 +171,14 @@ class PlannedRevision:
 
 @dataclass(slots=True)
 class WorkingTree:
-    """The files that edits touch, by where they stand, and the highest version ever stored at each path."""
+    """The files that edits touch, by their present paths, and the highest version ever stored at each path."""
 
     heads: Mapping[tuple[int, str], Head | None]
     highest: Mapping[tuple[int, str], int]
     standing: dict[tuple[int, str], EditedFile | None] = field(default_factory=dict)
     touched: list[EditedFile] = field(default_factory=list)
 
-    def play(self, edits: Iterable[Edit]) -> "WorkingTree":
+    def apply(self, edits: Iterable[Edit]) -> "WorkingTree":
         """Apply the edits in their order, and return the tree.
 
         Raises:
@@ -202,7 +202,7 @@ class WorkingTree:
         return self
 
     def read(self, place: ScopedPath) -> str | None:
-        """Return the text that stands at a place now, None when no file does."""
+        """Return the current text of a path, None if there is no file."""
         file = self._find(place)
         return file.content if file else None
 

@@ -13,10 +13,10 @@ from memex.store.writes.edits import Head, PlannedRevision, ScopedPath, UndoneRe
 
 @dataclass(frozen=True, slots=True)
 class StoredHead:
-    """The file that stands at a path, and the highest version ever stored there.
+    """The present file at a path, and the highest version ever stored there.
 
-    `file_id` and `version` are None where no file stands; `content` is None there too, and where the text was not
-    asked for.
+    `file_id` and `version` are None if there is no file. `content` is None then too, and if the text was not asked
+    for.
     """
 
     scope_id: int
@@ -37,7 +37,7 @@ class LoadedFiles:
 
     @property
     def fingerprint(self) -> frozenset[tuple[Any, ...]]:
-        """What must still be the same when a plan is carried out."""
+        """The ids, versions and index builds that must be the same when a plan is carried out."""
         # A rebuild of the index leaves the files as they are, and gives their chunks new ids.
         return frozenset(
             [
@@ -49,7 +49,7 @@ class LoadedFiles:
 
 @dataclass(frozen=True, slots=True)
 class CommitPlan:
-    """The edits played over the loaded files: what a commit writes if the files have not changed since.
+    """The edits applied to the loaded files: what a commit writes if the files have not changed since.
 
     `fingerprint` is that of the loaded files.
     """
@@ -112,7 +112,7 @@ def _stored_chunk(
 
 
 def working_tree(heads: Sequence[StoredHead]) -> WorkingTree:
-    """Return the tree that edits are played over."""
+    """Return the tree to which edits are applied."""
     standing = {
         (one.scope_id, one.path): Head(one.file_id, one.path, one.version or 0, one.content or "")
         for one in heads

@@ -7,9 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from psycopg.conninfo import make_conninfo
 from tests.kit.memory import open_project
 from tests.kit.states import standing_at
 
+from memex.call_context import CallContext
 from memex.errors import (
     Conflict,
     FileExists,
@@ -28,6 +30,9 @@ from memex.errors import (
     VersionNotFound,
 )
 from memex.service.service import Caller, Service
+from memex.store.database import Database
+from memex.store.identity import tenants
+from memex.store.identity.authentication import Principal
 from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.store.records import FileChange, Revision
@@ -136,6 +141,26 @@ async def test_concurrent_appends_are_all_kept(service: Service, alice: Caller) 
     read = await service.execute(alice, "memory_read", {"path": "user/log.md"})
     assert read["version"] == 65
     assert sorted(read["content"].splitlines()[1:]) == sorted(f"line {n}" for n in range(64))
+
+
+async def test_no_append_is_lost_where_the_server_repeats_reads(database: Database, conninfo: str) -> None:
+    """A server whose transactions are repeatable read by default does not change what a writer sees."""
+    repeating = make_conninfo(conninfo, options=r"-c default_transaction_isolation=repeatable\ read")
+    other = await Database.open(repeating, max_connections=5)
+    service = Service(other, max_files=10_000)
+    principal = Principal(await tenants.ensure_tenant(database, "default"), "agent")
+    alice = await service.caller(principal, CallContext(user_id="alice", actor="tests"))
+    append = {"path": "user/log.md", "operation": "append"}
+    try:
+        await write(service, alice, "user/log.md", "# Log\n")
+        await asyncio.gather(
+            *(service.execute(alice, "memory_patch", append | {"text": f"line {n}"}) for n in range(8))
+        )
+        read = await service.execute(alice, "memory_read", {"path": "user/log.md"})
+    finally:
+        await other.close()
+
+    assert sorted(read["content"].splitlines()[1:]) == sorted(f"line {n}" for n in range(8))
 
 
 async def test_of_64_writers_of_one_version_one_wins(service: Service, alice: Caller) -> None:

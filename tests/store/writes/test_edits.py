@@ -1,4 +1,4 @@
-"""What a draft stages, played over the heads that stand: every edit, every refusal, the version rule. Pure."""
+"""What a draft stages, applied to the stored heads: every edit, every refusal, the version rule. Pure."""
 
 import pytest
 
@@ -60,9 +60,9 @@ def summary(planned: list[PlannedRevision]) -> list[tuple[str, int, str, str | N
     ]
 
 
-def play(start: WorkingTree, *edits: Edit) -> list[tuple[str, int, str, str | None]]:
+def outcome(start: WorkingTree, *edits: Edit) -> list[tuple[str, int, str, str | None]]:
     """Return the revisions that edits over a tree would write."""
-    return summary(start.play(edits).planned())
+    return summary(start.apply(edits).planned())
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_each_edit_makes_its_revision(
     edits: list[Edit], written: list[tuple[str, int, str, str | None]]
 ) -> None:
     """Whole texts, parts, moves and deletions, over one file at version 3."""
-    assert play(tree(one()), *edits) == written
+    assert outcome(tree(one()), *edits) == written
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_an_edit_that_does_not_fit_is_refused(edits: list[Edit], error: type[Mem
     start = tree(one(), highest={at("gone.md"): 2})
 
     with pytest.raises(error) as refused:
-        start.play(edits)
+        start.apply(edits)
 
     if isinstance(refused.value, VersionConflict):
         assert refused.value.details["current_version"] in (2, 3)
@@ -141,15 +141,15 @@ def test_an_edit_that_does_not_fit_is_refused(edits: list[Edit], error: type[Mem
 
 def test_a_file_of_exactly_one_mebibyte_is_stored() -> None:
     """The limit counts bytes of UTF-8 and is part of what is allowed."""
-    assert play(tree(), Write(at("a.md"), "é" * (MAX_FILE_BYTES // 2)))
-    assert play(tree(), Write(at("a.md"), "x" * MAX_FILE_BYTES))
+    assert outcome(tree(), Write(at("a.md"), "é" * (MAX_FILE_BYTES // 2)))
+    assert outcome(tree(), Write(at("a.md"), "x" * MAX_FILE_BYTES))
 
 
 def test_edits_of_one_file_become_one_revision() -> None:
     """Write, append and replace in one draft: one version, the last reason that was given."""
     planned = (
         tree(one())
-        .play(
+        .apply(
             [
                 Write(at("a.md"), "# Title\n", base_version=3, reason="first"),
                 Patch(at("a.md"), "append", "two", base_version=3),
@@ -165,21 +165,21 @@ def test_edits_of_one_file_become_one_revision() -> None:
 
 def test_a_file_made_and_changed_in_one_draft_is_a_creation() -> None:
     """Its first revision already holds both edits."""
-    assert play(tree(), Write(at("a.md"), "one\n"), Patch(at("a.md"), "append", "two")) == [
+    assert outcome(tree(), Write(at("a.md"), "one\n"), Patch(at("a.md"), "append", "two")) == [
         ("user/a.md", 1, "create", "one\ntwo\n")
     ]
 
 
 def test_edits_that_cancel_out_write_nothing() -> None:
     """The same text, a file made and deleted, a move there and back: no revision."""
-    assert play(tree(one()), Write(at("a.md"), "one\n", overwrite=True)) == []
-    assert play(tree(), Write(at("a.md"), "x"), Delete(at("a.md"))) == []
-    assert play(tree(one()), Move(at("a.md"), at("b.md")), Move(at("b.md"), at("a.md"))) == []
+    assert outcome(tree(one()), Write(at("a.md"), "one\n", overwrite=True)) == []
+    assert outcome(tree(), Write(at("a.md"), "x"), Delete(at("a.md"))) == []
+    assert outcome(tree(one()), Move(at("a.md"), at("b.md")), Move(at("b.md"), at("a.md"))) == []
 
 
 def test_creating_where_a_draft_deleted_makes_a_new_file() -> None:
     """The tombstone and the new file share the path, not the version."""
-    planned = tree(one()).play([Delete(at("a.md")), Write(at("a.md"), "anew")]).planned()
+    planned = tree(one()).apply([Delete(at("a.md")), Write(at("a.md"), "anew")]).planned()
 
     assert summary(planned) == [("user/a.md", 4, "delete", None), ("user/a.md", 5, "create", "anew")]
     assert [p.file.head is None for p in planned] == [False, True]
@@ -190,19 +190,19 @@ def test_a_version_follows_the_highest_of_file_and_path(version: int, highest: i
     """1 + max(the file's last, the highest ever stored at the path), so that path@version is one text."""
     start = tree(one(version=version), highest={at("b.md"): highest})
 
-    assert play(start, Move(at("a.md"), at("b.md"))) == [("user/b.md", expected, "move", "one\n")]
+    assert outcome(start, Move(at("a.md"), at("b.md"))) == [("user/b.md", expected, "move", "one\n")]
 
 
 def test_a_new_file_follows_what_stood_at_its_path() -> None:
     """Where versions up to 4 were stored, the next file begins at 5."""
-    assert play(tree(highest={at("a.md"): 4}), Write(at("a.md"), "x")) == [("user/a.md", 5, "create", "x")]
+    assert outcome(tree(highest={at("a.md"): 4}), Write(at("a.md"), "x")) == [("user/a.md", 5, "create", "x")]
 
 
 def test_what_stands_at_a_path_is_newer_than_what_was_deleted_there() -> None:
     """In one commit a tombstone and a file may share a path, whichever was touched first."""
     start = tree(one("a.md", 3, "A", 1), one("b.md", 5, "B", 2))
 
-    assert play(
+    assert outcome(
         start, Patch(at("a.md"), "append", "x"), Delete(at("b.md")), Move(at("a.md"), at("b.md"))
     ) == [("user/b.md", 7, "move", "A\nx\n"), ("user/b.md", 6, "delete", None)]
 
@@ -210,7 +210,7 @@ def test_what_stands_at_a_path_is_newer_than_what_was_deleted_there() -> None:
 def test_files_change_places_in_one_draft() -> None:
     """A swap by way of a third path: both keep their history, the third path is never written."""
     start = tree(one("a.md", 3, "A", 1), one("b.md", 5, "B", 2))
-    planned = start.play(
+    planned = start.apply(
         [Move(at("a.md"), at("t.md")), Move(at("b.md"), at("a.md")), Move(at("t.md"), at("b.md"))]
     ).planned()
 
@@ -220,7 +220,7 @@ def test_files_change_places_in_one_draft() -> None:
 
 def test_a_chain_of_moves_and_a_new_file_behind_it() -> None:
     """A → b → c leaves room for a new a; the file moved once, from a to c."""
-    assert play(
+    assert outcome(
         tree(one()),
         Move(at("a.md"), at("b.md")),
         Move(at("b.md"), at("c.md")),
@@ -233,7 +233,7 @@ def test_the_old_end_of_a_move_between_scopes_names_the_new_one() -> None:
     tombstone, copy = [
         p.change
         for p in tree(one(), highest={at("a.md", APOLLO): 2})
-        .play([Move(at("a.md"), at("a.md", APOLLO))])
+        .apply([Move(at("a.md"), at("a.md", APOLLO))])
         .planned()
     ]
 
@@ -246,7 +246,7 @@ def test_the_old_end_of_a_move_between_scopes_names_the_new_one() -> None:
 def test_a_move_that_a_draft_takes_back_names_nothing() -> None:
     """There and back between scopes: the file between was never stored, so nothing can name it."""
     there, here = at("a.md", APOLLO), at("a.md")
-    planned = tree(one()).play([Move(here, there), Move(there, here)]).planned()
+    planned = tree(one()).apply([Move(here, there), Move(there, here)]).planned()
 
     assert summary(planned) == [("user/a.md", 4, "move", None), ("user/a.md", 5, "move", "one\n")]
     assert [p.change.counterpart for p in planned if p.change.changed] == [None, None]
@@ -254,7 +254,7 @@ def test_a_move_that_a_draft_takes_back_names_nothing() -> None:
 
 def test_read_sees_what_a_draft_would_leave() -> None:
     """Through staged edits to the store below them."""
-    start = tree(one()).play([Move(at("a.md"), at("b.md")), Patch(at("b.md"), "append", "two")])
+    start = tree(one()).apply([Move(at("a.md"), at("b.md")), Patch(at("b.md"), "append", "two")])
 
     assert start.read(at("a.md")) is None
     assert start.read(at("b.md")) == "one\ntwo\n"
@@ -308,7 +308,7 @@ def test_undo_takes_back_a_revision(
     heads = [] if head.deleted else [(at(head.path), head)]
     start = tree(*heads, highest={at("a.md"): max(2, head.version if head.path == "a.md" else 0)})
 
-    assert play(start, Undo((UndoneRevision(place, head, after, before),))) == [written]
+    assert outcome(start, Undo((UndoneRevision(place, head, after, before),))) == [written]
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_undo_refuses_what_was_changed_again(before: Head | None, after: Head, h
     heads = [] if head.deleted else [(at(head.path), head)]
 
     with pytest.raises(VersionConflict) as refused:
-        tree(*heads).play([Undo((UndoneRevision(at(after.path), head, after, before, ("call-2",)),))])
+        tree(*heads).apply([Undo((UndoneRevision(at(after.path), head, after, before, ("call-2",)),))])
 
     assert refused.value.details["later_calls"] == ["call-2"]
     assert refused.value.details["current_version"] == head.version
@@ -352,7 +352,7 @@ def test_undo_does_not_displace_another_file(undone: UndoneRevision) -> None:
     start = tree(other) if undone.head.deleted else tree(other, (at("b.md"), MOVED))
 
     with pytest.raises(VersionConflict):
-        start.play([Undo((undone,))])
+        start.apply([Undo((undone,))])
 
 
 @pytest.mark.parametrize("step", [1, -1])
@@ -365,7 +365,7 @@ def test_undo_takes_back_a_swap(step: int) -> None:
         UndoneRevision(at("a.md"), at_a, at_a, Head(2, "b.md", 1, "B")),
     )
 
-    assert sorted(play(start, Undo(undone[::step]))) == [
+    assert sorted(outcome(start, Undo(undone[::step]))) == [
         ("user/a.md", 3, "revert", "A"),
         ("user/b.md", 3, "revert", "B"),
     ]
@@ -381,7 +381,7 @@ def test_undo_brings_back_what_the_call_itself_replaced() -> None:
         )
     )
 
-    assert play(tree((at("a.md"), made)), undo) == [
+    assert outcome(tree((at("a.md"), made)), undo) == [
         ("user/a.md", 5, "revert", "old"),
         ("user/a.md", 4, "revert", None),
     ]
@@ -390,7 +390,7 @@ def test_undo_brings_back_what_the_call_itself_replaced() -> None:
 def test_undo_sees_that_the_file_went_elsewhere_meanwhile() -> None:
     """The head that it was staged over no longer stands there when the lock is held."""
     with pytest.raises(VersionConflict):
-        tree().play([Undo((UndoneRevision(at("a.md"), V2, V2, V1),))])
+        tree().apply([Undo((UndoneRevision(at("a.md"), V2, V2, V1),))])
 
 
 def test_undo_keeps_the_limit_of_a_file() -> None:
@@ -400,7 +400,7 @@ def test_undo_keeps_the_limit_of_a_file() -> None:
     head = Head(7, "a.md", 3, f"a\nb\nc\n{long}")
 
     with pytest.raises(FileTooLarge):
-        tree((at("a.md"), head)).play([Undo((UndoneRevision(at("a.md"), head, after, before),))])
+        tree((at("a.md"), head)).apply([Undo((UndoneRevision(at("a.md"), head, after, before),))])
 
 
 def _shout(content: str | None) -> str:
@@ -432,7 +432,7 @@ def test_revise_puts_what_a_function_makes_of_the_file(
     edits: list[Edit], written: list[tuple[str, int, str, str | None]]
 ) -> None:
     """It sees the text that the edits before it left, None where no file stands; an equal text is no revision."""
-    assert play(tree(one()), *edits) == written
+    assert outcome(tree(one()), *edits) == written
 
 
 @pytest.mark.parametrize(
@@ -447,11 +447,11 @@ def test_revise_puts_what_a_function_makes_of_the_file(
 def test_revise_makes_no_text_that_cannot_be_stored(made: str, error: type[MemexError]) -> None:
     """The file is checked like any other that is written."""
     with pytest.raises(error):
-        play(tree(one()), Revise(at("a.md"), lambda _: made))
+        outcome(tree(one()), Revise(at("a.md"), lambda _: made))
 
 
 def test_revise_keeps_its_reason() -> None:
     """It is stored with the revision."""
-    played = tree(one()).play([Revise(at("a.md"), _shout, reason="because")])
+    applied = tree(one()).apply([Revise(at("a.md"), _shout, reason="because")])
 
-    assert [file.reason for file in played.touched] == ["because"]
+    assert [file.reason for file in applied.touched] == ["because"]
