@@ -5,8 +5,10 @@ from typing import Any
 
 # In this order where they are there; others follow by name.
 FIRST = (
+    "install",
     "clients",
     "mcp",
+    "http",
     "python",
     "remote-cli",
     "openai",
