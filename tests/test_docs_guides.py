@@ -1,11 +1,15 @@
-"""The guides to Python and to the commands over HTTP say only what runs, and that on other names what there is."""
+"""The guides to Python, HTTP and the commands say only what runs, and that on other names what there is."""
 
+import inspect
+import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.kit.forked_commands import Forks
@@ -13,6 +17,8 @@ from tests.kit.http_service import serving_http
 from tests.kit.postgres_servers import Server
 from tests.test_docs_evals import DOCS, blocks
 
+from memex import Memex
+from memex.api.memex import UserMemory
 from memex.service.tools.aliases import ALIASES
 from memex.store.identity import tenants
 
@@ -47,6 +53,76 @@ def test_the_guide_to_python_runs(environment: dict[str, str]) -> None:
     assert "[('user/preferences.md', 'match')]" in ended.stdout
     assert "VERSION_CONFLICT 1 Read the file again" in ended.stdout
     assert ended.stdout.endswith("BUDGET_TOO_SMALL\n")
+
+
+def test_the_guide_to_python_names_every_method() -> None:
+    """Each with its arguments and their defaults, as the classes have them."""
+    guide = (DOCS / "guides" / "python.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\| `(\w+\(.*?\))` \|", guide, re.MULTILINE)
+    named = [("Memex", Memex.__init__), *vars(Memex).items(), *vars(UserMemory).items()]
+    methods = [one for one in named if not one[0].startswith("_") and inspect.isfunction(one[1])]
+
+    assert shown == [f"{name}{_arguments(method)}" for name, method in methods]
+
+
+def test_the_guide_to_http_runs(environment: dict[str, str], tmp_path: Path) -> None:
+    """Its requests do what the text beside them says."""
+    answers = []
+    for block in blocks("guides/http.md", "sh"):
+        done = subprocess.run(
+            ["sh", "-e"],
+            input=block.replace("alice", "fred"),
+            cwd=tmp_path,
+            env=environment | {"MEMEX_API_KEY": environment["MEMEX_AGENT_KEY"]},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        answers.append(done.stdout)
+    me, memory, tools, files, calls = answers
+    remembered, recalled, listed = _documents(memory)
+    written, patched = _documents(files.replace("# Kettle\n\nThe blue one.\n", ""))
+    attempts, refused, undone = _documents(calls)
+    [shown] = blocks("guides/http.md", "json")
+
+    assert (json.loads(me)["role"], json.loads(me)["user"]) == ("agent", None)
+    assert (remembered["status"], remembered["tool_call_id"]) == ("committed", "http_1")
+    assert "I prefer oolong tea." in recalled["context"]
+    assert [file["path"] for file in listed["files"]] == ["user/preferences.md", "user/profile.md"]
+    assert len(json.loads(tools)["tools"]) == 2
+    assert (written["version"], patched["version"]) == (1, 2)
+    assert zipfile.ZipFile(tmp_path / "memory.zip").namelist()
+    assert attempts["attempts"][0]["status"] == "committed"
+    assert {
+        name: refused[name] for name in ("code", "detail", "hint", "path", "current_version")
+    }.items() <= (json.loads(shown).items())
+    assert set(json.loads(shown)) == set(refused)
+    assert undone["reverted"] == "http_1"
+
+
+@pytest.mark.slow
+def test_the_page_on_memory_shows_how_to_edit_files(
+    environment: dict[str, str], tmp_path: Path, forked: Forks
+) -> None:
+    """A folder goes out, is changed, and comes back as the next version."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    forked.program(programs / "memex")
+    [block] = blocks("concepts/memory.md", "sh")
+    done = subprocess.run(
+        ["sh", "-ex"],
+        input=block.replace("alice", "erin") + "memex read user/preferences.md --user erin\n",
+        cwd=tmp_path,
+        env=environment | {"PATH": f"{programs}:{environment['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "1 updated" in done.stdout
+    assert "- I also like sencha." in done.stdout
 
 
 @pytest.mark.slow
@@ -88,3 +164,23 @@ def test_the_page_on_compatibility_names_every_alias() -> None:
             for theirs in names.split(", ")
         }
         assert (tool, told) == (f"`{alias.tool}`", dict(alias.arguments))
+
+
+def _arguments(method: Callable[..., Any]) -> str:
+    """Return the arguments of a method with their defaults, without types."""
+    given = [
+        one.replace(annotation=inspect.Parameter.empty)
+        for one in inspect.signature(method).parameters.values()
+        if one.name != "self"
+    ]
+    return str(inspect.Signature(given))
+
+
+def _documents(text: str) -> list[dict[str, Any]]:
+    """Return the JSON documents that stand behind each other in what several requests printed."""
+    decoder, found = json.JSONDecoder(), []
+    while text := text.lstrip():
+        document, end = decoder.raw_decode(text)
+        found.append(document)
+        text = text[end:]
+    return found
