@@ -39,7 +39,8 @@ def test_every_setting_stands_in_the_docs() -> None:
     rows = re.findall(r"^\| `([A-Z_]+)` \| [^|]+ \| ([^|]*) \| (.*) \|$", table, flags=re.MULTILINE)
     expected = []
     for field in Settings.model_fields.values():
-        default = "" if field.default is None else f"`{field.default}`"
+        value = str(field.default).lower() if isinstance(field.default, bool) else field.default
+        default = "" if value is None else f"`{value}`"
         expected.append((str(field.validation_alias), default, field.description))
 
     assert rows == expected
@@ -71,6 +72,17 @@ def test_every_provider_that_needs_an_extra_has_it() -> None:
     extras = project["optional-dependencies"]
 
     assert named == {name for name in extras if extras[name] == [f"pydantic-ai-slim[{name}]"]}
+
+
+def test_every_extra_stands_in_the_guide_to_the_installation() -> None:
+    """The table of extras is that of the package."""
+    guide = (ROOT / "docs" / "guides" / "install.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[^|]+`) \|", guide, re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    assert {name for row in rows for name in re.findall(r"`([a-z-]+)`", row)} == set(
+        project["optional-dependencies"]
+    )
 
 
 def test_every_decision_stands_in_the_index() -> None:
@@ -153,7 +165,7 @@ def test_the_readme_runs(server_folder: Path, tmp_path: Path, forked: Forks) -> 
                 programs[language],
                 input=block,
                 cwd=ROOT,
-                env=environment | {"MEMEX_KEY": key},
+                env=environment | {"MEMEX_API_KEY": key},
                 capture_output=True,
                 text=True,
                 check=False,
@@ -174,7 +186,9 @@ def test_the_readme_runs(server_folder: Path, tmp_path: Path, forked: Forks) -> 
     assert _undated(json.loads(recalled)["context"]) == _undated(shown[0])
     assert "- I prefer oolong tea." in resources
     assert "- Not after noon.\n" in resources
-    assert "VERSION_CONFLICT" in resources
+    undone, refused = map(json.loads, resources.splitlines()[-1].replace("}{", "}\n{").splitlines()[-2:])
+    assert (undone["reverted"], undone["writes"][0]["version"]) == ("edit_1", 3)
+    assert (refused["code"], refused["later_calls"][0]) == ("VERSION_CONFLICT", "edit_1")
     assert "[('user/decisions.md', 1, 'match')" in python
     assert "user/notes/tea.md" in commands
     context = re.search(r"^<memory-.*?^</memory-", commands, flags=re.MULTILINE | re.DOTALL)

@@ -25,7 +25,7 @@ def test_each_way_recalls_a_memory(memex: Memex) -> None:
     path = f"{folder}{os.pathsep}{memex.environment['PATH']}"
     with memex.serve() as serving:
         key = serving.ready["agent_key"]
-        environment = {**memex.environment, "PATH": path, "MEMEX_KEY": key}
+        environment = {**memex.environment, "PATH": path, "MEMEX_API_KEY": key}
         http = _run(
             ["sh", "-e"],
             BLOCKS["service"].replace("http://127.0.0.1:8630", serving.ready["url"]),
