@@ -37,8 +37,10 @@ ENVIRONMENT_HEAD = """# Environment
 
 Every setting of Memex is an environment variable. A process reads the variables once, when it
 starts. An empty variable counts as unset. If a value is invalid, the process does not start: it
-prints the error `VALIDATION_ERROR` with the name of the variable. A command-line option, such as
-`memex serve --port`, overrides the variable of the same meaning.
+prints the error `VALIDATION_ERROR` with the name of the variable. Memex ignores a variable that it
+does not know, such as a misspelt one; `memex doctor` shows the database, planner, embedder and pool
+that the variables lead to. A command-line option, such as `memex serve --port`, overrides the
+variable of the same meaning.
 
 | variable | type | default | meaning |
 | --- | --- | --- | --- |
@@ -48,10 +50,18 @@ The variables {secrets}, and a `DATABASE_URL` that contains a
 password, are secrets. Set them in the environment or in a secret store, and never in a file under
 version control. Memex never logs them.
 
-Model providers and OpenTelemetry have variables of their own, such as `ANTHROPIC_API_KEY` and
-`OTEL_SERVICE_NAME`. The pages on [models](../models.md) and [observability](../observability.md)
-name them.
-"""
+## Variables of libraries
+
+Memex does not read these variables itself, or reads them only in one place:
+
+| variable | who reads it |
+| --- | --- |
+| `ANTHROPIC_API_KEY`, `GOOGLE_API_KEY`, `AWS_REGION` and others | The library of a model provider ([models](../models.md)). |
+| `OTEL_SERVICE_NAME`, `OTEL_EXPORTER_OTLP_HEADERS` and the other `OTEL_…` variables | The SDK of OpenTelemetry ([traces](../observability.md#traces)). |
+| `FORWARDED_ALLOW_IPS` | The HTTP server uvicorn: the addresses of the proxies whose `X-Forwarded-Proto` and `X-Forwarded-For` it trusts, separated by commas; `127.0.0.1` by default ([behind a proxy](../operations.md#behind-a-proxy)). |
+| `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY` | The HTTP clients that call model providers. |
+| `CODEX_HOME`, `XDG_CONFIG_HOME`, `XDG_STATE_HOME` | `memex setup`, to find the configuration of clients and to note what it changed. |
+"""  # noqa: E501  # rows of a table
 HTTP_HEAD = """# HTTP
 
 A running service shows the same routes at `/docs`, where you can try calls, and as a document at
@@ -100,7 +110,7 @@ def environment() -> str:
     rows, secrets = [], []
     for field in Settings.model_fields.values():
         name = str(field.validation_alias)
-        default = "" if field.default is None else f"`{field.default}`"
+        default = "" if field.default is None else f"`{_value(field.default)}`"
         rows.append(f"| `{name}` | {_type(field)} | {default} | {_cell(field.description)} |\n")
         if _type(field) == "secret":
             secrets.append(f"`{name}`")
@@ -249,7 +259,15 @@ def _type(field: Any) -> str:
     low = next((one.ge for one in field.metadata if hasattr(one, "ge")), None)
     high = next((one.le for one in field.metadata if hasattr(one, "le")), None)
     limits = "" if low is None else f", from {low:,}" if high is None else f", {low:,} to {high:,}"
+    above = next((one.gt for one in field.metadata if hasattr(one, "gt")), None)
+    if above is not None:
+        limits = f", above {above:,}" + ("" if high is None else f", up to {high:,}")
     return TYPES.get(kind.__name__, "text") + limits
+
+
+def _value(default: Any) -> str:
+    """Return a default value as it is written in the environment."""
+    return str(default).lower() if isinstance(default, bool) else str(default)
 
 
 def _cell(text: str | None) -> str:

@@ -23,7 +23,7 @@ class Settings(BaseSettings):
         None,
         validation_alias="MEMEX_URL",
         description="The URL of a running Memex service. If set, the commands and the Python API call this "
-        "service instead of opening a database.",
+        "service instead of opening a database. Commands that need the database itself then refuse to run.",
     )
     api_key: SecretStr | None = Field(
         None, validation_alias="MEMEX_API_KEY", description="The API key for the service at MEMEX_URL."
@@ -75,15 +75,17 @@ class Settings(BaseSettings):
     oauth_issuer: str | None = Field(
         None,
         validation_alias="MEMEX_OAUTH_ISSUER",
-        description="The URL of the OAuth authorization server that /mcp announces to clients. The tokens that "
-        "this server issues must be Memex API keys.",
+        description="The URL of an OAuth authorization server of yours whose tokens are Memex API keys; "
+        "/mcp announces the URL to clients. Memex does not accept other tokens, such as JWTs: leave this unset "
+        "if your server issues them.",
     )
     max_connections: int = Field(
         10,
         validation_alias="MEMEX_MAX_CONNECTIONS",
         ge=1,
         le=1_000,
-        description="The largest number of database connections of one process.",
+        description="The largest number of database connections that the requests of one process use. The "
+        "background workers of memex serve use up to two more, or up to four more if an embedder is set.",
     )
     max_files: int = Field(
         10_000,
@@ -96,7 +98,10 @@ class Settings(BaseSettings):
         "english",
         validation_alias="MEMEX_LANGUAGE",
         description="The language of new users' files, such as german. Search treats the word forms of this "
-        "language as one word. The value neutral turns this off.",
+        "language as one word. The value neutral turns this off. The languages are arabic, armenian, basque, "
+        "catalan, czech, danish, dutch, english, esperanto, estonian, finnish, french, german, greek, hindi, "
+        "hungarian, indonesian, irish, italian, lithuanian, nepali, norwegian, persian, polish, portuguese, "
+        "romanian, russian, serbian, sesotho, spanish, swedish, tamil, turkish and yiddish.",
     )
     search_mode: Literal["bm25", "hybrid", "auto"] = Field(
         "auto",
@@ -107,8 +112,8 @@ class Settings(BaseSettings):
     embedder: str | None = Field(
         None,
         validation_alias="MEMEX_EMBEDDER",
-        description="The embedding model that turns texts into vectors: openai:MODEL, openai:MODEL@DIMENSIONS or "
-        "local. By default Memex computes no vectors.",
+        description="The embedding model that turns texts into vectors: openai:MODEL, openai:MODEL@DIMENSIONS, "
+        "local, or hash for tests. A #label may follow the name of a model. By default Memex computes no vectors.",
     )
     embedding_workers: int = Field(
         1,
@@ -189,13 +194,14 @@ class Settings(BaseSettings):
         None,
         validation_alias="MEMEX_MODEL_USD",
         gt=0,
-        description="The limit on the model costs of one call, in US dollars.",
+        description="The limit on the costs of the chat model in one call, in US dollars.",
     )
     daily_usd: float | None = Field(
         None,
         validation_alias="MEMEX_DAILY_USD",
         gt=0,
-        description="The limit on the model costs of one tenant per day (UTC), in US dollars.",
+        description="The limit on the costs of the chat models of one tenant per day (UTC), in US dollars. "
+        "Embeddings are not counted.",
     )
     model_price: str | None = Field(
         None,
@@ -245,7 +251,8 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info",
         validation_alias="MEMEX_LOG_LEVEL",
-        description="The lowest severity of the log lines that Memex writes.",
+        description="The lowest severity of the lines that Memex writes to the process log. Memex has no lines of "
+        "the level debug at present, so debug writes no more than info.",
     )
 
 
