@@ -179,7 +179,8 @@ def _missing(known: Sequence[Migration], applied: dict[int, bytes]) -> list[Migr
     for migration in known:
         if migration.version in applied and applied[migration.version] != migration.sha256:
             raise StoreUnavailable(
-                f"Migration {migration.version:04}_{migration.name} ran here with another text.",
+                f"Migration {migration.version:04}_{migration.name} in this database differs from the one in this "
+                "version of Memex.",
                 hint="Install the version of Memex that made this database, and upgrade from there.",
             )
     return [migration for migration in known if migration.version not in applied]

@@ -216,7 +216,7 @@ class LimitExceeded(ValidationFailed):
 
 
 class RateLimited(Refused):
-    """The caller sent too many requests; `details` holds `retry_after_s`."""
+    """Too many texts of the user wait in the queue; `details` holds `retry_after_s`."""
 
     code = "RATE_LIMITED"
 
@@ -229,7 +229,10 @@ class StoreUnavailable(Unavailable):
     """Memex cannot reach or use the database."""
 
     code = "STORE_UNAVAILABLE"
-    default_hint = "Run `memex doctor` to see what is wrong."
+    default_hint = (
+        "Run `memex doctor` to see what is wrong. If it finds nothing, all connections of the pool may have been "
+        "in use: raise MEMEX_MAX_CONNECTIONS."
+    )
 
 
 class EmbeddedServerError(StoreUnavailable):

@@ -86,8 +86,9 @@ def conninfo_of(database_url: str) -> str:
         given = conninfo_to_dict(database_url)
     except psycopg.ProgrammingError:
         raise ValidationFailed(
-            "DATABASE_URL is no connection URL of Postgres.",
-            hint="Such as postgresql://user:password@host:5432/database.",
+            "DATABASE_URL is not a valid connection URL of Postgres.",
+            hint="Use the form postgresql://user:password@host:5432/database, and percent-encode special "
+            "characters in the password.",
         ) from None
     return make_conninfo(database_url, connect_timeout=given.get("connect_timeout", CONNECT_TIMEOUT_S))
 
@@ -114,7 +115,8 @@ async def _migrated(conninfo: str, superuser: str | None) -> list[Migration]:
     except psycopg.Error as error:
         raise StoreUnavailable(
             f"The database cannot be migrated: {_first_line(error)}",
-            hint="The login must own its database, or the schema public in it.",
+            hint="Usually the login owns neither its database nor the schema public in it. Make it the owner: "
+            "`alter database NAME owner to LOGIN`.",
         ) from error
 
 

@@ -282,7 +282,7 @@ def explain_os_errors(data_dir: Path) -> Iterator[None]:
             errno.ENOSPC: f"Free some space on the disk of {data_dir}.",
             errno.EROFS: "Set MEMEX_DATA_DIR to a folder that can be written.",
             errno.EACCES: "Set MEMEX_DATA_DIR to a folder of your own, or run as the user that owns it.",
-            errno.EPERM: "Run as an ordinary user: this root may not become another one.",
+            errno.EPERM: "Run as an ordinary user: this root cannot switch to another user.",
         }
         raise EmbeddedServerError(
             f"The embedded Postgres cannot use {error.filename or data_dir}: {error.strerror}.",

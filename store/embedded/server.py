@@ -192,7 +192,7 @@ def _spawn(home: Home, bin_dir: Path | None, port: int | None, supervisor_lock: 
     """Start a supervisor, which gets the lock; before that make all ready for the server it will start."""
     _clear_leftovers(home)
     binaries = usable_binaries(find_binaries(bin_dir), home.user, home.data_dir / "bin")
-    _refuse_other_major(home, binaries)
+    _refuse_other_major(home, binaries, port or PORT_WITHOUT_TCP)
     if not home.cluster.exists():
         _create_cluster(home, binaries)
     home.write(home.cluster / "memex.conf", SETTINGS)
@@ -273,23 +273,33 @@ def _works_in(pid: int, folder: Path) -> bool:
     return "postgres" in command.stdout
 
 
-def _refuse_other_major(home: Home, binaries: Binaries) -> None:
-    """Raise when the cluster was made by another major version, which these programs cannot read."""
+def _refuse_other_major(home: Home, binaries: Binaries, port: int) -> None:
+    """Raise when the cluster was made by another major version, which these programs cannot read.
+
+    The hint works as the superuser, because row-level security hides rows from the application's login.
+    """
     major = home.cluster_major()
     if major in (None, binaries.major):
         return
     old, data_dir = f"/path/to/postgresql-{major}/bin", home.data_dir
-    login = f"-h {home.socket_dir} -U {APPLICATION}"
+    new = binaries.bin_dir
+    login = f"-h {home.socket_dir} -p {port} -U {ADMIN}"
+    password = f"export PGPASSWORD=$(cat {data_dir / PASSWORD_FILES[ADMIN]})"
     raise EmbeddedServerError(
         f"The data in {data_dir} is of PostgreSQL {major}; the programs in {binaries.bin_dir} are of "
         f"PostgreSQL {binaries.version}.",
         hint=f"""\
 Go on with PostgreSQL {major} by setting PG_BIN_DIR={old}, or move the data over.
-With the old server running (PG_BIN_DIR={old} memex serve), dump it:
-  PGPASSWORD=$(cat {data_dir}/password) {old}/pg_dump {login} -Fc -f memex.dump {APPLICATION}
-Stop it, put the data aside (mv {data_dir} {data_dir}.{major}), start the new one (memex serve) and load it:
-  PGPASSWORD=$(cat {data_dir}/password) \
-    {binaries.bin_dir}/pg_restore {login} --clean --if-exists -d {APPLICATION} memex.dump""",
+While the old server runs (PG_BIN_DIR={old} memex serve), dump the database in another terminal:
+  {password}
+  {old}/pg_dump {login} -Fc -f memex.dump {APPLICATION}
+Stop the old server and put its data aside (mv {data_dir} {data_dir}.{major}).
+While the new server runs (memex serve), replace its empty database:
+  {password}
+  {new}/dropdb {login} --force {APPLICATION}
+  {new}/createdb {login} --owner {APPLICATION} {APPLICATION}
+  {new}/pg_restore {login} --exit-on-error -d {APPLICATION} memex.dump
+Then start memex serve anew.""",
     )
 
 

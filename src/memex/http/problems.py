@@ -112,7 +112,7 @@ async def on_http_error(request: Request, error: Exception) -> JSONResponse:
             "FILE_TOO_LARGE",
             413,
             "The request is too large.",
-            "A file may have 1 MiB; split the text over several linked files.",
+            "A request may have 8 MiB, and an import 16 MiB: send the content in several requests.",
         )
     return problem(
         request, "VALIDATION_ERROR", 422, "The request could not be read.", "Send well-formed JSON in UTF-8."
