@@ -69,7 +69,7 @@ def choose_embedder(name: str, *, api_key: str | None = None, base_url: str | No
     if dimensions is not None and dimensions > MAX_DIMENSIONS:
         raise ValidationFailed(
             f"{name!r} has {dimensions:,} dimensions, over {MAX_DIMENSIONS:,}.",
-            hint="Behind the @ stand the dimensions that the model is asked for: name fewer.",
+            hint=f"The number after @ is the number of dimensions; at most {MAX_DIMENSIONS:,} are possible.",
         )
     embedder: LazyEmbedder | None = None
     match given.get("provider"), given.get("model"):

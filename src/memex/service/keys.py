@@ -111,5 +111,6 @@ def _check_keeper(caller: Caller) -> None:
     check_role(caller.principal, "admin")
     if caller.principal.bound_user is not None:
         raise Forbidden(
-            "A key that is bound to a user keeps no keys.", hint="Use an admin's key that is bound to nobody."
+            "A key that is bound to a user cannot manage keys.",
+            hint="Use an administrator's key that is not bound to a user.",
         )

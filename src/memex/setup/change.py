@@ -90,11 +90,13 @@ def undo(path: Path) -> bool:
     record = _record_path(path)
     known = _read_record(record)
     if known is None:
-        raise FileNotFound(f"Memex has not changed {path}.", hint="Name the --scope or --file of then.")
+        raise FileNotFound(
+            f"Memex has not changed {path}.", hint="Name the --scope or --file that you used then."
+        )
     if _sha256(read(path)) != known["after_sha256"]:
         raise VersionConflict(
             f"{path} was changed since.",
-            hint=f"Take Memex out by hand; {record} holds the file of then, in base64.",
+            hint=f"Remove Memex from it by hand; {record} holds the file as it was before, in base64.",
         )
     if known["before"] is None:
         path.unlink()

@@ -147,7 +147,7 @@ def run(
                 "--planner builtin and --model exclude each other.", hint="Leave out one of them."
             )
         if service and (planner or model or record or recorded):
-            raise ValidationFailed("Another service has its own planner.", hint="Leave out --model.")
+            raise ValidationFailed("A running service uses its own planner.", hint="Leave out --model.")
         if record and (recorded or not model):
             raise ValidationFailed("--record needs a live model.", hint="Name the model with --model.")
         if recorded and planner:

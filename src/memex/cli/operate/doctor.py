@@ -135,7 +135,10 @@ def _examine_embedded(settings: "Settings") -> Iterator[Finding]:
         return
     if report.running and not report.supervisor_alive:
         yield Finding(
-            "server", f"runs (pid {report.pid}) without its supervisor", "note", "This check mends it."
+            "server",
+            f"runs (pid {report.pid}), but its supervising process was killed",
+            "note",
+            "This command repairs it.",
         )
     elif report.running:
         yield Finding("server", f"runs (pid {report.pid}, as {report.os_user}), supervised")
@@ -171,7 +174,9 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     await database.close()
     acts = "requests act by the roles memex_agent and memex_admin"
     if not database.acts_by_role:
-        acts = "the login may not become other roles; forced row-level security binds it as the owner"
+        acts = (
+            "requests act as the login itself, which may not create roles; forced row-level security binds it"
+        )
     yield Finding("roles", acts)
 
 
@@ -188,12 +193,12 @@ def _schema(version: int, newest: int) -> Finding:
 
 def _index(stale_scopes: int) -> Finding:
     if not stale_scopes:
-        return Finding("index", "made by this version of analyzer and chunker")
+        return Finding("index", "up to date")
     return Finding(
         "index",
-        f"{format_count(stale_scopes, 'scope')} made by another version: found less well than they could be",
+        f"{format_count(stale_scopes, 'scope')} indexed by another version; search finds their files less well",
         "note",
-        "Run `memex index rebuild --only-stale`; memory is read meanwhile.",
+        "Run `memex index rebuild --only-stale`; Memex can be used meanwhile.",
     )
 
 
@@ -203,16 +208,16 @@ def _pgvector(report: "DatabaseReport") -> Finding:
     if report.pgvector is None:
         return Finding(
             "pgvector",
-            "not on this server; search is by words alone, which needs none",
+            "not installed on this server; search uses words only, which works without it",
             "note",
-            "For search by meaning install pgvector 0.8 or newer on it, and run `memex migrate`.",
+            "For search with vectors, install pgvector 0.8 or newer on the server, and run `memex migrate`.",
         )
     if report.pgvector_is_installed:
         said = f"{report.pgvector} is installed, and this database holds no vectors yet"
-        hint = "Run `memex migrate`; it needs pgvector 0.8 or newer, and the right to make a schema."
+        hint = "Run `memex migrate`; it needs pgvector 0.8 or newer, and the right to create a schema."
     else:
         said = f"{report.pgvector} can be installed, and is not"
-        hint = "Run `memex migrate`; where it may not, a superuser runs `create extension vector` before."
+        hint = "Run `memex migrate`. If the login may not, a superuser first runs `create extension vector`."
     return Finding("pgvector", f"{said}; search is by words alone", "note", hint)
 
 
@@ -271,17 +276,17 @@ def _embedder(report: "DatabaseReport", settings: "Settings") -> Finding:
 
 def _queue(report: "DatabaseReport") -> Finding:
     if report.has_jobs:
-        return Finding("queue", "the jobs' tables are there, in the schema procrastinate")
+        return Finding("queue", "the tables for background work are there, in the schema procrastinate")
     return Finding(
         "queue",
-        "no tables for jobs; nothing is done in the background",
+        "no tables for background work: texts cannot be queued, and no vectors are made",
         "note",
-        "Run `memex migrate` with a login that may make the schema procrastinate in this database.",
+        "Let the login create a schema (`grant create on database NAME to LOGIN`), and run `memex migrate`.",
     )
 
 
 def _pool(wanted: int, offered: int) -> Finding:
-    said = f"up to {wanted} connections a process, of {offered} that the server takes"
+    said = f"up to {wanted} connections a process for requests, of {offered} that the server takes"
     if wanted >= offered:
         return Finding("pool", said, "problem", "Lower MEMEX_MAX_CONNECTIONS.")
     return Finding("pool", said)

@@ -17,7 +17,9 @@ async def create(
     session: CommandSession,
     role: Annotated[
         Literal["agent", "admin"],
-        typer.Option(help="agent: tools and files of a user. admin: everything in the tenant."),
+        typer.Option(
+            help="agent: tools and files of a user. admin: everything in the tenant, /metrics and /v1/admin."
+        ),
     ],
     user: Annotated[
         str | None, typer.Option(help="Bind the key to this user. Without it, each call names its user.")

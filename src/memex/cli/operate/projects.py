@@ -26,7 +26,7 @@ async def create(session: CommandSession, slug: Slug) -> CommandOutput:
 @app.command()
 @tenant_command
 async def close(session: CommandSession, slug: Slug) -> CommandOutput:
-    """Close a project. Its members are removed; its files stay until it is reopened."""
+    """Close a project. Its members are removed. Its files are kept, and are back if the project is reopened."""
     document = await session.api.close_project(session.context, slug)
     return CommandOutput(
         document,

@@ -44,7 +44,7 @@ def serve(
 ) -> None:
     """Start the HTTP service. It runs until SIGTERM or Ctrl-C.
 
-    The first start creates one key for agents and one for admins, and prints both keys once.
+    The first start creates an agent key and an administrator's key, and prints both keys once.
     """
     with report_errors(as_json=as_json):
         _serve({"host": host, "port": port, "data_dir": data_dir}, as_json=as_json)
@@ -185,8 +185,8 @@ def _welcome(screen: Screen, ready: StartupReport) -> None:
         key = ready.agent_key
     else:
         screen.line(("Keys", heading), " were made before and cannot be shown again; this makes one more:")
-        screen.line(f"  MEMEX_KEY=$({_command(ready)} keys create --role agent)")
-        key = "$MEMEX_KEY"
+        screen.line(f"  MEMEX_API_KEY=$({_command(ready)} keys create --role agent)")
+        key = "$MEMEX_API_KEY"
     screen.line()
     screen.line(("Remember", heading), " something:")
     screen.line(_curl(ready.url, key, "memory_remember", '{"text": "I prefer oolong tea over coffee."}'))
