@@ -2,17 +2,20 @@
 #   docker build --tag memex .
 #   docker run --publish 127.0.0.1:8630:8630 --volume memex:/data memex
 #   docker run --publish 127.0.0.1:8630:8630 --env DATABASE_URL=postgresql://… memex
+# For vectors, OpenTelemetry or another model provider, name more extras of pyproject.toml:
+#   docker build --build-arg EXTRAS="embedded vectors otel anthropic" --tag memex .
 # tests/image.sh plays these steps, so it must understand what is written here.
 
 FROM python:3.13-slim AS python
 
 FROM python AS build
+ARG EXTRAS="embedded"
 WORKDIR /build
 COPY requirements.lock ./
 COPY pyproject.toml ./
 COPY deploy/locked.py ./
 # Of the lock only what the service needs.
-RUN python locked.py embedded > image.lock
+RUN python locked.py $EXTRAS > image.lock
 # Everything is compared with the hashes of the lock here; the steps below take from this folder alone.
 RUN python -m pip download --quiet --require-hashes --no-deps --only-binary :all: --dest wheels \
       --requirement image.lock
@@ -22,7 +25,7 @@ RUN python -m pip wheel --quiet --no-index --find-links wheels --no-deps --wheel
 # Without pip in it; pip compiles as it installs, which the service may not do there.
 RUN python -m venv --without-pip /opt/memex \
  && python -m pip --python /opt/memex/bin/python install --quiet --no-index --find-links wheels \
-      "memex[embedded]"
+      "memex[$(echo $EXTRAS | tr ' ' ,)]"
 
 # Of the system's libraries the Postgres programs need glibc and zlib, which the slim image has.
 FROM python

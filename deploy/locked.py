@@ -20,13 +20,15 @@ def main(extras: list[str]) -> None:
     entries = re.split(
         r"^(?=[a-z0-9])", Path("requirements.lock").read_text(encoding="utf-8"), flags=re.MULTILINE
     )
-    named = {_name(entry): entry for entry in entries if entry}
+    named: dict[str, list[str]] = {}
+    for entry in filter(None, entries):  # a package has several where its version depends on that of Python
+        named.setdefault(_name(entry), []).append(entry)
     needed = {_name(requirement) for requirement in asked} & named.keys()
     before: set[str] = set()
     while needed != before:
         before = set(needed)
-        needed |= {name for name, entry in named.items() if needed & set(_asked_for_by(entry))}
-    print("".join(named[name] for name in sorted(needed)), end="")  # noqa: T201  # its output
+        needed |= {name for name, found in named.items() if needed & _asked_for_by(found)}
+    print("".join(entry for name in sorted(needed) for entry in named[name]), end="")  # noqa: T201  # its output
 
 
 def _name(requirement: str) -> str:
@@ -34,10 +36,10 @@ def _name(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", found[0]).lower() if found else ""
 
 
-def _asked_for_by(entry: str) -> list[str]:
-    """Return the packages that the comment `# via` of an entry names."""
-    comment = entry.partition("# via")[2]
-    return [_name(word) for word in re.findall(r"^[ #]*([A-Za-z0-9._-]+)", comment, re.MULTILINE)]
+def _asked_for_by(entries: list[str]) -> set[str]:
+    """Return the packages that the comments `# via` of entries name."""
+    comments = "\n".join(entry.partition("# via")[2] for entry in entries)
+    return {_name(word) for word in re.findall(r"^[ #]*([A-Za-z0-9._-]+)", comments, re.MULTILINE)}
 
 
 main(sys.argv[1:])

@@ -65,6 +65,9 @@ class Image:
                 self.run(["/bin/sh", "-c", self.placed(arguments)])
             case "COPY":
                 self.copy(*arguments.split())
+            case "ARG":
+                name, _, value = arguments.partition("=")
+                self.environment[name] = value.strip('"')
             case "ENV":
                 name, _, value = arguments.partition("=")
                 self.environment[name] = string.Template(self.placed(value)).substitute(self.environment)
