@@ -29,7 +29,7 @@ from memex.service.tools.prompt_block import PromptBlockResult
 from memex.service.tools.remember import RememberResult
 from memex.service.tools.revisions import DiffResult, HistoryResult, RevertResult
 from memex.service.tools.tool import ToolResult
-from memex.settings import Settings, read_settings
+from memex.settings import SearchMode, Settings, read_settings
 from memex.wiring import running_service
 
 R = TypeVar("R", bound=ToolResult)
@@ -181,10 +181,11 @@ class UserMemory:
         project: str | None = None,
         prefix: str | None = None,
         tags: Sequence[str] = (),
+        mode: SearchMode | None = None,
         as_of: AsOf | None = None,
         tool_call_id: str | None = None,
     ) -> FindResult:
-        """Return the files whose words answer a query best."""
+        """Return the files that answer a query best, by words or, depending on `mode`, by words and vectors."""
         return await self._call(
             "memory_find",
             FindResult,
@@ -194,6 +195,7 @@ class UserMemory:
             project=project,
             prefix=prefix,
             tags=list(tags),
+            mode=mode,
             as_of=_as_of(as_of),
         )
 
