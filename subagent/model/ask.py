@@ -174,7 +174,7 @@ class _LoggedModel(WrapperModel):
             )
             reason = None
         except CancelledError:
-            reason = ModelFailure.SHUTDOWN if session.chat.has_given_up else reason
+            reason = ModelFailure.SHUTDOWN if session.chat.is_cancelled else reason
             raise
         except (AgentRunError, UserError) as error:
             reason = _reason(error)

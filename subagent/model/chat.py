@@ -69,7 +69,7 @@ class ChatModel:
         self._model: tuple[Model, httpx2.AsyncClient | None] | None = None
         self._lock = asyncio.Lock()
         self._waiting: set[asyncio.Timeout] = set()
-        self.has_given_up = False
+        self.is_cancelled = False
 
     async def model(self) -> "Model":
         """Return the model as pydantic-ai knows it."""
@@ -114,12 +114,12 @@ class ChatModel:
         Raises:
             ModelUnavailable: it does.
         """
-        if self.has_given_up and gives_up_at_shutdown.get():
+        if self.is_cancelled and gives_up_at_shutdown.get():
             raise model_unavailable(ModelFailure.SHUTDOWN)
 
-    def give_up(self) -> None:
-        """End every wait for an answer, and allow no more of them; calls from the queue wait on."""
-        self.has_given_up = True
+    def cancel(self) -> None:
+        """End every wait for an answer, and refuse new ones; calls from the queue keep waiting."""
+        self.is_cancelled = True
         for limit in self._waiting:
             if not limit.expired():
                 limit.reschedule(0)

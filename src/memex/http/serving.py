@@ -58,7 +58,7 @@ async def serve(
         server_header=False,
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
     )
-    server = Server(config, on_ready, service.give_up_models)
+    server = Server(config, on_ready, service.cancel_models)
     for number in ending:
         asyncio.get_running_loop().add_signal_handler(number, server.handle_exit, number, None)
     await server.serve(sockets=[listener])

@@ -1,18 +1,10 @@
-"""Who plans, and what a tenant may spend on it."""
+"""The planners of the two tools that ask one."""
 
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 
-from pydantic import BaseModel
-
-from memex.store.access import Access
-from memex.store.database import Database
-from memex.store.log import spend
-from memex.store.log.spend import ModelUsage
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner
-from memex.subagent.limits import model_unavailable
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.planner import Planner
 
@@ -22,9 +14,9 @@ class Planners:
     """The planners of the two tools.
 
     Attributes:
-        context: of memory_context.
-        remember: of memory_remember.
-        daily_usd: US dollars that each tenant may cost a day; None for no limit.
+        context: the planner of memory_context.
+        remember: the planner of memory_remember.
+        daily_usd: US dollars that each tenant may spend in a day; None for no limit.
         chats: the models that the planners ask.
     """
 
@@ -35,73 +27,6 @@ class Planners:
 
 
 def builtin_planners() -> Planners:
-    """Return the planning by rules, which sends nothing anywhere."""
+    """Return the built-in planner for both tools; it sends nothing to other services."""
     planner = BuiltinPlanner(Analyzer())
     return Planners(planner, planner)
-
-
-@dataclass(frozen=True, slots=True)
-class TenantSpending:
-    """What the tenant of a call spends on a day (UTC), in the database: all processes count together.
-
-    A request that is under way when the money runs out is finished and paid; the next one is refused.
-    """
-
-    database: Database
-    access: Access
-    day: date
-    limit: Decimal | None
-
-    async def check(self) -> None:
-        """Refuse another request when the day's money is spent; raises ModelUnavailable."""
-        if self.limit is None:
-            return
-        async with self.database.transaction(self.access) as connection:
-            spent = await spend.usd_of_day(connection, self.access, self.day)
-        if spent >= self.limit:
-            raise model_unavailable("the tenant's money for the day is spent")
-
-    async def add(self, model: str, usage: ModelUsage) -> None:
-        """Count what a request used."""
-        async with self.database.transaction(self.access) as connection:
-            await spend.add(connection, self.access, self.day, model, usage)
-
-
-class DaySpent(BaseModel):
-    """What one model used on a day (UTC): requests, tokens, and US dollars as far as prices are known."""
-
-    day: str
-    model: str
-    requests: int
-    input_tokens: int
-    output_tokens: int
-    usd: float
-
-
-class SpendingResult(BaseModel):
-    """What a tenant's calls used of models, the newest day first; `daily_usd` is what a day may cost at most."""
-
-    daily_usd: float | None
-    spent: list[DaySpent]
-
-
-async def read_spending(
-    database: Database, access: Access, since: date, *, daily_usd: Decimal | None
-) -> SpendingResult:
-    """Return what a tenant's calls used of models since a day."""
-    async with database.transaction(access) as connection:
-        found = await spend.list_days(connection, access, since)
-    return SpendingResult(
-        daily_usd=None if daily_usd is None else float(daily_usd),
-        spent=[
-            DaySpent(
-                day=one.day.isoformat(),
-                model=one.model,
-                requests=one.requests,
-                input_tokens=one.input_tokens,
-                output_tokens=one.output_tokens,
-                usd=float(one.usd),
-            )
-            for one in found
-        ],
-    )

@@ -1,4 +1,4 @@
-"""What a query means, as a vector: asked of the embedder before any connection is held."""
+"""The vectors of queries. The embedder is asked before any connection is held."""
 
 import asyncio
 from collections.abc import Sequence
@@ -24,27 +24,27 @@ class QueryEmbeddings:
 
 @dataclass(frozen=True, slots=True)
 class QueryEmbedder:
-    """How this service searches by meaning.
+    """Makes the vectors of queries, if the search mode wants them.
 
     Attributes:
-        embedder: None where there is none, or the database has no vectors.
-        mode: where a call names none. With `auto` words and vectors are used if both are there.
+        embedder: None if there is no embedder, or the database has no vectors.
+        mode: the search mode of calls that name none. `auto` uses words, and vectors if there is an embedder.
     """
 
     embedder: Embedder | None = None
     mode: SearchMode = "auto"
 
     async def of(self, query: str, mode: SearchMode | None, call: Call) -> QueryEmbeddings:
-        """Return the vector of a query, or none where it is searched by words alone.
+        """Return the vector of a query, or no vector if the search uses words alone.
 
         Args:
-            query: what is searched.
-            mode: that the call names.
-            call: whose log shall say which embedder the query was sent to, however that ends.
+            query: the text of the query.
+            mode: the search mode that the call names, if it names one.
+            call: its log records the embedder, even if embedding fails.
 
         Raises:
-            ValidationFailed: the call or the setting asks for hybrid, and there are no vectors here.
-            ModelUnavailable: the call asks for hybrid, and the embedder does not answer.
+            ValidationFailed: the call or the setting asks for hybrid search, and this service has no vectors.
+            ModelUnavailable: the call asks for hybrid search, and the embedder does not answer.
         """
         wanted = mode or self.mode
         if wanted == "bm25" or not 0 < len(query.strip()) <= MAX_QUERY_CHARS:

@@ -42,11 +42,11 @@ class CallLogger:
         """Log how the call ended.
 
         Args:
-            status: such as `answered`.
-            answer: what is returned; None for a call that failed.
+            status: the status of the row, such as `answered`.
+            answer: the answer that is returned; None for a call that failed.
             state: the number of changes that the call saw of each mount.
-            error_code: of a call that failed.
-            connection: of the transaction that the row shall stand or fall with.
+            error_code: the code of the error, for a call that failed.
+            connection: write the row in the transaction of this connection; by default in one of its own.
         """
         if connection is None:
             async with self._database.transaction(self._access) as own:
@@ -76,13 +76,13 @@ class Recorder:
     async def recorded(
         self, caller: Caller, action: str, arguments: dict[str, Any], *, tool_call_id: str | None = None
     ) -> AsyncIterator[CallLogger]:
-        """Record a call that is made now; what the block does logs its answer.
+        """Record a call that is made now; the block logs its answer.
 
         Args:
             caller: who makes the call.
             action: the name of the tool or route.
-            arguments: as they came.
-            tool_call_id: the caller's; made when absent.
+            arguments: the arguments as they came.
+            tool_call_id: the id that the caller gave; generated when absent.
 
         Raises:
             ValidationFailed: the tool call id is malformed.

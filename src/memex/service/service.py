@@ -25,15 +25,16 @@ from memex.service.call import Caller, check_role, new_call, resumed_call
 from memex.service.log import operations
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.trace import load_trace
-from memex.service.planners import Planners, SpendingResult, TenantSpending, builtin_planners, read_spending
+from memex.service.planners import Planners, builtin_planners
 from memex.service.query_embedding import QueryEmbedder
 from memex.service.recording import CallLogger, Recorder
 from memex.service.snapshots import LiveSnapshots
+from memex.service.spending import SpendingResult, TenantSpending, read_spending
 from memex.service.tools import agent, revisions
 from memex.service.tools.aliases import translate
 from memex.service.tools.registry import ACTIONS, TOOLS, AnyTool
 from memex.service.tools.tool import check_json, from_cursor, to_cursor
-from memex.service.tools.tool_context import ToolContext, Turns
+from memex.service.tools.tool_context import CallLocks, ToolContext
 from memex.settings import SearchMode
 from memex.store import catalogue
 from memex.store.access import Access, Role
@@ -50,7 +51,7 @@ from memex.subagent.embedders.interface import Embedder
 from memex.telemetry import Tracing
 
 T = TypeVar("T")
-READY_TIMEOUT_S = 2  # a request waits longer for a connection, but who probes must hear soon
+READY_TIMEOUT_S = 2  # a request waits longer for a connection, but a readiness probe needs a quick answer
 
 __all__ = ["ACTIONS", "TOOLS", "AnyTool", "Caller", "Service", "check_role", "new_call", "new_metrics"]
 
@@ -80,27 +81,27 @@ class Service:
         self._query_embedder = QueryEmbedder(embedder if database.has_vectors else None, search_mode)
         self._language = language
         self._planners = planning or builtin_planners()
-        self._turns = Turns()
+        self._call_locks = CallLocks()
         self._max_files = max_files
         self._log = structlog.get_logger("memex.service")
 
     @property
     def embedder(self) -> Embedder | None:
-        """What makes vectors of texts and queries here, if anything does."""
+        """The embedder of texts and queries; None if there is none."""
         return self._query_embedder.embedder
 
     @property
     def daily_usd(self) -> Decimal | None:
-        """US dollars that each tenant may cost a day; None for no limit."""
+        """US dollars that each tenant may spend in a day; None for no limit."""
         return self._planners.daily_usd
 
-    def give_up_models(self) -> None:
-        """Wait for no model any more, since the process ends: the rules answer what is asked, now and from here on.
+    def cancel_models(self) -> None:
+        """Stop waiting for models because the process is shutting down; the built-in planner answers from now on.
 
-        A call of the queue waits on: a worker that ends gives it back, and another asks the model again.
+        Calls from the queue keep waiting: their worker returns them to the queue, and another one asks the model.
         """
         for chat in self._planners.chats:
-            chat.give_up()
+            chat.cancel()
 
     async def authenticate(self, secret: str) -> Principal:
         """Return who holds a key; raises Unauthenticated."""
@@ -122,15 +123,15 @@ class Service:
         """Return who makes a call.
 
         Args:
-            principal: who holds the key.
+            principal: the holder of the key.
             context: for whom the call acts.
-            role: that the call is for; None for any.
-            action: the tool or route that is called, by which a refusal is logged.
-            tool_call_id: the caller's, likewise.
+            role: the role that the route requires; None for any role.
+            action: the tool or route that is called; a refusal is logged under this name.
+            tool_call_id: the id that the caller gave; a refusal is logged under it.
 
         Raises:
-            Forbidden, ValidationFailed, ProjectNotFound: as `authentication.resolve`; logged with the user whom the
-                key and the context name beyond doubt, and when they name none in the process's log alone.
+            Forbidden, ValidationFailed, ProjectNotFound: see `authentication.resolve`. The refusal is logged in the
+                log of the user, if key and context name one; otherwise only in the log of the process.
         """
         try:
             check_role(principal, role or principal.role)
@@ -155,13 +156,13 @@ class Service:
 
         Args:
             caller: made from the key and the context, never from the arguments.
-            tool: such as `memory_write`, or another service's name for it that `compat` knows.
-            arguments: as they came; null means absent.
-            tool_call_id: the caller's, by which a write is done once; generated when absent.
-            now: the clock of the call, for evals; by default the real one. What a surface passes on never sets it.
+            tool: the name of a tool, such as `memory_write`, or an alias of one (`tools/aliases.py`).
+            arguments: the arguments as they came; null means absent.
+            tool_call_id: the id that the caller gave; a write is done once under it. Generated when absent.
+            now: the clock of the call, for evals; by default the real one. No surface lets a caller set it.
 
         Raises:
-            ValidationFailed: the arguments are no JSON, or too deep a one to be logged.
+            ValidationFailed: the arguments are not JSON, or are nested too deeply to be logged.
             MemexError: logged as a failed or denied attempt.
         """
         check_json(arguments)
@@ -178,7 +179,7 @@ class Service:
         """Run a call that a worker has taken from the queue, under its own id and clock; see `execute`.
 
         Raises:
-            Unauthenticated: the key that it came by was revoked since.
+            Unauthenticated: the key of the call has been revoked since.
             MemexError: logged as a failed or denied attempt.
         """
         call = resumed_call(caller, taken)
@@ -213,7 +214,7 @@ class Service:
     async def operations(
         self, caller: Caller, *, limit: int = 50, cursor: str | None = None
     ) -> OperationsResult:
-        """Return the caller's calls, the newest first, long texts cut."""
+        """Return the caller's calls, the newest first; long texts are shortened."""
         before = from_cursor(cursor, int)[0] if cursor is not None else None
         async with self.database.transaction(caller.access) as connection:
             found = await operations_log.list_calls(connection, caller.access, limit=limit + 1, before=before)
@@ -299,7 +300,7 @@ class Service:
         return await tool.run(work, parsed) | {"tool_call_id": call.request.tool_call_id}
 
     def _tool_context(self, caller: Caller, call: Call) -> ToolContext:
-        """Return what a tool works with in a call of this service."""
+        """Return the context in which a tool runs for one call of this service."""
         access, today = caller.access, datetime.now(UTC).date()
         return ToolContext(
             access=access,
@@ -310,7 +311,7 @@ class Service:
             query_embedder=self._query_embedder,
             planners=self._planners,
             spending=TenantSpending(self.database, access, today, self._planners.daily_usd),
-            turns=self._turns,
+            call_locks=self._call_locks,
             database=self.database,
             prompts_dir=self.prompts_dir,
         )

@@ -185,15 +185,15 @@ class _HeldSnapshot:
         self.connection: Connection | None = connection
 
     def open(self) -> AbstractAsyncContextManager[MemorySnapshot]:
-        """The same one each time."""
+        """Return the same snapshot each time."""
         return nullcontext(self._snapshot)
 
 
 class _OperationSnapshots:
     """A snapshot for each operation of a call.
 
-    Where they are pinned, all show the moment at which the first operation looked, whatever is written since. While
-    nothing is, they read memory as it stands now; after that they read the past, searched by words alone.
+    If the snapshots are pinned, all operations see the moment of the first one. As long as nobody has written
+    since, they read the live memory; afterwards they read the past, which is searched by words alone.
     """
 
     def __init__(
@@ -209,7 +209,7 @@ class _OperationSnapshots:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[MemorySnapshot]:
-        """A snapshot in a transaction of its own."""
+        """Open a snapshot in a transaction of its own."""
         access, view = self._access, self._view
         async with self._database.transaction(access, snapshot=True) as connection:
             memory = await memory_at(connection, access, view, whole=self._whole)

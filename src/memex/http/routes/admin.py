@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.routers import admin_router
-from memex.service.planners import SpendingResult
+from memex.service.spending import SpendingResult
 from memex.service.tools.tool import from_cursor, to_cursor
 from memex.store.identity import tenants
 

@@ -1,4 +1,8 @@
-"""memory_context: what memory holds about a question, by way of a planner."""
+"""memory_context: what memory holds about a question, chosen by a planner.
+
+The range of the budget is checked here (`ContextArguments` and `context`). That no context is longer than the
+budget is guaranteed by `memex.subagent.context.recall.recall`, whatever planner chooses the passages.
+"""
 
 from functools import partial
 from itertools import groupby
@@ -139,14 +143,14 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
         state = snapshots.state or {}
         result = context_result(recalled, arguments, state, vectors.degraded).body()
         logged = {name: value for name, value in result.items() if name != "context"}
-        beside = planning_record(work, planner, recalled, "context")
-        answer = CallAnswer(result, arguments.canonical(), logged, beside)
+        config = planning_record(work, planner, recalled, "context")
+        answer = CallAnswer(result, arguments.canonical(), logged, config)
         await work.log.add("answered", answer, state=state, connection=snapshots.connection)
     return result
 
 
 async def _prepare(work: ToolContext, vectors: QueryEmbeddings, query: str) -> None:
-    """Have the vector of a query that a model asks."""
+    """Make the vector of a query that a model asks, unless there is one."""
     if query not in vectors.by_query and vectors.degraded is None:
         vectors.by_query.update((await work.query_embedder.of(query, None, work.call)).by_query)
 
@@ -160,10 +164,10 @@ def context_result(
     """Return the answer to a question.
 
     Args:
-        recalled: what memory gave.
-        arguments: of the call.
-        state: that it was found in.
-        unembedded: the code of an embedder's failure, if it should have said what the query means.
+        recalled: the context that was recalled.
+        arguments: the arguments of the call.
+        state: the state of memory in which the context was recalled.
+        unembedded: the code of the failure, if the embedder gave no vector of the query.
     """
     is_known = arguments.known_hash == recalled.sha256
     best = recalled.omitted[:MAX_OMITTED]

@@ -13,7 +13,7 @@ PROFILES: tuple[Profile, ...] = get_args(Profile)
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 IDEMPOTENT = ("memory_remember",)  # what is known already is not written again
-ADDING = ("memory_remember",)  # writes, and leaves what stood there as an earlier version
+NON_DESTRUCTIVE = ("memory_remember",)  # adds statements, and replaces those that the text updates
 TITLES = {
     "memory_remember": "Remember",
     "memory_context": "Recall",
@@ -148,7 +148,7 @@ def _define(tool: AnyTool, prompts_dir: Path | None) -> ToolDefinition:
         strict=_object(strict, list(strict)),
         output_schema=tool.result.model_json_schema(),
         is_read_only=not writes,
-        is_destructive=writes and tool.name not in ADDING,
+        is_destructive=writes and tool.name not in NON_DESTRUCTIVE,
         is_idempotent=not writes or tool.name in IDEMPOTENT,
     )
 

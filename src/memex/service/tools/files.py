@@ -1,4 +1,4 @@
-"""The tools that read files as they stand: find, read, list, links."""
+"""The tools that read the present files: find, read, list, links."""
 
 import hashlib
 from typing import Annotated, Any, Literal
@@ -127,7 +127,10 @@ def _span(span: Span) -> SpanResult:
 
 
 async def find(memory: Memory, arguments: FindArguments) -> CallAnswer:
-    """Answer memory_find. A snippet is derived, so the log keeps the span that it was made of."""
+    """Answer memory_find. The log keeps the span of each snippet, because the snippet can be derived from it.
+
+    `mode` decides in `ReadTool.run` whether the query is embedded; see `FIND` at the end of this module.
+    """
     found = await memory.find(
         arguments.query,
         limit=arguments.limit,

@@ -1,4 +1,4 @@
-"""A tool whose answer a planner finds, and what is logged of the planning."""
+"""A tool that asks a planner for its answer, and what is logged of the planning."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -17,7 +17,13 @@ A = TypeVar("A", bound=Arguments)
 
 @dataclass(frozen=True, slots=True)
 class PlannedTool(Tool[A]):
-    """A tool whose answer a planner finds. What a model reads about it stands in `prompts/`."""
+    """A tool that asks a planner for its answer.
+
+    Attributes:
+        prompt: the name of the prompt in `prompts/` that describes the tool to a model.
+        answer: answers a call.
+        is_reading: the value of `is_read_only`, which is a property of every tool.
+    """
 
     prompt: str
     answer: Callable[[ToolContext, A], Awaitable[dict[str, Any]]]
@@ -29,18 +35,18 @@ class PlannedTool(Tool[A]):
         return self.is_reading
 
     async def run(self, work: ToolContext, arguments: A) -> dict[str, Any]:
-        """Answer a call by way of a planner, and log it."""
+        """Answer a call with the plan of a planner, and log it."""
         return await self.answer(work, arguments)
 
     def description(self, prompts_dir: Path | None = None) -> str:
-        """Return what it does, for a model; the prompts of a directory go before ours."""
+        """Return the description for a model. Prompts in `prompts_dir` replace those of Memex."""
         return prompts.load(self.prompt, prompts_dir).tool
 
     def input_schema(self, prompts_dir: Path | None = None) -> dict[str, Any]:
-        """Return the JSON Schema of its arguments, with the prompt's words for those that a model sees.
+        """Return the JSON Schema of the arguments, with the descriptions of the prompt.
 
         Raises:
-            ValidationFailed: the prompt of the directory speaks of an argument that there is not.
+            ValidationFailed: the prompt in `prompts_dir` describes an argument that does not exist.
         """
         schema = self.arguments.model_json_schema()
         schema.pop("description", None)
@@ -55,17 +61,17 @@ class PlannedTool(Tool[A]):
 
 
 def degraded_code(failure: str | None) -> str | None:
-    """Return the code of an answer that a model should have planned and did not."""
+    """Return the code of an answer that the built-in planner gave because a model failed, None if none failed."""
     return None if failure is None else ModelUnavailable.code
 
 
 def planning_record(
     work: ToolContext, planner: Planner, plan: RecalledContext | RememberPlan, prompt: str
 ) -> dict[str, Any]:
-    """Return what is logged beside the arguments: who planned, and the version of the words in the schema.
+    """Return what `CallAnswer.config` logs of the planning: the planner and the version of the prompt.
 
-    Where a model should have planned, also which, how it was asked, what it might use, and why it did not.
+    If a chat model plans, the config also names the model, its mode, its limits and the reason of a failure.
     """
     version = prompts.load(prompt, work.prompts_dir).version
-    beside = {"planner": plan.planner, "prompt": f"{prompt}-{version}"} | planner.config
-    return beside if plan.failure is None else beside | {"failure": plan.failure}
+    config = {"planner": plan.planner, "prompt": f"{prompt}-{version}"} | planner.config
+    return config if plan.failure is None else config | {"failure": plan.failure}

@@ -1,4 +1,4 @@
-"""memory_remember: what a text says goes into memory, by way of a planner, in one commit."""
+"""memory_remember: a planner splits a text into statements, and one commit stores them."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -46,12 +46,12 @@ class RememberArguments(Arguments):
     ] = True
 
     def canonical(self) -> dict[str, Any]:
-        """Return the arguments but `wait`: who did not wait may come back and wait."""
+        """Return the arguments without `wait`, so that a queued call can be repeated with `wait: true`."""
         return self.model_dump(mode="json", exclude_defaults=True, exclude={"wait"})
 
 
 class WriteMade(ResultPart):
-    """What was written to one file, or would be: the version, in words why, and the difference."""
+    """What was written to one file, or would be: the version, the reason in words, and the difference."""
 
     path: str
     operation: str
@@ -61,12 +61,21 @@ class WriteMade(ResultPart):
 
 
 class SkippedResult(ResultPart):
-    """A part of the text that was not written, by its span, and why; `known_in` holds it already.
+    """A part of the text that was not written: its span, and the reason.
 
-    `duplicate`, `superseded` by another part; `small_talk`, `question`, `instruction` to the reader, `assistant`'s
-    words, `heading`, `empty`, `secret`. Where a model planned also `unsure`, `other`; `limit`: one edit too many;
-    `invalid`: its edit could not be carried out; `absent`: what the text takes back is not there; `nested`: it is,
-    with more below it.
+    | reason | meaning |
+    | --- | --- |
+    | duplicate | the statement is stored already; `known_in` says where, if it is a stored file |
+    | superseded | another part of the text replaces the statement |
+    | small_talk, question, heading, empty | the part holds no statement |
+    | instruction | the part gives an order to its reader |
+    | assistant | the part is the assistant's own words |
+    | secret | the part holds a secret, such as a password |
+    | absent | the statement to remove is not stored |
+    | nested | the statement to remove has other items nested below it, and stays |
+    | unsure, other | the model left the part out |
+    | limit | the model made more edits than MEMEX_MODEL_WRITES |
+    | invalid | the edit of the model was wrong, after one correction |
     """
 
     start: int
@@ -76,7 +85,7 @@ class SkippedResult(ResultPart):
 
 
 class RememberResult(ToolResult):
-    """What became of a text. `status` is committed, nothing, dry_run, or queued: nothing became of it yet."""
+    """The result for a text. `status` is committed, nothing, dry_run, or queued (not processed yet)."""
 
     status: str
     writes: list[WriteMade]
@@ -93,7 +102,7 @@ async def remember_text(work: ToolContext, arguments: RememberArguments) -> dict
         return await _preview(work, arguments)
     is_queued = work.call.request.accepted_id is not None  # a worker has its lease
     is_alone = is_queued or not work.planners.remember.is_slow
-    async with nullcontext() if is_alone else work.turns.of(work.access, work.call):
+    async with nullcontext() if is_alone else work.call_locks.held(work.access, work.call):
         return await _commit(work, arguments)
 
 
@@ -137,9 +146,9 @@ async def _stage(
         tools = MemoryTools(snapshots.open, work.call, spending=work.spending)
         plan = await planner.plan_remember(RememberRequest(arguments.text, project, now), tools)
     staged = stage.stage(draft, plan, now.date())
-    beside = planning_record(work, planner, plan, "remember")
+    config = planning_record(work, planner, plan, "remember")
     return lambda changes: render_remember_answer(
-        arguments, plan, stage.file_outcomes(staged, changes), beside
+        arguments, plan, stage.file_outcomes(staged, changes), config
     )
 
 
@@ -162,15 +171,15 @@ async def _enqueue(work: ToolContext, arguments: RememberArguments) -> dict[str,
 
 
 def render_remember_answer(
-    arguments: RememberArguments, plan: RememberPlan, done: list[FileOutcome], beside: dict[str, Any]
+    arguments: RememberArguments, plan: RememberPlan, done: list[FileOutcome], config: dict[str, Any]
 ) -> CallAnswer:
     """Return the answer to a text.
 
     Args:
-        arguments: of the call.
-        plan: of what to write.
-        done: what became of each file.
-        beside: what is logged beside the arguments.
+        arguments: the arguments of the call.
+        plan: the plan of what to write.
+        done: the outcome for each file.
+        config: what is logged with the arguments; see `planning_record`.
     """
     written = [(file, file.change) for file in done if file.change is not None and file.change.changed]
     status = "dry_run" if arguments.dry_run else "committed" if written else "nothing"
@@ -212,7 +221,7 @@ def render_remember_answer(
     if not arguments.dry_run:  # of a dry run no revision holds the new text
         diffs = [{"diff": references.of_diff(change)} for _, change in written]
         logged = result | {"writes": [w | d for w, d in zip(result["writes"], diffs, strict=True)]}
-    return CallAnswer(result, arguments.canonical(), logged, beside)
+    return CallAnswer(result, arguments.canonical(), logged, config)
 
 
 def _known(known: KnownStatement) -> SkippedResult:

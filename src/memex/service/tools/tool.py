@@ -1,4 +1,9 @@
-"""What a tool is: validated arguments in, an answer out, read within a snapshot or written through a draft."""
+"""The kinds of tools: a `ReadTool` answers from one snapshot, a `WriteTool` commits a draft.
+
+An instance of a tool has a name, a class of arguments, a class of results and the functions that do the work. HTTP,
+MCP and the definitions for models take name and arguments from the instance, so a new argument needs no change
+there.
+"""
 
 import base64
 import binascii
@@ -92,7 +97,7 @@ A = TypeVar("A", bound=Arguments)
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[A]):
-    """What all tools have: a name, arguments, a result."""
+    """A tool: its name, the class of its arguments, and the class of its result."""
 
     name: str
     arguments: type[A]
@@ -104,11 +109,11 @@ class Tool(Generic[A]):
         return False
 
     def description(self, prompts_dir: Path | None = None) -> str:  # noqa: ARG002  # for tools with a prompt
-        """Return what it does, for a model; the prompts of a directory go before ours."""
+        """Return the description for a model. Prompts in `prompts_dir` replace those of Memex."""
         return " ".join((self.arguments.__doc__ or "").split())
 
     def input_schema(self, prompts_dir: Path | None = None) -> dict[str, Any]:  # noqa: ARG002  # likewise
-        """Return the JSON Schema of its arguments; the prompts of a directory go before ours."""
+        """Return the JSON Schema of the arguments. Prompts in `prompts_dir` replace those of Memex."""
         return self.arguments.model_json_schema()
 
     def parse(self, arguments: dict[str, Any]) -> A:
@@ -131,8 +136,9 @@ class ReadTool(Tool[A]):
     """A tool that only reads.
 
     Attributes:
-        answer: makes the answer of what memory holds.
-        searched: gives the query and the search mode of a tool that searches by vectors too.
+        answer: answers the arguments from one snapshot of memory.
+        searched: gives the query and the search mode, for a tool that can search by vectors. `run` embeds the query
+            before it opens the snapshot, so `answer` does not see the mode.
     """
 
     answer: Callable[[Memory, A], Awaitable[CallAnswer]]

@@ -1,4 +1,4 @@
-"""What a tool works with while it carries out one call, in a live service or in a replay."""
+"""The context in which a tool runs during one call, in a live service or in a replay."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -35,23 +35,23 @@ class AnswerLog(Protocol):
 
 
 class Embedding(Protocol):
-    """What makes the vectors of queries; see `QueryEmbedder.of`."""
+    """Makes the vectors of queries; see `QueryEmbedder.of`."""
 
     async def of(self, query: str, mode: SearchMode | None, call: Call) -> QueryEmbeddings:
-        """Return the vector of a query, or none where it is searched by words alone."""
+        """Return the vector of a query, or no vector if the search uses words alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
-    """Lets equal calls of this process wait for each other: a model is asked once, and all get its answer."""
+class CallLocks:
+    """Locks by tool call id. Equal calls of this process run one after the other, so that a model is asked once."""
 
     _locks: WeakValueDictionary[tuple[int, str | None, str], asyncio.Lock] = field(
         default_factory=WeakValueDictionary
     )
 
     @asynccontextmanager
-    async def of(self, access: Access, call: Call) -> AsyncIterator[None]:
-        """Wait until no other call of this user under the same tool call id runs."""
+    async def held(self, access: Access, call: Call) -> AsyncIterator[None]:
+        """Hold the lock of a call: no other call of this user under the same tool call id runs meanwhile."""
         name = access.log_scope_id, access.user_id, call.request.tool_call_id
         lock = self._locks.get(name)
         if lock is None:
@@ -62,23 +62,23 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool works with: whose call it is, and what reads, plans, writes and logs for it.
+    """The context in which a tool runs during one call: the caller's access, and the objects that do the work.
 
-    A replay runs the same tools with parts of its own: snapshots of the states that the log has, a planner that is
-    recorded, drafts that write nothing, a log that keeps the answer.
+    A replay runs the same tools with objects of its own: snapshots of the states in the log, a recorded planner,
+    drafts that write nothing, and a log that only keeps the answer.
 
     Attributes:
-        access: of the caller.
-        call: which call is carried out.
-        log: where its answer is logged.
-        snapshots: what opens memory for it.
-        new_draft: makes an empty draft of the caller's.
-        query_embedder: what makes the vectors of queries.
-        planners: of memory_context and memory_remember.
-        spending: what the caller's tenant spends on models.
-        turns: in which equal calls follow each other.
-        database: that has the queue.
-        prompts_dir: a directory whose prompts go before those of Memex.
+        access: the access of the caller.
+        call: the call that is carried out.
+        log: logs the answer of the call.
+        snapshots: opens snapshots of memory.
+        new_draft: makes an empty draft with the caller's access.
+        query_embedder: makes the vectors of queries.
+        planners: the planners of memory_context and memory_remember.
+        spending: counts and limits what the caller's tenant spends on models.
+        call_locks: make calls of this process with the same tool call id run one after the other.
+        database: the database, which has the queue.
+        prompts_dir: a directory with prompts that replace those of Memex.
     """
 
     access: Access
@@ -89,6 +89,6 @@ class ToolContext:
     query_embedder: Embedding
     planners: Planners
     spending: Spending
-    turns: Turns
+    call_locks: CallLocks
     database: Database
     prompts_dir: Path | None = None

@@ -18,9 +18,9 @@ from memex.service.log.replay.counterfactual import (
 from memex.service.log.replay.logged_snapshots import access_of, states
 from memex.service.log.replay.replay import DISTORTED, ReplayResult, logged_options, replay
 from memex.service.log.replay.rerun import READ_TOOLS, LoggedCall, check_replayable, load_call, rerun
-from memex.service.planners import TenantSpending
 from memex.service.query_embedding import QueryEmbedder
 from memex.service.service import Service
+from memex.service.spending import TenantSpending
 from memex.store.access import Access
 from memex.store.database import rows
 from memex.store.identity import authentication

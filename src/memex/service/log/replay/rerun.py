@@ -15,7 +15,7 @@ from memex.service.tools.context import CONTEXT
 from memex.service.tools.files import FIND, LINKS, LIST, READ
 from memex.service.tools.registry import TOOLS
 from memex.service.tools.remember import REMEMBER
-from memex.service.tools.tool_context import ToolContext, Turns
+from memex.service.tools.tool_context import CallLocks, ToolContext
 from memex.settings import SearchMode
 from memex.store.access import Access
 from memex.store.database import Connection, Database, rows
@@ -148,7 +148,7 @@ async def rerun(
         query_embedder=options.query_embedder or _LoggedEmbedding(logged),
         planners=Planners(options.planner, options.planner),
         spending=options.spending,
-        turns=Turns(),
+        call_locks=CallLocks(),
         database=database,
     )
     result = await tool.run(work, arguments)
