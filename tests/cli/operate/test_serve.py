@@ -205,7 +205,7 @@ def test_the_printed_commands_work(memex: Memex, fresh: Memex, bin_dir: Path, st
             line = process.stdout.readline()
             assert line, printed
             printed += line
-        commands = re.findall(r"^ +((?:curl|MEMEX_KEY=)(?:.*\\\n)*.*)$", printed, re.MULTILINE)
+        commands = re.findall(r"^ +((?:curl|MEMEX_API_KEY=)(?:.*\\\n)*.*)$", printed, re.MULTILINE)
         done = subprocess.run(
             ["sh", "-e", "-c", "\necho\n".join(commands)],
             env=shell.environment,
