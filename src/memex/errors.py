@@ -91,14 +91,14 @@ class Forbidden(Refused):
     """The key is valid but does not permit this request."""
 
     code = "FORBIDDEN"
-    default_hint = "Use a key that may do this; an admin makes one with `memex keys create`."
+    default_hint = "Use a key that may do this; an administrator makes one with `memex keys create`."
 
 
 class ReadOnlyMount(Forbidden):
     """An agent tried to write to a mount that agents may only read."""
 
     code = "READ_ONLY_MOUNT"
-    default_hint = "Agents write user/… and the projects they are members of; shared/ is written by admins."
+    default_hint = "Agents write user/… and the projects they are members of; administrators write shared/."
 
 
 class NotFound(Refused):
@@ -123,7 +123,7 @@ class ProjectNotFound(NotFound):
     """The project does not exist, or the user is not a member of it."""
 
     code = "PROJECT_NOT_FOUND"
-    default_hint = "Use a project that the user is a member of; an admin adds members."
+    default_hint = "Use a project that the user is a member of; an administrator adds members."
 
 
 class OperationNotFound(NotFound):

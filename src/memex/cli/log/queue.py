@@ -46,7 +46,7 @@ async def list_calls(
     limit: Annotated[int, typer.Option(min=1, max=500, help="The largest number of results.")] = 100,
     cursor: Cursor = None,
 ) -> CommandOutput:
-    """List the calls that wait in the queue or failed there, the oldest first."""
+    """List the calls that wait in the queue or were given up there, the oldest first."""
     listed = await session.api.queue(session.of(user).context, limit=limit, cursor=cursor)
     return CommandOutput(listed, lambda screen: _show_calls(screen, session, listed))
 
@@ -55,12 +55,10 @@ async def list_calls(
 @tenant_command
 async def retry(
     session: CommandSession,
-    call: Annotated[
-        str, typer.Argument(metavar="TOOL_CALL_ID", help="The id of a call that failed in the queue.")
-    ],
+    call: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="The id of a call that was given up.")],
     user: User = None,
 ) -> CommandOutput:
-    """Put a failed call back into the queue, for five more attempts."""
+    """Put a call that was given up back into the queue, for five more attempts."""
     retried = await session.api.retry(session.of(user).context, call)
     return CommandOutput(retried, lambda screen: _show_retried(screen, retried["calls"]))
 
