@@ -17,7 +17,7 @@ from memex.store.search.dates import DateRange
 from memex.store.search.index import tag_key
 from memex.store.search.lexical import ChunkDetail, PastMoment, ScopeView, ScoredChunk, term_scores
 from memex.store.search.pruning import Filters
-from memex.store.search.rank import VECTOR_SHARE, blend, to_nearness
+from memex.store.search.rank import VECTOR_WEIGHT, blend, to_nearness
 from memex.store.search.recorded_vectors import find_recorded_chunks
 from memex.store.search.snippet import snippet
 from memex.store.search.vectors import NearChunk
@@ -25,18 +25,18 @@ from memex.store.search.vectors import NearChunk
 MAX_QUERY_CHARS = 10_000
 MAX_HITS = 100
 MAX_PASSAGES = 24  # of a file that is looked at because another leads to it
-MORE_SPANS = 3  # of one file, beside its best
+MORE_SPANS = 3  # further spans of one file, besides its best
 OVERSAMPLING = (
-    3  # chunks fetched for each file wanted; more are fetched once when they fall into too few files
+    3  # chunks that are fetched for each wanted file; if they fall into too few files, a second fetch
 )
-MIN_CANDIDATES = 60  # chunks fetched at least: neighbours in a series may lift what is not among the first
-MAX_CANDIDATES = 2_000  # chunks that this second look takes at least; what ranks below them is not found
-FUSED_FILES = 100  # files of each list that are fused
+MIN_FETCHED = 60  # chunks of the first fetch at least: neighbours in a series may raise a lower rank
+MIN_FETCHED_AGAIN = 2_000  # chunks of the second fetch at least; no chunk of a lower rank is found
+FUSED_FILES = 100  # files of each of the two lists that are blended
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The hits of a search, best first, and the weighed query, by which other passages can be scored too.
+    """The hits of a search, best first, and the weighted query, with which other passages can be scored too.
 
     `near` holds the chunks of the vector search that were fused with those of BM25. The log keeps them, because
     nobody can compute them again later. None when the search used words alone.
@@ -66,23 +66,23 @@ async def search(
     """Return the files whose best chunk scores highest for `text`, at most `limit`.
 
     Args:
-        connection: in a snapshot transaction, so that statistics and postings are of one moment.
-        access: whose scopes are searched; row-level security holds the same line.
-        text: up to 10,000 characters; words combine by OR.
+        connection: a connection in a snapshot transaction, so that statistics and postings are of one moment.
+        access: the scopes to search; row-level security enforces the same scopes.
+        text: the query, up to 10,000 characters; words combine by OR.
         limit: 1 to 100 files.
-        project: searched beside user/ and shared/ instead of all of the user's projects.
-        prefix: only files below it; the statistics stay those of the scopes.
-        tags: only files that bear all of them, without case.
-        passages: of each file that come with their texts, at most; a hit that has them needs no snippet.
-        past: a moment at which the scopes are searched instead of now.
-        vector: of the text; the files nearest to it are found too. Of the past those that have not changed since.
-        near: instead of a vector, what such a search of the same state found: `SearchResult.near`.
-        dated: days that the text speaks of. Files of other days are left out if some file of these is found.
-        languages: in which the text is read, before those of the scopes.
+        project: search this project with user/ and shared/, instead of all projects of the user.
+        prefix: only files below this path; the statistics stay those of the scopes.
+        tags: only files that bear all of these tags, without case.
+        passages: the highest number of passages of each file with their texts; a hit with passages has no snippet.
+        past: search the scopes at this moment instead of now.
+        vector: the vector of the text, to find the nearest files too; of the past only unchanged files.
+        near: the recorded result of a vector search (a `SearchResult.near`), used instead of `vector` in a replay.
+        dated: the days named in the query. If any file of these days matches, files of other days are left out.
+        languages: the languages in which the words are stemmed, before those of the scopes.
 
     Raises:
         ValidationFailed: an empty or too long query, or a prefix in a project that is not searched.
-        ProjectNotFound: the project, or the prefix's, is none of the user's.
+        ProjectNotFound: the user has no such project, as `project` or in the prefix.
     """
     if not text.strip():
         raise ValidationFailed("The query is empty.", hint="Say in a few words what to look for.")
@@ -98,7 +98,7 @@ async def search(
     query, views = await lexical.open_views(connection, scopes, text, past, languages)
     views = [view for view in views if is_within(view.scope, prefix)]
     filters = Filters(prefix.relative if prefix else "", tuple(sorted(map(tag_key, tags))))
-    # A file without a day may be of any; but where no file of these days is found, they are no guide.
+    # Files without a date always stay. The filter is dropped if no dated file matches it.
     if dated and await _best_files(connection, views, 1, replace(filters, dated=dated, undated=False)):
         filters = replace(filters, dated=dated)
     is_fused = vector is not None or near is not None
@@ -129,9 +129,9 @@ async def search(
 async def passages(
     connection: Connection, access: Access, query: Query, paths: Sequence[str]
 ) -> list[FilePassages]:
-    """Return the first `MAX_PASSAGES` passages of each file that stands, scored by a query, in their order.
+    """Return the first `MAX_PASSAGES` passages of each file that exists, scored by a query, in their order.
 
-    Their texts are left out: most of them will not be wanted.
+    Their texts are left out, because most of them are not needed.
     """
     by_scope: dict[Scope, list[str]] = {}
     for path in dict.fromkeys(paths):
@@ -207,8 +207,8 @@ async def _best_files(
     """Return the candidates of the best files, grouped, each group and its members best first."""
     holding = [view for view in views if view.query.lexemes]
     groups: list[tuple[ScoredChunk, ...]] = []
-    first = max(limit * OVERSAMPLING, MIN_CANDIDATES)
-    for fetched in (first, max(first * 16, MAX_CANDIDATES)) if holding else ():
+    first = max(limit * OVERSAMPLING, MIN_FETCHED)
+    for fetched in (first, max(first * 16, MIN_FETCHED_AGAIN)) if holding else ():
         found = await lexical.best_chunks(connection, holding, limit=fetched, filters=filters)
         groups = _group_by_file(found.candidates)
         groups = [group for group in groups if group[0].score >= found.cut]
@@ -241,7 +241,7 @@ def _fuse(by_words: Sequence[_RankedFile], near: Sequence[NearChunk]) -> list[_R
     of_files = {path: of_chunks[_key(group[0])] for path, group in meaning.items()}
     scores = {path: file.chunks[0].score for path, file in words.items()}
     top = max(scores.values(), default=SCALE)
-    bonus = {key: int(value * VECTOR_SHARE * top) for key, value in of_chunks.items()}
+    bonus = {key: int(value * VECTOR_WEIGHT * top) for key, value in of_chunks.items()}
     ranks = {path: rank for rank, path in enumerate(meaning, start=1)}
     files = []
     for path, fused in blend(scores, of_files):

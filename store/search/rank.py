@@ -1,10 +1,10 @@
-"""Two rankings made one: by words and by meaning. Pure."""
+"""One ranking of two: the scores of words, and the distances of vectors. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
-# What the nearest is worth beside the best by words, which is worth 1; see docs/decisions/0009.
-VECTOR_SHARE = 0.4
+# The value of the nearest by vectors, where the best by words has the value 1; see docs/decisions/0009.
+VECTOR_WEIGHT = 0.4
 
 
 class Comparable(Protocol):
@@ -19,27 +19,27 @@ Key = TypeVar("Key", bound=Comparable)
 
 
 def blend(
-    scores: Mapping[Key, int], nearness: Mapping[Key, float], *, share: float = VECTOR_SHARE
+    scores: Mapping[Key, int], nearness: Mapping[Key, float], *, weight: float = VECTOR_WEIGHT
 ) -> list[tuple[Key, float]]:
-    """Merge what words and vectors say of the same things by relative scores; best first, ties by key.
+    """Merge scores of words and nearness of vectors into one ranking; best first, ties by key.
 
-    The value of a thing is `score / highest score + share * nearness`; what a list lacks gets nothing from it.
-    A convex combination of normalised scores, after Bruch, Gai and Ingber, "An Analysis of Fusion Functions for
-    Hybrid Retrieval", ACM TOIS 2023, which finds it better than reciprocal rank fusion, as we do.
+    The value of a key is `score / highest score + weight * nearness`; a key that a mapping lacks counts 0 there.
+    Source: Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023. They find
+    such a sum better than reciprocal rank fusion, and so do our measurements.
 
     Args:
-        scores: by words, above 0.
-        nearness: by vectors, as `to_nearness` makes it of distances.
-        share: what the nearest is worth.
+        scores: the scores by words, above 0.
+        nearness: the nearness by vectors, from `to_nearness`.
+        weight: the value of the nearest key.
     """
     top = max(scores.values(), default=1)
     values = {key: score / top for key, score in scores.items()}
     for key, near in nearness.items():
-        values[key] = values.get(key, 0.0) + share * near
+        values[key] = values.get(key, 0.0) + weight * near
     return sorted(values.items(), key=lambda item: (-item[1], item[0]))
 
 
 def to_nearness(distances: Mapping[Key, float]) -> dict[Key, float]:
-    """Return distances turned and stretched: 1 for the nearest, 0 for the farthest of several."""
+    """Return distances scaled to nearness: 1 for the nearest key, 0 for the farthest of several."""
     near, far = min(distances.values(), default=0.0), max(distances.values(), default=0.0)
     return {key: (far - one) / (far - near) if far > near else 1.0 for key, one in distances.items()}

@@ -48,7 +48,8 @@ async def test_every_argument_that_a_method_takes_is_sent() -> None:
 def test_every_tool_has_a_method_that_offers_its_arguments() -> None:
     """A method has the name of its tool, the same parameters with the same defaults, and `tool_call_id`."""
     for name, tool in TOOLS.items():
-        method = getattr(UserMemory, name.removeprefix("memory_"))
+        method = getattr(UserMemory, name.removeprefix("memory_"), None)
+        assert method is not None, f"UserMemory has no method for {name}"
         parameters = inspect.signature(method).parameters
         offered = set(parameters) - OF_EVERY_CALL
         fields = tool.arguments.model_fields

@@ -45,7 +45,7 @@ def test_words_alone_stay_as_they_are(by_words: dict[int, int]) -> None:
     ordered = sorted(by_words, key=lambda key: (-by_words[key], key))
 
     assert [key for key, _ in blend(by_words, {})] == ordered
-    assert [key for key, _ in blend(by_words, dict.fromkeys(by_words, 1.0), share=0)] == ordered
+    assert [key for key, _ in blend(by_words, dict.fromkeys(by_words, 1.0), weight=0)] == ordered
 
 
 @given(scores, near, keys)
