@@ -8,6 +8,7 @@ from memex.errors import ProjectNotFound, ReadOnlyMount, ValidationFailed
 from memex.store.paths import VirtualPath
 
 Role = Literal["agent", "admin"]
+# How a write came. `dream` is for writes of the memory service itself; no code of Memex makes one yet.
 Channel = Literal["user", "agent", "import", "dream", "admin"]
 SEARCHED_PROJECTS = 20
 

@@ -1,4 +1,4 @@
-"""From a key and a request's context to an `Access`: the only way to one."""
+"""Make an `Access` from a key and the context of a request; no other code makes one."""
 
 import hashlib
 import secrets

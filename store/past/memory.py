@@ -50,7 +50,8 @@ async def open_past(
         now: as for `Memory`.
         vectors: of queries: without one the past is searched by words alone, with one also by the meaning of what
             has not changed since.
-        is_present: whoever reads it has been reading since it was the present, and is told so.
+        is_present: the caller asked for the present and does not know that a pinned snapshot reads the past, so
+            errors speak of the present.
 
     Raises:
         ValidationFailed: a mount has not seen so many changes.

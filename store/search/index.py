@@ -15,13 +15,14 @@ from memex.store.search.bm25 import RANKER_VERSION
 from memex.store.search.chunks import CHUNKER_VERSION, Chunk
 
 
-def engine(analyzer: Analyzer) -> str:
-    """Return what the chunks and lexemes of a scope depend on, which is recorded with it."""
+def index_version(analyzer: Analyzer) -> str:
+    """Return the versions that the chunks and lexemes of a scope depend on; the scope records them."""
     return f"{analyzer.engine} chunker-{CHUNKER_VERSION}"
 
 
-# What must be alike for the same state and query to give the same ranking.
-ENGINE = f"{engine(Analyzer())} ranker-{RANKER_VERSION}"
+# The versions that must be equal for the same state and query to give the same ranking. The `ENGINE` of
+# `memex.subagent.engine`, which the log names, adds the versions of the planner and of the context format.
+ENGINE = f"{index_version(Analyzer())} ranker-{RANKER_VERSION}"
 MAX_KEY_CHARS = 512  # a longer target can be no path
 MAX_RAW_CHARS = 1_000
 MAX_ANCHOR_CHARS = 500

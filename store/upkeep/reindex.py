@@ -13,7 +13,7 @@ from memex.store import offload
 from memex.store.database import Connection, Database, Rows, row, rows
 from memex.store.search import vectors
 from memex.store.search.analyzer import LANGUAGES, Analyzer, analyzer_of
-from memex.store.search.index import FileIndex, engine, index
+from memex.store.search.index import FileIndex, index, index_version
 from memex.store.sql import sql
 from memex.store.writes import pending
 from memex.store.writes.commit import SEPARATOR, chunk_columns, link_columns
@@ -75,7 +75,7 @@ def check_language(language: str) -> str:
 def is_stale(language: str, analyzer: str | None, wanted: str | None = None) -> bool:
     """Return whether an index is another than would be made now, in the `wanted` language where that is given."""
     wanted = wanted or language
-    return language != wanted or analyzer not in (None, engine(analyzer_of(wanted)))
+    return language != wanted or analyzer not in (None, index_version(analyzer_of(wanted)))
 
 
 async def count_stale(connection: Connection) -> int:
@@ -150,7 +150,7 @@ async def rebuild(
             on_files(len(batch))
         await pending.merge(connection, counter)
         await pending.put(connection, [counter])
-        made = {"language": language, "analyzer": engine(analyzer_of(language))}
+        made = {"language": language, "analyzer": index_version(analyzer_of(language))}
         await connection.execute(sql("upkeep/reindex_done"), {"scope_id": scope_id} | made)
         if database.has_vectors and await rows(connection, "upkeep/reindex_embeddings", scope_id=scope_id):
             await vectors.defer(connection, [scope_id])

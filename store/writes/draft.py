@@ -34,7 +34,7 @@ from memex.store.paths import parse
 from memex.store.records import FileChange, ScopeState, revision_of
 from memex.store.search import vectors
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.index import FileIndex, deleted_file_index, engine, index
+from memex.store.search.index import FileIndex, deleted_file_index, index, index_version
 from memex.store.writes.commit import write_commit
 from memex.store.writes.edits import (
     Delete,
@@ -335,7 +335,7 @@ class Draft:
         counters = counters_of(locked)
         self._check_limits(plan, counters)
         made = answer(plan.changes)
-        analyzers = {scope.scope_id: engine(analyzer_of(scope.language)) for scope in scopes}
+        analyzers = {scope.scope_id: index_version(analyzer_of(scope.language)) for scope in scopes}
         await write_commit(connection, self._access, call, plan.written, counters, analyzers=analyzers)
         if self._is_embedded and plan.written:
             changed = {planned.file.scope.scope_id for planned, _ in plan.written}

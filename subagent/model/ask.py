@@ -65,13 +65,13 @@ class ModelQuestion(Generic[Output]):
     """A question to a model.
 
     Attributes:
-        name: of the agent, such as `context`.
-        prompt: whose instructions stand before all else, the same bytes each time.
-        text: what it is about.
+        name: the name of the agent, such as `context`.
+        prompt: the prompt; its instructions come first, the same bytes each time.
+        text: the question itself.
         output: the form of the answer.
-        check: what is wrong with an answer, in sentences for the model; it gets one chance to mend that.
-        tools: what it may call, none with a side effect; none of them where it shall answer at once.
-        shown: the spans that it has been shown so far, which the tools add to.
+        check: returns the problems of an answer in sentences for the model, which may correct them once.
+        tools: the tools that the model may call, without side effects; empty if the model shall answer at once.
+        shown: the spans that the model has been shown so far; the tools add to them.
     """
 
     name: str
@@ -99,10 +99,13 @@ class ModelSession:
 
 
 async def ask(question: ModelQuestion[Output], session: ModelSession) -> Output:
-    """Return a model's answer, which may still be wrong in what `question.check` says.
+    """Return the answer of a model.
+
+    `question.check` runs until it has found problems once, and the model corrects its answer once. A corrected
+    answer that is still wrong is returned all the same, and the caller must handle it.
 
     Raises:
-        ModelUnavailable: the model gave none: it did not answer, not in this form, or used up a limit.
+        ModelUnavailable: the model gave no answer, or none in the wanted form, or a limit is used up.
     """
     try:
         model = _LoggedModel(await session.chat.model(), question, session)

@@ -1,4 +1,4 @@
-"""The context agent: a model chooses spans of what was found, and may look for more. It has no other tool."""
+"""The context agent: a model chooses from the passages that were found, and may search for more."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -19,8 +19,8 @@ from memex.subagent.model.numbered_spans import NumberedSpans, wrap_data
 from memex.subagent.planner import ContextPlan, ContextRequest, Omitted
 from memex.subagent.prompts import Prompt
 
-PROMPT_CHARS = 12_000  # of the first prompt with its instructions: what else has room is given to spans
-EVIDENCE_SHARE = 0.8  # of a large budget: so many characters of spans, where that is more
+PROMPT_CHARS = 12_000  # of the first prompt with its instructions; spans fill what the rest leaves
+EVIDENCE_FRACTION = 0.8  # spans fill at least this fraction of the budget, even beyond PROMPT_CHARS
 MAX_EVIDENCE_CHARS = 40_000
 CATALOGUE_CHARS = 1_000
 QUERY_CHARS = 1_000  # a longer query is shown by its beginning
@@ -53,7 +53,7 @@ class Selection(BaseModel):
 
 async def plan_context(
     request: ContextRequest,
-    survey: Candidates,
+    candidates: Candidates,
     files: FileCatalogue,
     builtin: BuiltinPlanner,
     prompt: Prompt,
@@ -65,24 +65,24 @@ async def plan_context(
 
     Args:
         request: the question.
-        survey: what speaks for which passage, found by code.
-        files: that there are.
-        builtin: whose survey it is.
-        prompt: with the instructions.
-        session: where the model works.
-        with_tools: it may look for more, else it answers at once.
+        candidates: the passages that the built-in planner found, with their values.
+        files: the list of the files.
+        builtin: the planner that found the candidates.
+        prompt: the prompt with the instructions.
+        session: the session of the model.
+        with_tools: whether the model may search for more; otherwise it answers at once.
 
     Raises:
-        ModelUnavailable: it gave no answer, or one that names no span that there is, twice.
+        ModelUnavailable: the model gave no answer, or twice named spans that do not exist.
     """
-    shown_spans = NumberedSpans(builtin.cutter(survey.query), files.dates)
+    shown_spans = NumberedSpans(builtin.cutter(candidates.query), files.dates)
     job = ModelQuestion(
         name="memory_context",
         prompt=prompt,
-        text=first_prompt(request, survey, files, shown_spans, session.tools.now, prompt.instructions),
+        text=first_prompt(request, candidates, files, shown_spans, session.tools.now, prompt.instructions),
         output=Selection,
-        check=lambda answer: answer_problems(answer, shown_spans, _room(request, survey)),
-        tools=_tools(shown_spans, survey, session.tools) if with_tools else (),
+        check=lambda answer: answer_problems(answer, shown_spans, _room(request, candidates)),
+        tools=_tools(shown_spans, candidates, session.tools) if with_tools else (),
         shown=shown_spans.shown,
     )
     answer = await ask(job, session)
@@ -91,10 +91,10 @@ async def plan_context(
     if len(chosen) < len(found):
         raise model_unavailable(ModelFailure.UNKNOWN_SPANS)
     plan = take(
-        survey.pinned,
+        candidates.pinned,
         chosen,
         available=request.budget - WRAPPER_CHARS,
-        cut=builtin.cutter(survey.query),
+        cut=builtin.cutter(candidates.query),
     )
     return ContextPlan(
         plan.choices, (*plan.omitted, *_not_chosen(plan, shown_spans)), planner=session.chat.name
@@ -103,7 +103,7 @@ async def plan_context(
 
 def first_prompt(
     request: ContextRequest,
-    survey: Candidates,
+    candidates: Candidates,
     files: FileCatalogue,
     shown_spans: NumberedSpans,
     now: datetime,
@@ -115,15 +115,19 @@ def first_prompt(
     unless the budget of the context needs more.
     """
     query = request.query if len(request.query) <= QUERY_CHARS else f"{request.query[:QUERY_CHARS]} […]"
-    asked = [f"Asked on {_day(now.astimezone(UTC).date())}. Budget: {_room(request, survey):,} characters."]
-    if pinned := sorted({candidate.reference.path for candidate in survey.pinned}):
+    asked = [
+        f"Asked on {_day(now.astimezone(UTC).date())}. Budget: {_room(request, candidates):,} characters."
+    ]
+    if pinned := sorted({candidate.reference.path for candidate in candidates.pinned}):
         asked.append(f"Recalled in any case, do not choose: {', '.join(pinned[:MAX_PINNED])}.")
     listed = wrap_data("files", files.text.rstrip("\n"))
     before = f"# The files that there are\n\n{listed}\n\n# What a search found\n\n"
     after = f"\n\n# The query\n\n{' '.join(asked)}\n\n{wrap_data('query', query)}"
     room = PROMPT_CHARS - len(instructions) - len(before) - len(after)
-    large = min(int(request.budget * EVIDENCE_SHARE), MAX_EVIDENCE_CHARS)
-    ranked = _best_of_each_file_first(sorted(survey.ranked, key=lambda one: rank(one.value, one.reference)))
+    large = min(int(request.budget * EVIDENCE_FRACTION), MAX_EVIDENCE_CHARS)
+    ranked = _best_of_each_file_first(
+        sorted(candidates.ranked, key=lambda one: rank(one.value, one.reference))
+    )
     return f"{before}{shown_spans.show(ranked, max(room, large))}{after}"
 
 
@@ -156,10 +160,10 @@ def _chosen_names(answer: Selection) -> list[str]:
     return list(dict.fromkeys(chosen.span for chosen in answer.spans))
 
 
-def _room(request: ContextRequest, survey: Candidates) -> int:
+def _room(request: ContextRequest, candidates: Candidates) -> int:
     """Return how many characters are left for what is chosen."""
     available = request.budget - WRAPPER_CHARS
-    return available - min(available // 2, sum(map(_chars, survey.pinned)))
+    return available - min(available // 2, sum(map(_chars, candidates.pinned)))
 
 
 def _chars(span: CandidatePassage) -> int:
@@ -185,7 +189,7 @@ def _day(day: date) -> str:
     return f"{day.isoformat()}, a {day:%A}"
 
 
-def _tools(shown_spans: NumberedSpans, survey: Candidates, tools: MemoryTools) -> list[ModelTool]:
+def _tools(shown_spans: NumberedSpans, candidates: Candidates, tools: MemoryTools) -> list[ModelTool]:
     """Return what the model may call; each tool adds the spans that it finds to `shown_spans`."""
 
     async def find(query: str) -> str:
@@ -196,7 +200,7 @@ def _tools(shown_spans: NumberedSpans, survey: Candidates, tools: MemoryTools) -
         """
         found = await tools.find(query, limit=FOUND_FILES, passages=FOUND_PASSAGES)
         files = [hit.file for hit in found.hits if hit.file is not None]
-        candidates = [
+        passages = [
             CandidatePassage(
                 Reference(file.path, file.version, one.span), one.text, one.score, "match", None, one.heading
             )
@@ -204,7 +208,7 @@ def _tools(shown_spans: NumberedSpans, survey: Candidates, tools: MemoryTools) -
             for one in file.passages
             if one.text and one.text.strip()
         ]
-        return shown_spans.show(candidates, RESULT_CHARS) if candidates else "Nothing was found."
+        return shown_spans.show(passages, RESULT_CHARS) if passages else "Nothing was found."
 
     async def read(path: str, heading: str | None = None) -> str:
         """Read a file, or the part of it under a heading. Gives spans, numbered on.
@@ -213,14 +217,14 @@ def _tools(shown_spans: NumberedSpans, survey: Candidates, tools: MemoryTools) -
             path: as a span, the list of files or a link gave it, such as `user/profile.md`.
             heading: a heading in it; leave out for the file from its beginning.
         """
-        found = await tools.passages(survey.query, [path])
+        found = await tools.passages(candidates.query, [path])
         if not found:
             raise FileNotFound(f"There is no file {path[:SPAN_CHARS]!r}.", hint=_known_paths(shown_spans))
-        candidates = await _passages(found[0], heading, tools)
-        if not candidates:
+        passages = await _passages(found[0], heading, tools)
+        if not passages:
             headings = dict.fromkeys(" › ".join(one.heading) for one in found[0].passages if one.heading)
             return f"No such heading. There are: {'; '.join(list(headings)[:30]) or 'none'}."
-        return shown_spans.show(candidates, RESULT_CHARS, whole=True)
+        return shown_spans.show(passages, RESULT_CHARS, whole=True)
 
     async def list_files(prefix: str = "") -> str:
         """List the files below a folder, with titles and dates.

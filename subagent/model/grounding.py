@@ -12,7 +12,7 @@ from functools import cache
 
 from memex.store.search.analyzer import LANGUAGES, Analyzer, load_language
 
-WORDS_SHARE = 0.6  # of a statement's words that are no names, those that the text must hold
+WORDS_FRACTION = 0.6  # of the words of a statement that are not names, the text must hold this fraction
 MAX_DAYS = 400  # from the clock, of a date that a word such as `tomorrow` stands for
 MAX_NAMED = 5  # words that a problem names
 MIN_STEM_CHARS = 4  # of a name that has another ending here than there
@@ -106,7 +106,7 @@ class Grounding:
             if lexeme not in self.lexemes and not self._is_free(word.casefold())
         ]
         known = len(lexemes) - len(strange)
-        return strange[:MAX_NAMED] if lexemes and known < WORDS_SHARE * len(lexemes) else []
+        return strange[:MAX_NAMED] if lexemes and known < WORDS_FRACTION * len(lexemes) else []
 
     def _has_name(self, name: str) -> bool:
         word = _POSSESSIVE.sub("", name.casefold())

@@ -1,4 +1,4 @@
-"""The model planner: a chat model plans, and where it does not, the built-in planner does."""
+"""The model planner: a chat model plans; if it fails, the built-in planner plans instead."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, replace
@@ -23,9 +23,7 @@ from memex.subagent.prompts import Prompt
 
 P = TypeVar("P")
 
-MAX_TOOL_FAILURES = (
-    2  # so often in a row a model could not work with tools: then it is asked for one answer at once
-)
+MAX_TOOL_FAILURES = 2  # after so many failures in a row, the model is asked without tools
 
 _log = structlog.get_logger("memex.model")
 
@@ -55,11 +53,11 @@ class ModelPlanner:
 
         Args:
             chat: the model.
-            builtin: finds what the model chooses from, and answers where the model does not.
-            limits: of one call.
+            builtin: finds the passages from which the model chooses, and plans if the model fails.
+            limits: the limits of one call.
             mode: whether the model may call tools; `auto` finds out whether it can.
             load: gives a prompt by its name.
-            capabilities: of the pydantic-ai agents, such as tracing.
+            capabilities: the capabilities of the pydantic-ai agents, such as tracing.
         """
         self._chat = chat
         self._builtin = builtin
@@ -84,9 +82,9 @@ class ModelPlanner:
         return config if self._chat.profile is None else config | {"profile": self._chat.profile}
 
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
-        """Return which spans answer a query within its budget; without the model what the rules choose."""
-        survey = await self._builtin.find_candidates(request, tools)
-        chosen = self._builtin.choose(survey, request)
+        """Return spans that answer a query within its budget; if the model fails, the built-in planner's."""
+        candidates = await self._builtin.find_candidates(request, tools)
+        chosen = self._builtin.choose(candidates, request)
         files = await tools.catalogue(max_chars=CATALOGUE_CHARS)
         if not files.count:
             return chosen
@@ -94,7 +92,7 @@ class ModelPlanner:
 
         async def plan(session: ModelSession, with_tools: bool) -> ContextPlan:
             return await plan_context(
-                request, survey, files, self._builtin, prompt, session, with_tools=with_tools
+                request, candidates, files, self._builtin, prompt, session, with_tools=with_tools
             )
 
         try:
@@ -102,10 +100,10 @@ class ModelPlanner:
         except (ModelUnavailable, LimitExceeded) as error:
             return replace(chosen, failure=self._failed(error))
         finally:
-            tools.reset_operations()  # what is chosen is still to be read, however much the model has read
+            tools.reset_operations()  # the chosen passages must still be read, however much the model has read
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
-        """Return where the statements of a text belong; without the model what the rules say."""
+        """Return where the statements of a text belong; if the model fails, the built-in planner's plan."""
         prompt = self._load("remember")
 
         async def plan(session: ModelSession, with_tools: bool) -> RememberPlan:
@@ -119,7 +117,7 @@ class ModelPlanner:
             return replace(chosen, failure=self._failed(error))
 
     async def _planned(self, plan: Callable[[ModelSession, bool], Awaitable[P]], tools: MemoryTools) -> P:
-        """Return a plan made with tools, or at once where the model is known not to manage them."""
+        """Return a plan made with tools, or without them if the model is known not to manage them."""
         meter = Meter(self._limits)
         session = ModelSession(self._chat, meter, tools, self._capabilities)
         if self._mode == "single" or (self._mode == "auto" and self._bad_calls >= MAX_TOOL_FAILURES):

@@ -4,7 +4,7 @@ import re
 
 from memex.store.records import Span
 
-MIN_SHARE = 0.75  # of the characters that a part may have, those that it has before it is cut
+MIN_FRACTION = 0.75  # a part is cut no earlier than after this fraction of its largest size
 
 # Where a text is cut rather than elsewhere, the best first: paragraphs, lines, sentences, words.
 _BREAKS = tuple(map(re.compile, (r"\n[ \t]*\n\s*", r"\n\s*", r"(?<=[.!?])\s+|(?<=[。！？])", r"\s+")))
@@ -15,7 +15,7 @@ def split_windows(text: str, max_chars: int) -> list[Span]:
     spans = []
     start = 0
     while len(text) - start > max_chars:
-        end = _cut(text, start + int(max_chars * MIN_SHARE), start + max_chars)
+        end = _cut(text, start + int(max_chars * MIN_FRACTION), start + max_chars)
         spans.append((start, end))
         start = end
     return [*spans, (start, len(text))]

@@ -18,7 +18,7 @@ from memex.service.service import Caller, Service
 from memex.store.database import Connection, Database
 from memex.store.search import vectors
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.index import engine
+from memex.store.search.index import index_version
 from memex.store.upkeep import reindex
 from memex.store.writes import pending
 
@@ -226,7 +226,7 @@ async def test_another_language_finds_its_inflected_forms(
     assert before == []
     assert {path for path, _ in after} == {"user/a.md", "user/b.md"}
     [scope] = [one for one in await _scopes(database) if one.scope_id == scope_id]
-    assert (scope.language, scope.analyzer) == ("german", engine(analyzer_of("german")))
+    assert (scope.language, scope.analyzer) == ("german", index_version(analyzer_of("german")))
 
 
 async def test_readers_wait_for_no_rebuild(

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memex.subagent.model.windows import MIN_SHARE, split_windows
+from memex.subagent.model.windows import MIN_FRACTION, split_windows
 
 PARTS = st.lists(st.sampled_from(["word ", "Ende. ", "。", "line\n", "paragraph\n\n", "x" * 7]), max_size=60)
 
@@ -15,7 +15,7 @@ def test_parts_are_the_text(text: str, max_chars: int) -> None:
 
     assert "".join(text[slice(*span)] for span in spans) == text
     assert all(end - start <= max_chars for start, end in spans)
-    assert all(end - start >= int(max_chars * MIN_SHARE) for start, end in spans[:-1])
+    assert all(end - start >= int(max_chars * MIN_FRACTION) for start, end in spans[:-1])
 
 
 def test_a_text_is_cut_between_paragraphs_then_lines_sentences_words() -> None:
