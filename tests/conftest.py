@@ -15,7 +15,7 @@ from psycopg.conninfo import make_conninfo
 from tests import selection
 from tests.kit.forked_commands import Forks, forks
 from tests.kit.model_server import ModelServer, serving
-from tests.kit.postgres_servers import Server
+from tests.kit.postgres_servers import LentDatabase, Server
 from tests.selection import SERVERS, NoProcess
 from tests.time_limit import TimeLimit
 
@@ -109,18 +109,34 @@ def server(request: pytest.FixtureRequest) -> Server:
 
 
 @pytest.fixture
-def conninfo(server: Server) -> Iterator[str]:
+def lent(server: Server) -> Iterator[LentDatabase]:
     """A fresh migrated database."""
-    with server.lend() as conninfo:
-        yield conninfo
+    with server.lend() as lent:
+        yield lent
 
 
 @pytest.fixture
-async def database(conninfo: str) -> AsyncIterator[Database]:
+def conninfo(lent: LentDatabase) -> str:
+    """The conninfo of a fresh database."""
+    return lent.conninfo
+
+
+@pytest.fixture(scope="session")
+async def pools() -> AsyncIterator[set[Server]]:
+    """The servers whose pools stay open from test to test, and are closed at the end."""
+    servers: set[Server] = set()
+    yield servers
+    for server in servers:
+        await server.close_pools()
+
+
+@pytest.fixture
+async def database(server: Server, lent: LentDatabase, pools: set[Server]) -> AsyncIterator[Database]:
     """The pool over a fresh database."""
-    database = await Database.open(conninfo, max_connections=20)
-    yield database
-    await database.close()
+    pools.add(server)
+    await server.close_dropped()
+    yield await lent.open()
+    await lent.release()
 
 
 @pytest.fixture

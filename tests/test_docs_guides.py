@@ -27,7 +27,7 @@ from memex.store.identity import tenants
 def environment(embedded_server: Server) -> Iterator[dict[str, str]]:
     """That of a program which asks a running Memex by an admin's key; MEMEX_AGENT_KEY is an agent's."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMEX_", "DATABASE_"))}
-    with embedded_server.lend() as conninfo, serving_http(conninfo) as served:
+    with embedded_server.lend() as lent, serving_http(lent.conninfo) as served:
         assert served.service is not None
         database = served.service.database
         admin, agent = (

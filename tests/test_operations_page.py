@@ -32,7 +32,8 @@ async def test_a_dump_restores_every_version(stock_server: Server, tmp_path: Pat
     [restore] = re.findall(r"^pg_restore .*$", PAGE, re.MULTILINE)
     path = os.pathsep.join([*map(str, STOCK_BINARIES[:1]), os.environ["PATH"]])
     target = stock_server.create_empty("memex_restored")
-    with stock_server.lend() as source:
+    with stock_server.lend() as lent:
+        source = lent.conninfo
         async with Memex(database_url=source) as memex:
             memory = memex.for_user("alice")
             await memory.remember("I prefer oolong tea.", tool_call_id="call-1")

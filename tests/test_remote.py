@@ -131,7 +131,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def served(embedded_server: Server) -> Iterator[Served]:
     """A Memex over a database that the tests of this module share."""
-    with embedded_server.lend() as conninfo, serving_http(conninfo) as served:
+    with embedded_server.lend() as lent, serving_http(lent.conninfo) as served:
         yield served
 
 

@@ -46,8 +46,8 @@ HEAVY = ["fastapi", "markdown_it", "psycopg", "pydantic", "structlog", "typer", 
 @pytest.fixture
 def url(embedded_server: Server) -> Iterator[str]:
     """A fresh migrated database."""
-    with embedded_server.lend() as conninfo:
-        yield conninfo
+    with embedded_server.lend() as lent:
+        yield lent.conninfo
 
 
 @pytest.fixture

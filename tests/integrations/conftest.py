@@ -46,10 +46,10 @@ def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def home(embedded_server: Server) -> Iterator[Home]:
     """The Memex of a test module."""
-    with embedded_server.lend() as conninfo, serving_http(conninfo) as served:
+    with embedded_server.lend() as lent, serving_http(lent.conninfo) as served:
         assert served.service is not None
         secret, _ = served.run(tenants.create_key(served.service.database, "default", "agent"))
-        yield Home(served.url, secret, conninfo, served)
+        yield Home(served.url, secret, lent.conninfo, served)
 
 
 @pytest.fixture

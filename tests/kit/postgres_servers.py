@@ -10,6 +10,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from memex.store.database import Database
 from memex.store.migrate import migrate
 
 # What a test that only writes rows leaves as it was.
@@ -48,8 +49,9 @@ MIGRATIONS = "select tablename from pg_tables where schemaname = 'public' and ta
 OTHERS_OUT = """
 select pg_terminate_backend(pid, 10000)
   from pg_stat_activity
- where datname = current_database() and pid <> pg_backend_pid()
+ where datname = current_database() and pid <> pg_backend_pid() and pid <> all (%s::integer[])
 """
+MAX_KEPT_CONNECTIONS = 6
 EMPTY = """
 do $$
 declare name text;
@@ -66,6 +68,45 @@ end $$
 
 
 @dataclass(slots=True)
+class LentDatabase:
+    """A database that a test has for itself, and the pool over it, which the next test may take over.
+
+    A new connection costs more than most tests: Postgres starts a process, checks a password and plans anew.
+    """
+
+    name: str
+    conninfo: str
+    pool: Database | None = None
+
+    async def open(self) -> Database:
+        """Return the pool over the database: the last test's if all its connections still answer."""
+        if self.pool is None:
+            self.pool = await Database.open(self.conninfo, max_connections=20)
+        else:
+            await self.pool._pool.check()
+        return self.pool
+
+    async def release(self) -> None:
+        """Close the pool unless it can be taken over."""
+        if self.pool is None:
+            return
+        pool, stats = self.pool._pool, self.pool._pool.get_stats()
+        is_idle = stats["pool_available"] == stats["pool_size"] and not stats.get("requests_waiting")
+        if pool.closed or not is_idle or stats["pool_size"] > MAX_KEPT_CONNECTIONS:
+            await self.close()
+
+    async def close(self) -> None:
+        """Close the pool."""
+        if self.pool is not None:
+            await self.pool.close()
+            self.pool = None
+
+    def kept_pids(self) -> list[int]:
+        """Return the process ids of the connections that stay open."""
+        return [one.info.backend_pid for one in self.pool._pool._pool if not one.closed] if self.pool else []
+
+
+@dataclass(slots=True, eq=False)
 class Server:
     """A Postgres on which tests make databases: `admin` logs in as its superuser, `login` as the application."""
 
@@ -75,36 +116,51 @@ class Server:
     template: str
     shape: str = ""
     catalogs: str = ""
-    emptied: list[str] = field(default_factory=list)
+    emptied: list[LentDatabase] = field(default_factory=list)
+    dropped: list[LentDatabase] = field(default_factory=list)  # whose pools are still to be closed
 
     @classmethod
     def with_template(cls, kind: str, admin: str, login: str) -> "Server":
         """Return the server once it has a migrated template."""
         server = cls(kind, admin, login, template=f"memex_template_{uuid.uuid4().hex[:8]}")
         # A test waits for no disk: what becomes of a write in a crash is tested on servers of such tests' own.
+        # Compiling a statement that runs once takes longer than the statement.
         server._run(f'alter role "{server.owner}" set synchronous_commit = off')
+        server._run(f'alter role "{server.owner}" set jit = off')
         asyncio.run(migrate(server.create_empty(server.template), superuser=admin))
         with psycopg.connect(make_conninfo(admin, dbname=server.template)) as connection:
             server.shape, server.catalogs = server._shape(connection), server._catalogs(connection)
         return server
 
     @contextmanager
-    def lend(self) -> Iterator[str]:
-        """Lend a database for a test: its conninfo.
+    def lend(self) -> Iterator[LentDatabase]:
+        """Lend a database for a test.
 
         It is new, or one that an earlier test left and that was emptied, which takes a tenth of the time. One whose
         schema, settings or statistics were changed is dropped and not lent again.
         """
         if self.emptied:
-            name = self.emptied.pop()
+            lent = self.emptied.pop()
         else:
             name = f"memex_test_{uuid.uuid4().hex[:12]}"
-            self.create(name)
-        yield make_conninfo(self.login, dbname=name)
-        if self._is_emptied(name):
-            self.emptied.append(name)
+            lent = LentDatabase(name, self.create(name))
+        yield lent
+        if self._is_emptied(lent):
+            self.emptied.append(lent)
         else:
-            self.drop(name)
+            self.drop(lent.name)
+            self.dropped.append(lent)
+
+    async def close_dropped(self) -> None:
+        """Close the pools over databases that were dropped."""
+        while self.dropped:
+            await self.dropped.pop().close()
+
+    async def close_pools(self) -> None:
+        """Close every pool."""
+        await self.close_dropped()
+        for lent in self.emptied:
+            await lent.close()
 
     def create(self, name: str) -> str:
         """Make a database like the migrated template, and return the application's conninfo for it."""
@@ -127,14 +183,16 @@ class Server:
 
     def clear(self) -> None:
         """Drop the template and the databases that wait to be lent."""
-        while self.emptied:
-            self.drop(self.emptied.pop())
+        for lent in self.emptied:
+            self.drop(lent.name)
+        self.dropped += self.emptied
+        self.emptied.clear()
         self.drop(self.template)
 
-    def _is_emptied(self, name: str) -> bool:
-        conninfo = make_conninfo(self.admin, dbname=name, options=NO_JIT)
+    def _is_emptied(self, lent: LentDatabase) -> bool:
+        conninfo = make_conninfo(self.admin, dbname=lent.name, options=NO_JIT)
         with psycopg.connect(conninfo, autocommit=True) as connection:
-            connection.execute(OTHERS_OUT)
+            connection.execute(OTHERS_OUT, [lent.kept_pids()])
             if self._catalogs(connection) != self.catalogs and self._shape(connection) != self.shape:
                 return False
             connection.execute(EMPTY)

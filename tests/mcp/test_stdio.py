@@ -36,8 +36,8 @@ HELLO = {
 @pytest.fixture(scope="module")
 def here(embedded_server: Any) -> Iterator[dict[str, str]]:
     """The environment of programs that have one database among themselves."""
-    with embedded_server.lend() as conninfo:
-        yield {"DATABASE_URL": conninfo}
+    with embedded_server.lend() as lent:
+        yield {"DATABASE_URL": lent.conninfo}
 
 
 Program = Callable[..., StdioServerParameters]
