@@ -22,8 +22,8 @@ def render(files: Sequence[FileSummary], *, max_chars: int) -> str:
     When they do not all fit, those changed last are kept, in order, and the last line counts the others.
 
     Args:
-        files: by path.
-        max_chars: of the whole, at least `MIN_CHARS`.
+        files: the files, ordered by path.
+        max_chars: the largest length of the whole text, at least `MIN_CHARS`.
     """
     return choose(files, max_chars=max_chars)[0]
 

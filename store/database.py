@@ -114,7 +114,7 @@ class Database:
         """A transaction that acts for `access`; committed at the end, rolled back by an exception.
 
         Args:
-            access: whose rows row-level security shows.
+            access: decides which rows row-level security shows.
             snapshot: all statements see the same moment (repeatable read).
         """
         begin = BEGIN_SNAPSHOT if snapshot else BEGIN

@@ -46,7 +46,7 @@ class Memory:
 
     Args:
         connection: a transaction begun for `access`; a snapshot, so that several reads see one moment.
-        access: whose scopes are read.
+        access: the scopes to read.
         vectors: the query embeddings by query text; a query without an embedding is searched by words alone.
         now: the time to which phrases such as `last week` refer; without it such phrases are ordinary words.
     """
@@ -175,7 +175,7 @@ class Memory:
         Mounts come in the order projects/… by slug, shared/, user/: that of their names.
 
         Args:
-            prefix: of a virtual path; "" is everything.
+            prefix: the beginning of a virtual path; "" means all files.
             limit: 1 to 1,000.
             after: the virtual path that the last list ended with.
 
@@ -208,7 +208,7 @@ class Memory:
         """Return the revisions of a path and the earlier ones of its file, newest first, without the texts.
 
         Args:
-            path: of a file that stands, stood, or was moved away.
+            path: the path of a file that exists, or that was deleted or moved away.
             limit: 1 to 1,000.
             before: `(rev, version)` of the revision that the last page ended with.
 

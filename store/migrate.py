@@ -74,8 +74,9 @@ async def migrate(conninfo: str, *, superuser: str | None = None) -> list[Migrat
     """Apply what is missing, all of it or nothing, and return it. Any number of processes may call at once.
 
     Args:
-        conninfo: of the login that owns the tables.
-        superuser: of one who may install pgvector where that login may not; its database does not matter.
+        conninfo: the address for the login that owns the tables.
+        superuser: the address for a login that may install pgvector, if the first login may not. Its database is
+            ignored.
 
     Raises:
         SchemaTooNew: a newer Memex migrated this database.

@@ -98,8 +98,8 @@ async def create_key(
     """Make a key, and with it its tenant; return the secret, which is shown this once, and the key.
 
     Args:
-        database: where its digest is stored.
-        tenant: by name.
+        database: the database that stores the digest of the key.
+        tenant: the name of the tenant.
         role: agent for tools and files, admin for everything of the tenant.
         user_id: binds the key to this user; None lets an agent's key name the user with each call.
         label: what it is for.

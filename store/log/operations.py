@@ -47,14 +47,14 @@ async def add(
     """Log one call, in the transaction of `connection`.
 
     Args:
-        connection: of the write itself, so that neither is there without the other; or of its own.
-        access: whose log it is.
+        connection: the connection of the write, so that both are committed or none; or one of its own.
+        access: the access of the caller in whose log the row stands.
         call: what was asked.
         status: how it ended.
         answer: what was returned; None for a call that failed.
         writes: the revisions that it wrote, as `path@version`.
         state: the number of changes that it saw of each mount.
-        error_code: of a call that failed.
+        error_code: the code of a call that failed.
 
     Raises:
         UniqueViolation: of `operation_once`, when another call was committed under this id.
@@ -107,15 +107,15 @@ async def add_embedding(
     """Log in a scope's own log which of its revisions an embedder saw parts of. For maintenance.
 
     Args:
-        connection: of the transaction that stores the vectors; or of its own.
-        scope_id: whose revisions they are.
-        user_id: whose scope it is, if it is a user's.
+        connection: the connection of the transaction that stores the vectors; or one of its own.
+        scope_id: the scope of the revisions.
+        user_id: the user of the scope, if the scope belongs to a user.
         model: the name of the embedder.
         revisions: as `path@version`.
         texts: how many texts were sent.
         started_at: when they were.
         duration_ms: how long the embedder took.
-        error_code: of a request that failed: what was sent may have been seen all the same.
+        error_code: the code of a request that failed; the texts may have been read all the same.
     """
     request = {"revisions": list(revisions), "texts": texts}
     await connection.execute(
@@ -332,7 +332,7 @@ async def list_calls_that_saw(
 
     Args:
         connection: in a transaction begun for `access`.
-        access: whose calls are meant.
+        access: the access of the caller whose calls are meant.
         revision: `path@version`, by the names of whoever called: `user/…` is another file for each user.
         by_anyone: everybody of the tenant is meant, as far as `access` lets its calls be read: all for an admin.
         limit: how many.

@@ -38,9 +38,9 @@ async def keep(connection: Connection, access: Access, tool_call_id: str, *, kep
     """Let retention leave a call of the caller's, or with `kept` false no longer; return how many attempts it has.
 
     Args:
-        connection: of `Database.maintenance`: for callers the log only grows.
-        access: whose call it is.
-        tool_call_id: of the call; every attempt at it is meant.
+        connection: a connection of `Database.maintenance`, because callers may only add to the log.
+        access: the access of the caller who made the call.
+        tool_call_id: the id of the call; every attempt at it is meant.
         kept: whether it stays whatever its age.
 
     Raises:
@@ -76,7 +76,7 @@ async def prune(
     Args:
         database: opened as the owner's.
         before: the time, by the clocks of the calls.
-        tenant_id: whose log it is; None for everybody's.
+        tenant_id: the tenant whose log is meant; None for all tenants.
         is_dry_run: count, and remove nothing.
         on_calls: told how many calls were removed by each transaction.
     """

@@ -28,8 +28,8 @@ class Blame(Generic[V]):
         """Begin with the newest text.
 
         Args:
-            text: whose lines are asked about.
-            version: that it is of.
+            text: the text whose lines are asked about.
+            version: the version of the text.
         """
         self._lines = lines(text)
         self._version = version

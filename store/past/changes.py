@@ -52,8 +52,8 @@ class ScopeChanges:
     """What was changed in one scope since the moment.
 
     Attributes:
-        file_ids: of the files that were written, moved, deleted or made.
-        paths_now: where those of them stand that stand now.
+        file_ids: the ids of the files that were written, moved, deleted or made.
+        paths_now: the present paths of those files that still exist.
         stood: those of them that stood at the moment.
     """
 

@@ -29,7 +29,7 @@ class PastGraph(LinkGraph):
 
     Args:
         connection: in a snapshot transaction.
-        access: whose scopes are read.
+        access: the scopes to read.
         changed: what was changed in them since.
         revs: the number of each scope's last change at the moment; scopes where nothing stood are left out.
     """

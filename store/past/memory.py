@@ -45,11 +45,11 @@ async def open_past(
 
     Args:
         connection: in a snapshot transaction begun for `access`.
-        access: whose scopes are read.
+        access: the scopes to read.
         as_of: a time with its zone, or the number of changes by mount: a mount that is absent held nothing.
         now: as for `Memory`.
-        vectors: of queries: without one the past is searched by words alone, with one also by the meaning of what
-            has not changed since.
+        vectors: the vectors of queries. Without one the past is searched by words alone; with one, files that have
+            not changed since are found by their vectors too.
         is_present: the caller asked for the present and does not know that a pinned snapshot reads the past, so
             errors speak of the present.
 
@@ -97,7 +97,7 @@ class PastMemory(Memory):
 
     Args:
         connection: a snapshot transaction begun for `access`.
-        access: whose scopes are read.
+        access: the scopes to read.
         revs: the number of each mount's last change at the moment; a mount that is absent, or at 0, held nothing.
         now: as for `Memory`.
         vectors: as for `open_past`.

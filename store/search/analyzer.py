@@ -64,8 +64,8 @@ class SearchLanguage:
     """What search knows of a language beside its stemmer: `languages/<name>.yaml`.
 
     Attributes:
-        stop_words: that are in no index.
-        light_words: that count less in a query.
+        stop_words: words that are left out of the index.
+        light_words: words that count less in a query.
         irregular: forms that no rule leads back, with their base forms.
         months: their twelve names, or none.
     """

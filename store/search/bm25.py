@@ -62,9 +62,9 @@ def weigh(
     """Return the query for a collection of `n` chunks: its rarest distinct lexemes that occur there.
 
     Args:
-        lexemes: of the query, with repeats.
+        lexemes: the lexemes of the query, with repeats.
         n: number of chunks.
-        total_length: of all chunks, in lexemes.
+        total_length: the length of all chunks together, in lexemes.
         df: number of chunks that hold a lexeme; absent or 0 when none does.
         light: lexemes that count less, unless the query has no others.
         k1: how late further occurrences stop to count, at least 0.

@@ -56,7 +56,7 @@ def parse_days(query: str, now: datetime, language: str = "english") -> DateRang
     Args:
         query: what is looked for.
         now: its day, in its own zone, is today.
-        language: of the query; in one without tables no time is found.
+        language: the language of the query; without tables for it, no time is found.
     """
     calendar = load_calendar(language)
     if calendar is None:

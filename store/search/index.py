@@ -92,7 +92,7 @@ def index(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Anal
         path: relative to the scope.
         content: the whole file.
         stored: the chunks that the store holds of it.
-        analyzer: of the scope's language.
+        analyzer: the analyzer of the scope's language.
     """
     document = markdown.parse(content)
     description = markdown.describe(path, document)

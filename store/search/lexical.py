@@ -54,14 +54,14 @@ class AddedChunk:
 
     Attributes:
         chunk_id: as it is stored; below 0 for one of a past revision.
-        file_id: whose it is.
-        path: of the file, relative to the scope.
+        file_id: the id of its file.
+        path: the path of the file, relative to the scope.
         span: in the file.
         length: in lexemes.
-        tfs: of the query's lexemes at least.
-        tag_keys: of the file.
+        tfs: how often each lexeme occurs, at least for those of the query.
+        tag_keys: the tags of the file, as they are compared.
         dated: the day that the file is of, None when it says none.
-        detail: of a chunk that is not stored.
+        detail: what a hit shows, for a chunk that is not stored.
     """
 
     chunk_id: int
@@ -241,7 +241,7 @@ async def add_neighbours(
         connection: in the snapshot of the search.
         views: the scopes searched.
         best: the best chunk of each of the best files; more than 15 are not looked at.
-        filters: of the search. What they leave out may lend, and is not returned.
+        filters: the filters of the search. A file that they leave out may lend words, and is not returned.
     """
     by_scope: dict[int, list[ScoredChunk]] = {}
     for candidate in best[:MAX_RESCORED_FILES]:

@@ -24,7 +24,7 @@ class Postings:
     """The postings of one scope, as a search sees them.
 
     Attributes:
-        scope_id: whose they are.
+        scope_id: the scope of the postings.
         df: in how many chunks of the postings each lexeme of the query stands, `removed` ones included.
         removed: the chunks that the postings hold and the search must not see.
     """
@@ -39,8 +39,8 @@ class Filters:
     """Which files are looked at; what a word is worth does not depend on it.
 
     Attributes:
-        prefix: of the path within the scope.
-        tag_keys: that the file bears, all of them, in the form in which tags are compared.
+        prefix: the beginning of the path within the scope.
+        tag_keys: the file must bear all of these tags, in the form in which tags are compared.
         dated: the days, from the first to the last, one of which the file is of.
         undated: with `dated`, whether files of no day are looked at too.
     """
@@ -100,7 +100,7 @@ def choose_rare_count(query: Query, df: Mapping[str, int], limit: int, *, gain: 
     Args:
         query: its lexemes from the rarest on.
         df: how many postings each has.
-        limit: of chunks that are wanted.
+        limit: the number of chunks that are wanted.
         gain: a split must cost less than this share of reading all.
 
     The cost of each split is estimated: the postings that it reads, and the chunks that come within reach of the

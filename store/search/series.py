@@ -36,8 +36,8 @@ def borrow_scores(
 
     Args:
         own: what each lexeme of the query scores in the file.
-        length: of the file, in lexemes.
-        around: of its neighbours, the distance and what each lexeme scores there.
+        length: the length of the file, in lexemes.
+        around: for each neighbour, the distance and the score of each lexeme there.
     """
     room = max(0, MAX_SHORT_LEXEMES - length)
     best: dict[str, int] = {}

@@ -132,10 +132,10 @@ async def nearest(
 
     Args:
         connection: in a transaction that may read the scopes.
-        scopes: in which `prefix` can match; row-level security holds the same line.
+        scopes: the scopes in which `prefix` can match; row-level security enforces the same scopes.
         model: the name of the embedder that made the vector; vectors of other models or dimensions do not count.
         vector: (d,), of any length above 0.
-        limit: of chunks; a text that stands in several places is as many chunks.
+        limit: the number of chunks; a text in several places counts once for each place.
         prefix: only files below it.
         tags: only files that bear all of them, without case.
     """
@@ -188,10 +188,10 @@ async def missing(
 
     Args:
         connection: in maintenance.
-        scope_id: whose chunks are compared with its vectors.
-        model: by its embedder's name.
+        scope_id: the scope whose chunks are compared with its vectors.
+        model: the name of the embedder.
         after: the chunk that the last call came to; 0 at first.
-        limit: of chunks.
+        limit: the number of chunks.
 
     Returns:
         The files, and the last chunk that was looked at; None for it when nothing was missing.
@@ -283,7 +283,7 @@ async def scopes_behind(connection: Connection, model: str, *, failed_before_s: 
 
     Args:
         connection: in maintenance.
-        model: by its embedder's name.
+        model: the name of the embedder.
         failed_before_s: a scope where that failed counts again after so long.
     """
     found = await rows(connection, "vectors/embedding_behind", model=model, failed_before_s=failed_before_s)

@@ -98,12 +98,12 @@ async def scopes(
 
     Args:
         connection: in maintenance.
-        tenant: by name; None for all.
-        kind: which sort of scope; None for all.
+        tenant: the name of a tenant; None for all.
+        kind: the kind of the scopes; None for all.
         key: the user's id or the project's slug; None for all.
         only_stale: those alone of which a rebuild would make another index.
-        language: that a rebuild would make the index in; by default the scope's own.
-        limit: of scopes.
+        language: the language in which a rebuild would make the index; by default that of the scope.
+        limit: the number of scopes.
     """
     pairs: dict[str, list[str | None] | None] = {"languages": None, "analyzers": None}
     if only_stale:
@@ -130,9 +130,9 @@ async def rebuild(
     a write that was planned before is planned again. Texts that have no vector any more are embedded by a job.
 
     Args:
-        database: that the scope is in.
-        scope_id: of a scope that may be gone meanwhile.
-        language: that its files are in from now on; by default the one that they are in.
+        database: the database that holds the scope.
+        scope_id: the scope, which may have been removed meanwhile.
+        language: the language of its files from now on; by default their present language.
         only_stale: leave it alone if it is as it would become, such as after another process did this.
         on_files: told of each number of files that was done.
     """

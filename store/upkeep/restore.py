@@ -57,10 +57,10 @@ class StoredScope:
     Attributes:
         mount: user, shared or projects/<slug>.
         key: the user's id, the project's slug, or empty.
-        language: of its files.
+        language: the language of its files.
         rev: the number of its last change.
         revisions: each with the numbers that it had, in their order.
-        members: of a project.
+        members: the members of a project.
     """
 
     mount: str
@@ -90,7 +90,7 @@ async def read_scopes(
 
     Args:
         connection: in a snapshot transaction begun for `access`.
-        access: whose scopes are read.
+        access: the scopes to read.
         states: the number of changes by mount.
         also: more revisions, as `path@version`; those that came after the last state are left out.
 
@@ -119,7 +119,7 @@ async def restore(database: Database, tenant_id: int, scopes: Sequence[StoredSco
     """Make scopes in a tenant that has none of them yet, with their index.
 
     Args:
-        database: that the tenant is in.
+        database: the database that holds the tenant.
         tenant_id: of the tenant, such as a throw-away one: what fails on the way leaves what was made until then.
         scopes: to be made. Several may be users'.
 

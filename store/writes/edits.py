@@ -109,7 +109,7 @@ class UndoneRevision:
     """A revision to take back: the text, the path and whether the file stood there at all.
 
     Attributes:
-        place: where the revision put the file.
+        place: the place where the revision put the file.
         head: the file's open revision now, a tombstone when it was deleted.
         after: the revision that is taken back.
         before: the one before it, None when it made the file.

@@ -53,7 +53,7 @@ class ChatModel:
     Args:
         name: such as `openai:gpt-5-mini`; what answers and the log call it.
         make: makes it, and gives what closes its connections.
-        price: of its tokens; None for the list price, where there is one.
+        price: the price of its tokens; None for the list price, if there is one.
     """
 
     def __init__(

@@ -120,9 +120,9 @@ class AcceptedEdit:
     """An edit that can be carried out.
 
     Attributes:
-        part: of the plan.
+        part: the part of the plan.
         target: the statement that it replaces or takes out.
-        feedback: that the model gets although the edit is accepted.
+        feedback: what the model is told although the edit is accepted.
     """
 
     part: Addition | Removal
@@ -140,10 +140,10 @@ class EditChecker:
         grounding: of what statements may be made.
         barred: what of the text is no evidence, and why.
         orders: what of it only tells somebody to do something once.
-        project: that the call is about.
+        project: the project that the call is about.
         today: the day of the call.
         notes: the statements that were shown.
-        paths: of all files that there are.
+        paths: the paths of all files.
         analyzer: makes lexemes.
         max_checked: so many edits of an answer are looked at, and so many skips.
     """

@@ -55,8 +55,8 @@ class Grounding:
     """What a statement may be made of.
 
     Attributes:
-        words: of the text, case folded.
-        lexemes: of the text.
+        words: the words of the text, case folded.
+        lexemes: the lexemes of the text.
         numbers: in the text, in figures, without zeros before them.
     """
 

@@ -37,12 +37,12 @@ class StoredStatement:
     """A statement that memory holds.
 
     Attributes:
-        path: of its file.
+        path: the path of its file.
         heading: above it; "" for none.
         text: the statement, without marker, date and links.
         kind: what it is by its heading or box.
-        reference: where it stands; None for one that this call has staged.
-        date: that it has, as written.
+        reference: the place where it is stored; None for a statement that this call has staged.
+        date: its date, as written.
     """
 
     path: str
@@ -107,11 +107,11 @@ class NearestStatements:
     """What finds the stored statements near to the parts of a text: in the user's files, and in a project's.
 
     Attributes:
-        project: whose files count beside the user's.
-        paths: of the files that there are.
+        project: the project whose files count besides those of the user.
+        paths: the paths of all files.
         tools: to search with.
         analyzer: makes the lexemes by which texts are compared.
-        queries: by which the memory is searched for one part.
+        queries: the queries with which memory is searched for one part.
     """
 
     project: str | None
@@ -167,10 +167,10 @@ def stored_statements(
     """Return the bullets and the sentences of prose in a text that stands in a file.
 
     Args:
-        path: of the file.
-        version: of the file.
+        path: the path of the file.
+        version: the version of the file.
         text: all of it, or a part.
-        start: where the part begins in it.
+        start: the place in the file where the part begins.
         above: the heading that the part stands under.
     """
     document = markdown.parse(text)

@@ -53,7 +53,7 @@ class NumberedSpans:
 
         Args:
             candidates: the best first.
-            max_chars: of the block.
+            max_chars: the largest length of the block.
             whole: show texts in full, however long.
         """
         notes: list[tuple[str, str]] = []

@@ -70,7 +70,7 @@ def recording_of(operation: Operation, texts: Mapping[bytes, str]) -> Recording 
 
     Args:
         operation: with those inside it.
-        texts: of the prompts that they name, by SHA-256.
+        texts: the texts of the prompts that the requests name, by SHA-256.
     """
     config = operation.config or {}
     if "model" not in config:

@@ -63,9 +63,9 @@ async def plan_remember(
 
     Args:
         request: the text.
-        builtin: whose analyzer compares texts.
+        builtin: the built-in planner, whose analyzer compares texts.
         prompt: with the instructions.
-        session: where the model works.
+        session: the session of the model.
         with_tools: it may search for more, where the text is read at once.
 
     Raises:
@@ -96,7 +96,7 @@ class _Reader:
 
     Attributes:
         request, builtin, prompt, session: as of `plan_remember`.
-        files: that there are.
+        files: the list of the files.
         nearest: finds stored statements.
         quotes: the text.
         non_statements: the parts of the text that state nothing.

@@ -38,7 +38,7 @@ class LocalMemex:
     """The API over a running service, for whoever holds a key.
 
     Args:
-        service: that answers.
+        service: the service that answers.
         principal: who holds the key.
         role: the role that the calls need.
         nobody_hint: for a connection that is set up for one user: what to do if it names no user.

@@ -57,7 +57,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
 
     Args:
         open_service: over which it answers.
-        settings: of this process; by default none is set.
+        settings: the settings of this process; by default none is set.
     """
     known = settings or Settings.model_construct()
 

@@ -34,7 +34,7 @@ class RouterPair:
 
     Args:
         path: below /v1, and below /v1/admin.
-        tag: of the routes for agents.
+        tag: the tag of the routes for agents.
     """
 
     def __init__(self, path: str, tag: str) -> None:
@@ -54,11 +54,11 @@ class RouterPair:
         """Put a handler on both routers.
 
         Args:
-            method: of HTTP.
+            method: the HTTP method.
             path: below the path of the pair.
-            summary: of the route for agents; the docstring of the handler describes it.
-            admin_summary: of the route for admins, whose operation id ends in `_as_admin`.
-            admin_description: of the same route.
+            summary: the summary of the route for agents; the docstring of the handler is its description.
+            admin_summary: the summary of the route for admins, whose operation id ends in `_as_admin`.
+            admin_description: the description of the route for admins.
             options: what FastAPI takes besides, for both routes.
         """
 

@@ -51,9 +51,9 @@ def new_server(
     """Return the server of a profile.
 
     Args:
-        profile: which tools it has.
+        profile: chooses the tools of the server.
         connection_of: whose memory a request is for; made from the connection, never from what a model says.
-        prompts_dir: whose prompts go before ours.
+        prompts_dir: a directory with prompts that replace those of Memex.
     """
     told = build_listing(profile, prompts_dir)
 

@@ -43,9 +43,9 @@ async def embed_scope(
     No connection is held while the embedder works. Runs beside each other do no harm.
 
     Args:
-        database: that has vectors.
-        embedder: whose name the vectors get.
-        scope_id: of a scope that may be gone meanwhile.
+        database: a database that has vectors.
+        embedder: makes the vectors, which are stored under its name.
+        scope_id: the scope, which may have been removed meanwhile.
         max_texts: end after about so many; None for all.
         on_texts: told of each number of texts that was done.
 
@@ -83,8 +83,8 @@ async def backfill(
     Another embedder may serve meanwhile. Raises as `embed_scope`, at the first scope that fails.
 
     Args:
-        database: that has vectors.
-        embedder: whose name the vectors get.
+        database: a database that has vectors.
+        embedder: makes the vectors, which are stored under its name.
         at_once: scopes at a time.
         on_texts: told of each number of texts that was done.
     """

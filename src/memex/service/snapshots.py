@@ -80,7 +80,7 @@ class MemoryView:
     Attributes:
         as_of: the moment, where the call names one.
         now: the clock from which times such as `last week` count in queries; without one they are only words.
-        vectors: of queries, for memory as it stands now; the past is searched by words alone.
+        vectors: the vectors of queries, for the present memory; the past is searched by words alone.
     """
 
     as_of: AsOf | None = None
@@ -99,7 +99,7 @@ class CallSnapshots(Protocol):
 
     Attributes:
         state: the number of changes of each mount that the first snapshot saw; None before there is one.
-        connection: of the transaction, as long as one is held for the whole call.
+        connection: the connection of the transaction, if one is held for the whole call.
     """
 
     state: dict[str, int] | None
@@ -126,7 +126,7 @@ async def memory_at(
 
     Args:
         connection: in a snapshot transaction begun for `access`.
-        access: whose scopes are read.
+        access: the scopes to read.
         view: how they are read. With a time in `as_of`, times in queries count from that one.
         whole: the access that a state may name mounts of, where `access` is a part of it.
 
@@ -151,8 +151,8 @@ class LiveSnapshots:
         """Make one.
 
         Args:
-            database: that is read.
-            access: whose scopes are read.
+            database: the database to read.
+            access: the scopes to read.
             whole: the access of the caller, where `access` is a part of it.
         """
         self._database = database

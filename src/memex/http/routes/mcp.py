@@ -38,8 +38,8 @@ class McpServers:
     """The MCP servers of a service. The SDK takes as long to load as half of Memex, so the first request does it.
 
     Args:
-        service: that answers.
-        settings: which hosts the service is known by, and who issues its tokens.
+        service: the service that answers.
+        settings: name the hosts of the service and the issuer of its tokens.
     """
 
     def __init__(self, service: Service, settings: Settings) -> None:

@@ -82,7 +82,7 @@ async def blame(
     """Return who wrote the lines of a file, and log that it was asked: its text is in the answer.
 
     Args:
-        service: that reads.
+        service: the service that reads the files.
         caller: who asks.
         path: virtual.
         version: an earlier one; the newest by default.

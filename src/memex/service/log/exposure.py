@@ -82,10 +82,10 @@ async def calls_that_saw(
     that were logged before the log knew what they saw are missing.
 
     Args:
-        service: whose log is read.
+        service: the service whose log is read.
         caller: who asks.
         path: virtual, as the caller's user writes it.
-        version: of that path.
+        version: the version of the file.
         limit: how many calls, 1 to 500.
         cursor: `next_cursor` of the last answer.
 

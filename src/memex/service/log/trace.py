@@ -161,7 +161,7 @@ async def load_trace(connection: Connection, access: Access, operation: Operatio
 
     Args:
         connection: in a transaction begun for `access`.
-        access: of who reads the log.
+        access: the access of the caller who reads the log.
         operation: with the operations inside it.
     """
     return build_trace(operation, await _written(Memory(connection, access), operation))

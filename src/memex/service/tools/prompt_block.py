@@ -63,7 +63,7 @@ async def prompt_block(
     """Return the block of a caller, and log that it was asked for.
 
     Args:
-        service: that reads.
+        service: the service that reads the files.
         caller: whose files the list names, as far as the caller may read them.
         budget: characters that it may have, 500 to 50,000; 4,000 by default.
         project: whose files the list names instead of those of all the user's projects.

@@ -61,8 +61,8 @@ async def export_files(
 
     Args:
         service: to read from.
-        caller: whose files.
-        writer: where they go.
+        caller: the caller whose files are exported.
+        writer: receives the files.
         source: a virtual folder, such as `user/notes`: only what stands below it, by paths relative to it.
         tool_call_id: the caller's; made when absent.
         progress: is told how many files are done, and of how many are known.

@@ -61,13 +61,13 @@ class ImportResult(ResultPart):
         tool_call_id: under which its report is logged.
         calls: the ids of those batches that wrote something; each can be reverted.
         dry_run: whether nothing was written.
-        counts: of the lists below.
+        counts: the lengths of the lists below.
         created: paths where no file stood before.
         updated: paths whose text is another now.
         unchanged: paths where the same text stood already.
         refused: what was not taken though it is Markdown, or could do harm.
         skipped: names that are not Markdown.
-        size_bytes: of the Markdown that was taken.
+        size_bytes: the size of the Markdown that was imported.
         duration_s: from the first look to the last write.
     """
 
@@ -105,7 +105,7 @@ async def import_vault(
 
     Args:
         service: to write through.
-        caller: for whom; the channel of the revisions is `import`.
+        caller: the caller who imports; the channel of the revisions is `import`.
         source: a folder, a zip, or the bytes of a zip.
         into: the virtual folder that it goes to, such as `user/notes`. By default what has the layout of an
             export of Memex goes back to where it was, anything else to `user`.

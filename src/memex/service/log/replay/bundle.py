@@ -64,10 +64,10 @@ async def export_call(
     The newest attempt that was answered. The export itself is logged, with the numbers of what went out.
 
     Args:
-        service: that has the call in its log.
+        service: the service whose log has the call.
         caller: who made the call; an admin who names a user also exports that user's.
-        tool_call_id: of the call.
-        own_id: of the export; made when absent.
+        tool_call_id: the id of the call.
+        own_id: the tool call id of the export; generated when absent.
 
     Raises:
         OperationNotFound: the caller made no such call.

@@ -65,13 +65,13 @@ class Outcome(BaseModel):
     Attributes:
         planner: who planned.
         degraded: the code, where a model should have planned and did not.
-        chars: of the context.
+        chars: the length of the context.
         items: what was chosen: spans as `path@version:start-end`; of a remembered text, what it wrote.
         requests: to models.
-        input_tokens: that models read.
-        output_tokens: that they wrote.
+        input_tokens: the number of tokens that models read.
+        output_tokens: the number of tokens that models wrote.
         usd: US dollars; None where there was a request and no price is known.
-        duration_ms: of the whole; of a model's recorded answers their duration counts.
+        duration_ms: the duration of the call; a recorded answer of a model counts with its own duration.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -91,7 +91,7 @@ class ChangedResult(BaseModel):
     """A call and what it would have come to with something changed.
 
     Attributes:
-        tool_call_id: of the call.
+        tool_call_id: the id of the call.
         tool: such as `memory_context`.
         change: what was changed.
         before: what the call came to, run again as it was; its cost and the time of its model are those of the log.
@@ -102,7 +102,7 @@ class ChangedResult(BaseModel):
         kept: chosen in both.
         removed: chosen before alone.
         added: chosen after alone.
-        diff: of the contexts, unified; of a remembered text, of what it wrote.
+        diff: the unified diff of the contexts or, for a remembered text, of the writes.
         stale_answers: recorded answers of a model that were given to another request; what it would have answered
             to this one only asking it can tell.
     """

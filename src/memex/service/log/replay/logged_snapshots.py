@@ -25,7 +25,7 @@ def access_of(access: Access, operation: Operation) -> Access:
     """Return the access that a call had, as far as it shows in the states that it saw.
 
     Args:
-        access: of who asks for the replay: nothing beyond it is opened.
+        access: the access of the caller of the replay; nothing beyond it is opened.
         operation: the call.
 
     Raises:
@@ -60,8 +60,8 @@ class LoggedSnapshots:
     """Opens memory as a logged call saw it: each operation gets the state of its predecessor in the log.
 
     Args:
-        database: in which the revisions are.
-        access: of the call; see `access_of`.
+        database: the database that holds the revisions.
+        access: the access of the call; see `access_of`.
         operation: the call.
         is_held: one transaction is held for the whole call; else each operation has its own, since a model thinks
             between them.

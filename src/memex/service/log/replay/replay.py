@@ -37,7 +37,7 @@ class ReplayResult(BaseModel):
     """What came of a replay.
 
     Attributes:
-        tool_call_id: of the call.
+        tool_call_id: the id of the call.
         attempt: at it.
         tool: such as `memory_context`.
         is_equal: the answer has the same bytes, every operation inside was the same, and nothing stored is damaged.
@@ -50,8 +50,8 @@ class ReplayResult(BaseModel):
         added: what it has now alone.
         result: the answer now.
         operations: how many operations were compared, of which `model_requests` were answered by the log.
-        duration_ms: of the replay.
-        logged_ms: of the call.
+        duration_ms: the duration of the replay.
+        logged_ms: the duration of the logged call.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -78,8 +78,8 @@ async def replay(database: Database, access: Access, logged: LoggedCall) -> Repl
     """Run a call again as it was, offline, and compare its answer byte for byte.
 
     Args:
-        database: in which the revisions are.
-        access: of who asks: nothing beyond it is read.
+        database: the database that holds the revisions.
+        access: the access of the caller; nothing beyond it is read.
         logged: the call.
 
     Raises:

@@ -47,9 +47,9 @@ async def replay_call(
     """Run one of the caller's calls again in the state that it saw, offline, and compare what comes of it.
 
     Args:
-        service: that has the log.
-        caller: whose call it is.
-        tool_call_id: of the call.
+        service: the service that has the log.
+        caller: the caller who made the call.
+        tool_call_id: the id of the call.
         may_restore: where too much was changed since to read the past in place, its scopes are put into a tenant
             that is thrown away, which takes seconds for thousands of files.
 
@@ -98,9 +98,9 @@ async def replay_changed(
     is asked: something has left the machine.
 
     Args:
-        service: that has the log.
-        caller: whose call it is.
-        tool_call_id: of the call.
+        service: the service that has the log.
+        caller: the caller who made the call.
+        tool_call_id: the id of the call.
         change: what is changed.
         planner: the model that is asked, where the change names one or gives it a prompt.
         may_restore: as for `replay_call`.
@@ -132,9 +132,9 @@ async def replayable(
     """Return the tool call ids of the caller's calls that can be replayed, the newest first.
 
     Args:
-        service: that has the log.
-        caller: whose calls they are.
-        which: of which tools.
+        service: the service that has the log.
+        caller: the caller who made the calls.
+        which: the tools whose calls are meant.
         since: made at this time or later.
         only_degraded: those alone that a model should have planned and did not.
         limit: how many at most.

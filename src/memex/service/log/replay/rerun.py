@@ -88,7 +88,7 @@ class Rerun:
         call: as it ran: with the operations inside it, and the prompts that these name.
         result: its answer.
         logged: its answer as the log would keep it.
-        duration_ms: of the whole.
+        duration_ms: the duration of the whole call.
     """
 
     call: Call
@@ -113,8 +113,8 @@ async def rerun(
     """Run a call again in the states that it saw: by its tool, as a live call, over parts that write nothing.
 
     Args:
-        database: in which the revisions are.
-        access: of who asks: nothing beyond it is read.
+        database: the database that holds the revisions.
+        access: the access of the caller of the replay; nothing beyond it is read.
         logged: the call, one that was answered.
         options: what it is run with.
         record: gets the operations inside as they end; by default it is new.

@@ -37,8 +37,8 @@ async def find_revision_damage(database: Database, access: Access, operation: Op
     """Return which revisions of the scopes that a call saw are not as they were written: the first ten.
 
     Args:
-        database: that holds them.
-        access: of the call.
+        database: the database that holds the revisions.
+        access: the access of the call.
         operation: the call: what was written after it does not count.
     """
     seen = newest(states(operation))
