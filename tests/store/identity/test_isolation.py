@@ -4,14 +4,16 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.kit.memory import open_project, write
+from tests.kit.postgres_servers import Server
 
 from memex.call_context import CallContext
 from memex.errors import (
@@ -25,9 +27,11 @@ from memex.errors import (
 )
 from memex.service.service import Caller, Service
 from memex.store import migrate
+from memex.store.access import Role
 from memex.store.database import Connection, Database
 from memex.store.embedded import server as embedded
 from memex.store.identity import authentication, tenants
+from memex.store.identity.authentication import Principal
 from memex.store.writes import pending
 
 CallerOf = Callable[..., Awaitable[Caller]]
@@ -55,22 +59,63 @@ def login() -> str:
     return "by role"
 
 
-@pytest.fixture
-def conninfo(login: str, server: Any) -> Iterator[str]:
-    """A migrated database for the application, or for a login that is bound by forced row-level security."""
-    name = f"memex_test_{uuid.uuid4().hex[:12]}"
-    if login == "by role":
-        yield server.create(name)
+@dataclass(frozen=True, slots=True)
+class Worlds:
+    """The databases that hold the world of these tests: one a server and login, which each test copies."""
+
+    made: dict[tuple[Server, str], str] = field(default_factory=dict)
+
+    @contextmanager
+    def copied(self, server: Server, login: str) -> Iterator[str]:
+        """A database that a test has for itself: its conninfo."""
+        world = self.made.get((server, login)) or self._make(server, login)
+        kept, name = conninfo_to_dict(world), f"memex_test_{uuid.uuid4().hex[:12]}"
+        server._run(f'create database "{name}" owner {kept["user"]} template "{kept["dbname"]}"')
+        yield make_conninfo(world, dbname=name)
         server.drop(name)
-        return
-    user = f"lone_{uuid.uuid4().hex[:12]}"
-    server._run(f"create role {user} login nocreaterole password 'lone'")
-    server._run(f'create database "{name}" owner {user}')
-    conninfo = make_conninfo(server.admin, dbname=name, user=user, password="lone")
-    asyncio.run(migrate.migrate(conninfo))
-    yield conninfo
-    server.drop(name)
-    server._run(f"drop role {user}")
+
+    def _make(self, server: Server, login: str) -> str:
+        name = f"memex_test_{uuid.uuid4().hex[:12]}"
+        if login == "by role":
+            conninfo = server.create(name)
+        else:
+            user = f"lone_{uuid.uuid4().hex[:12]}"
+            server._run(f"create role {user} login nocreaterole password 'lone'")
+            server._run(f"alter role {user} set jit = off")
+            server._run(f'create database "{name}" owner {user}')
+            conninfo = make_conninfo(server.admin, dbname=name, user=user, password="lone")
+            asyncio.run(migrate.migrate(conninfo))
+        asyncio.run(fill(conninfo))
+        self.made[server, login] = conninfo
+        return conninfo
+
+    def drop(self) -> None:
+        """Drop them."""
+        for (server, login), conninfo in self.made.items():
+            kept = conninfo_to_dict(conninfo)
+            server.drop(str(kept["dbname"]))
+            if login == "as owner":
+                server._run(f"drop role {kept['user']}")
+
+
+@pytest.fixture(scope="module")
+def worlds() -> Iterator[Worlds]:
+    """The databases to copy."""
+    worlds = Worlds()
+    yield worlds
+    worlds.drop()
+
+
+@pytest.fixture
+def conninfo(request: pytest.FixtureRequest, login: str, server: Server, worlds: Worlds) -> Iterator[str]:
+    """A migrated database for the application, or for a login that is bound by forced row-level security."""
+    if "world" in request.fixturenames:
+        with worlds.copied(server, login) as conninfo:
+            yield conninfo
+    else:
+        assert login == "by role"
+        with server.lend() as lent:
+            yield lent.conninfo
 
 
 @pytest.fixture
@@ -106,8 +151,20 @@ async def make_project(
 
 
 @pytest.fixture
-async def world(service: Service, caller_of: CallerOf) -> Caller:
+async def world(caller_of: CallerOf) -> Caller:
     """Alice, member of apollo; beside her bob, a project and a tenant that are not hers. Returns alice."""
+    return await caller_of("alice")
+
+
+async def fill(conninfo: str) -> None:
+    """Write the world into a database."""
+    database = await Database.open(conninfo, max_connections=5)
+    service = Service(database, max_files=10_000)
+
+    async def caller_of(user_id: str | None, *, role: Role = "agent", tenant: str = "default") -> Caller:
+        tenant_id = await tenants.ensure_tenant(database, tenant)
+        return await service.caller(Principal(tenant_id, role), CallContext(user_id=user_id, actor="tests"))
+
     await make_project(service, caller_of, "apollo", "alice", "bob")
     await make_project(service, caller_of, "zeus", "bob")
     await make_project(service, caller_of, "apollo", "alice", tenant="other")
@@ -137,7 +194,7 @@ async def world(service: Service, caller_of: CallerOf) -> Caller:
     await tenants.create_key(service.database, "default", "agent", user_id="alice")
     async with service.database.maintenance() as connection:
         await connection.execute("insert into prompt select tenant_id, sha256('x'), 'secret' from tenant")
-    return alice
+    await database.close()
 
 
 async def rows_of(connection: Connection, table: str) -> list[dict[str, Any]]:
