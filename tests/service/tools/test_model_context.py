@@ -6,6 +6,7 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -39,13 +40,14 @@ from memex.call_context import CallContext
 from memex.service.log.operations import OperationResult
 from memex.service.service import Caller, Service
 from memex.settings import Settings
+from memex.store.database import Database
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal
 from memex.subagent.model import chat as chat_models
 from memex.wiring import running_service
 
 QUERY = "Which tea do I like?"
-DEADLINE_S = 1.5  # of a model that is slow on purpose; a busy machine comes to the last request before it
+DEADLINE_S = 0.8  # of a model that is slow on purpose; a busy machine comes to the last request before it
 PATIENCE_S = 30  # no call may take so long, whatever its deadline
 DEGRADED = "MODEL_UNAVAILABLE"
 MODEL = "openai:small"
@@ -105,6 +107,21 @@ def module_conninfo(embedded_server: Server) -> Iterator[str]:
     embedded_server.drop(name)
 
 
+class KeptDatabase(Database):
+    """The pool that the services of these tests share: none of them closes it."""
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+@pytest.fixture(scope="module")
+async def module_database(module_conninfo: str) -> AsyncIterator[KeptDatabase]:
+    """The pool over the database of the module."""
+    database = await KeptDatabase.open(module_conninfo, max_connections=5)
+    yield database
+    await Database.close(database)
+
+
 ServiceOf = Callable[..., Awaitable[Service]]
 
 
@@ -116,19 +133,33 @@ def client_is_loaded() -> None:
 
 
 @pytest.fixture
-async def service_of(module_conninfo: str, model_server: ModelServer) -> AsyncIterator[ServiceOf]:
-    """What runs services as the environment would: `service_of(model_mode="single")`."""
+async def service_of(
+    module_database: KeptDatabase,
+    module_conninfo: str,
+    model_server: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[ServiceOf]:
+    """What runs services as the environment would: `service_of(model_mode="single")`.
+
+    They share their connections, but for one that asks for a number of its own.
+    """
+
+    async def shared(*_: Any, **__: Any) -> Database:
+        return module_database
+
     async with AsyncExitStack() as held:
 
         async def make(**settings: Any) -> Service:
             wanted = {
                 "database_url": module_conninfo,
-                "max_connections": 3,
                 "context_model": MODEL,
                 "openai_base_url": model_server.url,
                 "openai_api_key": KEY,
             }
-            return await held.enter_async_context(running_service(Settings(**(wanted | settings))))
+            with monkeypatch.context() as patched:
+                if "max_connections" not in settings:
+                    patched.setattr(Database, "open", shared)
+                return await held.enter_async_context(running_service(Settings(**(wanted | settings))))
 
         yield make
 
@@ -143,21 +174,42 @@ async def someone(service: Service) -> Caller:
     return caller
 
 
+@dataclass(slots=True)
+class Reader:
+    """A user whose memory nobody changes, and what the rules answered."""
+
+    caller: Caller
+    builtin: Service
+    ruled: dict[int, Found] = field(default_factory=dict)
+
+    async def by_rules(self, budget: int) -> Found:
+        """Return the answer of the rules within a budget."""
+        if budget not in self.ruled:
+            arguments = {"query": QUERY, "budget": budget}
+            self.ruled[budget] = await self.builtin.execute(self.caller, "memory_context", arguments)
+        return self.ruled[budget]
+
+
+@pytest.fixture(scope="module")
+async def reader(module_database: KeptDatabase) -> Reader:
+    """The user of all tests that only ask."""
+    builtin = Service(module_database, max_files=100)
+    return Reader(await someone(builtin), builtin)
+
+
 @pytest.fixture
-async def ask(service_of: ServiceOf, model_server: ModelServer) -> Ask:
+async def ask(service_of: ServiceOf, model_server: ModelServer, reader: Reader) -> Ask:
     """What asks a question of a model that plays a script, and checks what holds for every answer."""
 
     async def make(*script: Act, endless: bool = False, budget: int = 8_000, **settings: Any) -> Any:
         service = await service_of(**settings)
-        caller = await someone(service)
-        builtin = Service(service.database, max_files=100)
-        arguments = {"query": QUERY, "budget": budget}
-        ruled = await builtin.execute(caller, "memory_context", arguments)
         model_server.play(*script, endless=endless)
         async with asyncio.timeout(PATIENCE_S):
-            answer = await service.execute(caller, "memory_context", arguments)
-        [operation] = await service.operation(caller, answer["tool_call_id"])
-        check(answer, ruled, operation)
+            answer = await service.execute(
+                reader.caller, "memory_context", {"query": QUERY, "budget": budget}
+            )
+        [operation] = await service.operation(reader.caller, answer["tool_call_id"])
+        check(answer, await reader.by_rules(budget), operation)
         return answer, operation
 
     return make
