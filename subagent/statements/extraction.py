@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal
 
-from memex.subagent.statements import language, segments
+from memex.subagent.statements import language, secrets, segments
 from memex.subagent.statements.language import (
     STATEMENT_KINDS,
     LanguageTables,
@@ -56,6 +56,7 @@ SkipReason = Literal[
     "other",
     "limit",
     "invalid",
+    "forget",
 ]
 
 _WORK_KINDS = frozenset(
@@ -119,12 +120,26 @@ def extract_statements(text: str) -> Extraction:
             found[-1] = _with_code(found[-1], piece)
         else:
             found += _read_segment(piece, tables)
+    found = _withhold_values(found, text)
     if not found and text:
         found = [SkippedSpan(0, len(text), "empty")]
     return Extraction(
         tuple(item for item in found if isinstance(item, Statement)),
         tuple(item for item in found if isinstance(item, SkippedSpan)),
     )
+
+
+def _withhold_values(found: list[Statement | SkippedSpan], text: str) -> list[Statement | SkippedSpan]:
+    """Return what was found, without the values that stand behind the sentence or heading that names a secret."""
+    kept: list[Statement | SkippedSpan] = []
+    is_named = False
+    for item in found:
+        if is_named and isinstance(item, Statement) and secrets.is_lone_value(item.text):
+            kept.append(SkippedSpan(item.start, item.end, "secret"))
+            continue
+        kept.append(item)
+        is_named = secrets.names_secret(text[max(item.start, item.end - 80) : item.end])
+    return kept
 
 
 def find_attacks(text: str) -> tuple[tuple[int, int], ...]:
@@ -155,7 +170,7 @@ def is_attack(sentence: str) -> bool:
 def _takes_code(before: Statement | SkippedSpan, text: str, piece: Segment) -> bool:
     if isinstance(before, SkippedSpan) and before.reason not in {"question", "instruction", "assistant"}:
         return False
-    return not text[before.end : piece.start].strip(" \t\r\n>")
+    return not (text[before.end : piece.start].strip(" \t\r\n>") or secrets.holds_secret(piece.text))
 
 
 def _with_code(before: Statement | SkippedSpan, piece: Segment) -> Statement | SkippedSpan:

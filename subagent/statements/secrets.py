@@ -1,55 +1,212 @@
-"""Whether a text holds a secret: keys, tokens, passwords with their value, card numbers. Pure.
+"""Whether a text holds a secret: keys, tokens, passwords and codes with their value, card numbers. Pure.
 
-It is small and precise: what it finds is one, and what it does not find may be one too.
+A secret is found by its own form, or by a word that names it and a value that soon follows, in English, German,
+French and Spanish. What is not found may be a secret too.
 """
 
 import re
+from collections.abc import Iterator
 
 _TOKENS = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"  # a JSON web token
     r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
     r"|\bgh[oprsu]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
     r"|\bxox[abeoprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\b(?:npm|hf)_[A-Za-z0-9]{30,}"
-    r"|\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{10,}|\bSG\.[\w-]{16,}\.[\w-]{16,}"
-    r"|\bsk-(?=[\w-]{0,60}\d)[\w-]{16}"
+    r"|\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}|\bSG\.[\w-]{16,}\.[\w-]{16,}"
+    r"|\bsk-(?=[\w-]{0,60}\d)[\w-]{16}|\bpypi-[\w-]{30,}|\bya29\.[\w-]{20,}|\bwhsec_[A-Za-z0-9]{16,}"
+    r"|\bdop_v1_[0-9a-f]{32,}|\bhooks\.slack\.com/services/[\w/]{20,}|\bAGE-SECRET-KEY-1[0-9A-Z]{20,}"
+    r"|\bmx_(?=[\w-]{0,60}\d)[\w-]{16,}"  # a key of Memex
     r"|\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:[^\s/@]{3,200}@"
+    # A name and a password behind a slash.
+    r"|(?<!\S)[\w.@+-]{2,40} ?/ (?=\S{0,40}\d)(?=\S{0,40}[^\W\d_])(?=\S{0,40}[!#$%&*?=+^~@])[^\s/]{8,40}(?!\S)"
 )
-_NAME = (
-    r"(?:password|passwd|passphrase|pwd|passwort|kennwort|mot de passe|contraseña|senha"
-    r"|(?:api|access|secret|private|account)[ _-]?key|(?:access|auth|api|bearer|refresh)[ _-]?token"
-    r"|client[ _-]?secret)"
+
+_LOCK = (
+    r"(?:door|gate|alarm|safe|lock|padlock|locker|lockbox|key ?safe|key ?box|keypad|entry|entrance|access|garage"
+    r"|building|security|shed|vault|loft|barn|cabinet|card|sim|phone|tablet|screen|recovery|backup|rescue|unlock"
+    r"|activation|verification|one-time|pairing|reset|master|2fa|mfa|authenticator|intercom|garden|stable|office)"
+)
+_OF = r"(?:de l'|de la |del |de los |du |des |de |d'|pour le |pour la |para el |para la )(?:[\w'-]{1,20} ){0,2}?"
+_PASSWORDS = (
+    r"pass ?words?(?! (?:managers?|polic|resets?|fields?|forms?|pages?|rules?|hash|store|vault|length))"
+    r"|passwd|passphrase|pass ?code|pwd|pass(?=[ ]?[:=])|pw(?=[ ]?[:=])"
+    r"|(?:[^\W\d_]{1,20}-?)?(?:passwort|passwörter|kennwort)|losungswort"
+    r"|mots? de passe|mdp|contraseñas?|contrasenas?|senha|credentials?|zugangsdaten"
+    r"|(?:api|access|secret|private|account|wi-?fi|wlan|network|router|encryption|wpa)[ _-]?(?:key|secret)"
+    r"|(?:access|auth|api|bearer|refresh|registry|deploy|session|bot)[ _-]?token|client[ _-]?secret"
+    r"|(?:wlan|wi-?fi|netzwerk|api|zugangs|wpa)-?schlüssel"
+    r"|clé (?:du |de la )?(?:wi-?fi|d'api|api|secrète|d'accès|de sécurité|privée|wpa)|jeton d'(?:accès|api)"
+    r"|clave (?:del |de la |de )?(?:wi-?fi|api|red|secreta|privada|acceso)"
+)
+_CODES = (
+    rf"{_LOCK}(?:'s)?[ -](?:door |gate |lock |entry |access )?(?:codes?|combination|combo|pin)"
+    r"|(?:padlock|lock|safe|keypad|locker|lockbox|key ?safe)[ -]number"
+    rf"|(?:codes?|combination|combo|pin|number) (?:for|of|to|on) (?:[\w'-]{{1,20}} ){{0,3}}?"
+    r"(?:door|gate|alarm|safe|padlock|lock|locker|lockbox|key ?safe|keypad|garage|shed|vault|building|loft|barn)"
+    r"|combination|combo|pin(?:[ -]?(?:code|number|nummer))?s?|pins|puk|otp|cvv2?|cvc2?"
+    r"|codes? (?:für|fürs|zum|zur|vom) (?:[\w'-]{1,20} ){0,2}?[^\W\d_]{0,12}(?:alarm|tür|tor|safe|tresor|garage"
+    r"|schloss|keller|eingang|haus|lager|schuppen)[^\W\d_]{0,12}|geheimzahl|geheimnummer|(?:zahlen)?kombination|zahlenschloss|"
+    r"(?:tür|haustür|tor|alarm|tresor|safe|zugangs|zutritts|schloss|garagen|eingangs|wiederherstellungs|aktivierungs"
+    r"|entsperr|freischalt|bestätigungs|karten|keller|sicherheits|spind)-?(?:code|pin|kombination)"
+    r"|digicode|combinaison"
+    r"|code (?:pin|secret|confidentiel|d'accès|d'entrée|d'activation|de récupération|de secours|de sécurité"
+    r"|de déverrouillage|de vérification|puk|temporaire"
+    rf"|{_OF}(?:alarme|porte|portail|coffre|cb|carte|immeuble|garage|cadenas|boîte|digicode|local|box|téléphone))"
+    r"|combinación|(?:código|clave|pin) (?:secret[oa]|de (?:acceso|activación|recuperación|seguridad|verificación)"
+    rf"|{_OF}(?:alarma|puerta|portal|caja|tarjeta|candado|garaje|entrada|edificio|móvil|trastero))"
+)
+_NAMES = re.compile(
+    rf"(?<![^\W_])(?:(?P<password>{_PASSWORDS})|(?P<code>{_CODES})"
+    r"|(?P<key>(?:[\w-]{1,20}[_-])?(?:key|token|secret)|schlüssel|clé|clave|llave|jeton)"
+    r"|(?P<bare>codes?|códigos?)"
+    r"|(?P<login>log-?in|sign-?in|logged in|log in|access|accès|acces|acceso|zugang|anmeldung|account|compte|konto"
+    r"|user(?:name)?|benutzer(?:name)?|identifiant|usuario|utilisateur|wi-?fi|wlan))(?![^\W_])",
+    re.IGNORECASE,
+)
+
+# What links a name to its value.
+_LINK = (
+    r"(?:\s*[:=→][\"'`*(\s]*"
+    r"|\s+(?:is|are|was|lautet|lauten|ist|heißt|est|c'est|es|son|é)(?:\s+(?:now|jetzt|maintenant|ahora|nun|still|noch"
+    r"|toujours|again))?[\s:\"'`*(]+|\s+(?:changed|set|reset|geändert|changé)\s+(?:to|auf|en|pour)\s+[\"'`*(]*)"
 )
 # Letters and digits: `password is required` names none.
-_VALUE = r"(?=[^\s\"'`]{0,60}\d)(?=[^\s\"'`]{0,60}[^\W\d_])[^\s\"'`]{6}"
-_VALUED = re.compile(
-    rf"(?<![^\W_]){_NAME}\b[\"'`*]*(?:\s+(?:is|ist|est|es|é|lautet)\b|\s*[:=])\s*[\"'`*]*{_VALUE}",
+_MIXED = r"(?=[^\s\"'`]{0,60}\d)(?=[^\s\"'`]{0,60}[^\W\d_])[^\s\"'`,;]{6}"
+_NO_VALUE = (
+    r"(?!(?:see|ask|in|on|at|is|not|no|none|the|a|an|my|your|our|too|very|still|always|never|now|only|kept|same|stored"
+    r"|required|needed|wrong|safe|secure|weak|strong|unknown|mandatory|missing|what|where|siehe|frag|im|bei|nicht|zu"
+    r"|noch|das|der|die|ein|eine|falsch|sicher|nötig|unbekannt|voir|demander?|dans|chez|pas|le|la|les|un|une|trop"
+    r"|ver|preguntar|el|en|una|muy|demasiado|sin|expir\w+|oubli\w+|perdu\w*|chang\w+|olvidad[oa]|caducad[oa]|\w{1,30}(?:ed|ing|ert|iert)"
+    r"|(?:ge|ab|ver|be|er)\w{2,20}(?:en|t))(?![\w-]))"
+)
+# No word of a phrase that is a secret: `Passwords: never in a mail`.
+_NO_WORD = (
+    r"(?!(?:the|and|every|each|all|must|should|never|always|only|not|with|for|from|every|change|rotate|keep|see|ask"
+    r"|use|write|nur|nie|immer|nicht|mit|und|alle|jede\w?|bitte|siehe|jamais|toujours|pas|avec|pour|dans|tous|voir"
+    r"|nunca|siempre|para|con|todos|todas|ver)\b)"
+)
+_WORD_END = r"(?=[\"'`*).,;!]*(?:\s*$|\s+[-–—(]|[.,;!]\s|\s*\n|[\"'`)]))"
+_PASSWORD_VALUE = re.compile(
+    rf"[^.!?\n:=]{{0,50}}?{_LINK}{_MIXED}"
+    rf"|[\"'`*)]*{_LINK}(?=[^\s]{{0,40}}[!#$%&*?=+^~@_-])(?=[^\s]{{0,40}}[^\W_]){_NO_VALUE}[^\s\"'`]{{6}}"
+    rf"|[^.!?\n:=]{{0,40}}?[\"'`*)]*\s*[:=]\s*[\"'`*]*{_NO_VALUE}[^\s\"'`,;]{{4,60}}{_WORD_END}"
+    rf"|[^.!?\n:=]{{0,40}}?\s(?:is|lautet|ist|heißt|est|es)(?: now| jetzt)?\s+[\"'`*]*{_NO_VALUE}"
+    r"[^\s\"'`,;.]{5,60}"
+    rf"[\"'`*]*[.!]?\s*$"
+    rf"|[^.!?\n:=]{{0,40}}?\s*[:=]\s*(?:{_NO_WORD}[^\W\d_]{{3,15}}[ -]){{1,5}}{_NO_WORD}[^\W\d_]{{3,15}}[.!]?\s*$"
+    rf"|(?:,|\s+[\"'`*(]*|\s*\()\s*{_MIXED}"
+    r"|\s*\n\s*(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[^\W\d_])[^\s]{6}",
     re.IGNORECASE,
 )
-_PIN = re.compile(
-    r"\b(?:pin(?:[ -]?(?:code|number))?|(?:one-time|verification|security) code)\b\s*(?:is|ist|:|=)?\s*\d{4,8}\b"
-    r"|\b(?:cvv|cvc)2?\b\s*(?:is|ist|:|=)?\s*\d{3,4}\b",
+_NO_COUNT = (
+    r"(?<![£$€+#/.,:\d])(?<!\bin )(?<!\bsince )(?<!\bseit )(?<!\ben )(?<!\bdepuis )(?<!\bdesde )(?<!\bof )"
+    r"(?<!\bcall )(?<!\bring )(?<!\btel )(?<!\bafter )(?<!\bbefore )(?<!\bline )(?<!\bversion )(?<!\border )"
+)
+_UNIT = (
+    r"(?![\d]|[ ]?(?:[%€$£]|digits?|characters?|chars|letters?|times?|days?|hours?|minutes?|weeks?|months?|years?"
+    r"|tries|people|stellig|stellen|zeichen|tage|mal|jahre|chiffres|caractères|jours|fois|cifras|dígitos|días|veces|euros?"
+    r"|km|mm|cm|mb|gb|versuche|pounds?|quid)(?![^\W_]))(?![.,:/-]\d|[ ]\d{2})"
+)
+_DIGITS = rf"{_NO_COUNT}#?\d{{4,8}}[#*]?{_UNIT}"
+_GROUPED = r"(?<![\d.,:/-])\d{1,3}(?:(?: ?[-–] ?|/| )\d{1,3}){2,5}(?![\w/]|[.,:-]\d)(?!\.\d)"
+_CAPITALS = (
+    r"(?-i:(?<![\w-])(?=[A-Z0-9-]{0,40}\d)(?=[A-Z0-9-]{0,40}[A-Z])"
+    r"[A-Z0-9]{1,12}(?:-[A-Z0-9]{1,12}){1,7}(?![\w-]))"
+)
+_SHORT_MIX = r"(?-i:(?<![\w.,:/-])(?=[A-Z0-9]{0,12}\d{3})\d{0,9}[A-Z]{1,3}\d{0,9}(?![\w:/-]|\.\d))"
+_CODE_VALUE = re.compile(
+    rf"[^.!?\n]{{0,60}}?(?:{_DIGITS}|{_GROUPED}|{_CAPITALS}|{_SHORT_MIX})"
+    rf"|[\"'`*)]*{_LINK}{_MIXED}|[\"'`*)]*{_LINK}\d{{3}}(?![\w.,:/%€-])"
+    rf"|[^.!?\n]{{0,40}}?{_LINK}(?-i:(?=[A-Z0-9]{{0,12}}\d\d)(?=[A-Z0-9]{{0,12}}[A-Z])[A-Z0-9]{{4,12}})(?!\w)"
+    rf"|\s+\d{{3,8}}(?=[\"'`*).,;!]*(?:\s|$)){_UNIT}",
     re.IGNORECASE,
 )
-_KEY_END = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
+_BARE_VALUE = re.compile(
+    rf"(?:\s+(?:now|jetzt|maintenant|ahora|since \w+|depuis \w+))?[\"'`*)]*{_LINK}(?:(?-i:\d{{4,8}}[#*A-Z]?"
+    rf"|[A-Z]\d{{3,8}}){_UNIT}(?!\w)|{_CAPITALS})",
+    re.IGNORECASE,
+)
+_KEY_VALUE = re.compile(
+    rf"[^.!?\n:=]{{0,40}}?[\"'`*)]*{_LINK}(?=[^\s]{{0,60}}\d)(?=[^\s]{{0,60}}[^\W\d_])[\w+/=!*~-]{{8}}"
+    r"|[^.!?\n]{0,60}?(?-i:(?<![\w/.-])(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[a-z])(?=[\w-]{0,60}[A-Z])[\w-]{20})",
+    re.IGNORECASE,
+)
+_LOGIN_VALUE = re.compile(
+    r"[^.!?\n]{0,40}?[:=,\s]\s*[\w.@+-]{2,60} ?/ ?(?=[^\s/]{0,40}[\d!#$%&*?=+^~@_-])(?=[^\s/]{0,40}[^\W\d_])"
+    r"[^\s/\"'`,;]{6,60}(?=[\"'`,;.)]*(?:\s|$))"
+    rf"|[^.!?\n]{{0,60}}?\b(?:key|schlüssel|clé|clave|code|pw|pass|mdp)\s*[:=]?\s*[\"'`]*{_MIXED}",
+    re.IGNORECASE,
+)
+# A bare `code` is one for a lock only behind one of these, and not in `error code`.
+_DETERMINER = re.compile(
+    r"(?:^|\W)(?:the|new|old|my|our|her|his|their|le|mon|notre|nouveau|ancien|der|den|neue[rn]?|mein|unser|el|nuevo|mi"
+    r"|nuestro)\s$",
+    re.IGNORECASE,
+)
+_VALUES = {
+    "password": _PASSWORD_VALUE,
+    "code": _CODE_VALUE,
+    "key": _KEY_VALUE,
+    "bare": _BARE_VALUE,
+    "login": _LOGIN_VALUE,
+}
+_NEAR_CHARS = 130
+
+# `4471 is my PIN`.
+_VALUE_FIRST = re.compile(
+    rf"(?<![\w.,/:+-])(?:\d{{4,8}}[#*]?|{_MIXED}[^\s\"'`,;]{{0,40}})\s+"
+    rf"(?:is|ist|est|es)\s+(?:[\w']{{1,20}} ){{0,4}}?(?:{_PASSWORDS}|{_CODES})(?![^\W_])",
+    re.IGNORECASE,
+)
+_KEY_END = re.compile(r"-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----")
 _WORD_REST = re.compile(r"[^\s\"'`<>]*")
 _CARD = re.compile(
     r"(?<![\d.,-])[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,7}(?![\d.,-]*\d)|(?<!\d)3[47]\d{2}[ -]?\d{6}[ -]?\d{5}(?!\d)"
+)
+# A value that stands alone behind the sentence that names its secret.
+_LONE_VALUE = re.compile(
+    rf"(?:[^\W\d_]{{1,12}}(?:'[a-z]{{1,2}})?[:,]? (?:[/–=-] )?){{0,3}}"
+    rf"[\"'`*]*(?:{_DIGITS}|{_MIXED}[^\s]{{0,60}}|{_CAPITALS}|{_GROUPED})"
+    r"[\"'`*.!)]*\s*$",
+    re.IGNORECASE,
 )
 
 
 def holds_secret(text: str) -> bool:
     """Whether a text holds a secret."""
-    return any(pattern.search(text) for pattern in (_TOKENS, _VALUED, _PIN)) or any(
-        _is_card(match[0]) for match in _CARD.finditer(text)
-    )
+    return next(_spans(text), None) is not None
 
 
 def find_secrets(text: str) -> list[tuple[int, int]]:
     """Return where the secrets stand that `holds_secret` finds, each to the end of its word; they may overlap."""
-    found = [match.span() for pattern in (_TOKENS, _VALUED, _PIN) for match in pattern.finditer(text)]
-    found += [match.span() for match in _CARD.finditer(text) if _is_card(match[0])]
-    return [(start, _end(text, start, end)) for start, end in found]
+    return [(start, _end(text, start, end)) for start, end in _spans(text)]
+
+
+def names_secret(text: str) -> bool:
+    """Whether a text ends with the name of a secret, so that the value may stand in the next sentence."""
+    tail = text[-80:].replace("’", "'")
+    return any(match.lastgroup in {"password", "code"} for match in _NAMES.finditer(tail))
+
+
+def is_lone_value(text: str) -> bool:
+    """Whether a short sentence holds hardly more than what may be the value of a secret."""
+    return len(text) <= 80 and _LONE_VALUE.match(text) is not None
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    straight = text.replace("’", "'")
+    for pattern in (_TOKENS, _VALUE_FIRST):
+        yield from (match.span() for match in pattern.finditer(straight))
+    yield from (match.span() for match in _CARD.finditer(straight) if _is_card(match[0]))
+    for name in _NAMES.finditer(straight):
+        if name.lastgroup == "bare" and not _DETERMINER.search(
+            straight[max(0, name.start() - 12) : name.start()]
+        ):
+            continue
+        value = _VALUES[name.lastgroup or ""].match(straight[name.end() : name.end() + _NEAR_CHARS])
+        if value:
+            yield name.start(), name.end() + value.end()
 
 
 def _end(text: str, start: int, end: int) -> int:

@@ -21,6 +21,9 @@ _MAX_LABEL_CHARS = 60
 _LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|\Z)")
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
 _FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
+_KEY_BLOCK = re.compile(r"-----BEGIN [A-Z ]{0,40}-----")
+_KEY_LINE = re.compile(r"[\w+/=-]*$|[\w-]{1,40}: ")
+_KEY_BLOCK_END = "-----END "
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)(.*?)[ \t#]*$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _RULE = re.compile(r" {0,3}(?:[-*_=~][ \t]*){3,}$")
@@ -130,6 +133,7 @@ class _Scanner:
     has_list: bool = False  # since the last heading
     speaker: Role | None = None
     tag: str = ""
+    is_key_block: bool = False
     is_dialogue: bool = False  # somewhere in it a user speaks
 
     def close(self) -> None:
@@ -152,6 +156,8 @@ class _Scanner:
                 line, start = line[quote.end() :], start + quote.end()
         if self.fence:
             self._inside_fence(line, start)
+        elif self.is_key_block and self._takes_key_line(line, start):
+            return
         elif self.speaker is not None and not self._is_turn(line):
             self._inside_turn(line, start)
         elif self.tag:
@@ -162,6 +168,10 @@ class _Scanner:
             self.fence = fence[1]
             indent = _indent(line)
             self.begin("code", line[indent:], start + indent, self._hint(), is_firm=False).indent = indent
+        elif _KEY_BLOCK.search(line):
+            indent = _indent(line)
+            self.begin("code", line[indent:], start + indent, None, is_firm=False).indent = indent
+            self.is_key_block = _KEY_BLOCK_END not in line
         elif not self._structure(line, start):
             self._content(line, start, following)
 
@@ -174,6 +184,16 @@ class _Scanner:
         if len(bare) >= len(self.fence) and bare == self.fence[0] * len(bare):
             self.fence = ""
             self.close()
+
+    def _takes_key_line(self, line: str, start: int) -> bool:
+        """Take a line of a key in PEM or PGP form, which is one piece; say whether it was one."""
+        is_end = _KEY_BLOCK_END in line
+        self.is_key_block = not is_end and _KEY_LINE.match(line.strip()) is not None
+        if is_end or self.is_key_block:
+            self._join(line, start)
+        if not self.is_key_block:
+            self.close()
+        return is_end or self.is_key_block
 
     def _inside_turn(self, line: str, start: int) -> None:
         if self.speaker == "system" and not line.strip():
