@@ -5,6 +5,7 @@ French and Spanish. What is not found may be a secret too.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 _TOKENS = re.compile(
@@ -196,17 +197,27 @@ def is_lone_value(text: str) -> bool:
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     straight = text.replace("’", "'")
-    for pattern in (_TOKENS, _VALUE_FIRST):
-        yield from (match.span() for match in pattern.finditer(straight))
-    yield from (match.span() for match in _CARD.finditer(straight) if _is_card(match[0]))
-    for name in _NAMES.finditer(straight):
-        if name.lastgroup == "bare" and not _DETERMINER.search(
-            straight[max(0, name.start() - 12) : name.start()]
-        ):
+    known = [match.span() for match in _TOKENS.finditer(straight)]
+    known += [match.span() for match in _CARD.finditer(straight) if _is_card(match[0])]
+    yield from known
+    yield from (match.span() for match in _VALUE_FIRST.finditer(straight))
+    starts = sorted(start for start, _ in known)
+    for start, end in _named_spans(straight):
+        place = bisect_left(starts, start)
+        # The value is a token, which was found without its name.
+        if place == len(starts) or starts[place] >= end:
+            yield start, end
+
+
+def _named_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield from where to where names of secrets and their values reach."""
+    for name in _NAMES.finditer(text):
+        start, end = name.span()
+        if name.lastgroup == "bare" and not _DETERMINER.search(text[max(0, start - 12) : start]):
             continue
-        value = _VALUES[name.lastgroup or ""].match(straight[name.end() : name.end() + _NEAR_CHARS])
+        value = _VALUES[name.lastgroup or ""].match(text[end : end + _NEAR_CHARS])
         if value:
-            yield name.start(), name.end() + value.end()
+            yield start, end + value.end()
 
 
 def _end(text: str, start: int, end: int) -> int:
