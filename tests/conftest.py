@@ -1,9 +1,8 @@
 """The few shared fixtures: two real servers, a fresh database a test, a service over it, callers."""
 
+import asyncio
 import gc
 import os
-import shutil
-import tempfile
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 import tests.kit.property_budget  # noqa: F401  # sets how much is tried
 from psycopg.conninfo import make_conninfo
 from tests import selection
+from tests.kit import clusters
 from tests.kit.forked_commands import Forks, forks
 from tests.kit.model_server import ModelServer, serving
 from tests.kit.postgres_servers import LentDatabase, Server
@@ -26,6 +26,7 @@ from memex.store.database import Database
 from memex.store.embedded import server as embedded
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal
+from memex.store.migrate import migrate
 
 STOCK_BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 
@@ -67,11 +68,19 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def server_folder() -> Iterator[Path]:
-    """A folder for embedded servers that the server's own user can enter: pytest's are closed to it."""
-    folder = Path(tempfile.mkdtemp(prefix="memex-test-", dir="/var/tmp"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
+    """A folder for embedded servers that the server's own user can enter."""
+    with clusters.reachable_folder("memex-test-") as folder:
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def made_data_dir(server_folder: Path) -> Path:
+    """The data directory of a server that was started once, migrated and stopped; to be copied."""
+    made = server_folder / "made"
+    with embedded.start(made) as lease:
+        asyncio.run(migrate(lease.conninfo, superuser=lease.admin_conninfo))
+    clusters.await_stop(made)
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
+from tests.kit import clusters
 from tests.kit.property_budget import is_thorough
 
 from memex.store.embedded import server as embedded
@@ -182,9 +183,10 @@ def check(folder: Path, acknowledged: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("victim", ["service", "server"])
-def test_acknowledged_writes_survive_a_kill(server_folder: Path, victim: str) -> None:
+def test_acknowledged_writes_survive_a_kill(server_folder: Path, made_data_dir: Path, victim: str) -> None:
     """SIGKILL of the service, or of its Postgres, under load: acknowledged writes are there, none is half."""
     folder = server_folder / f"crash-{victim}"
+    clusters.copy(made_data_dir, folder)
     chance = random.Random(11)
     acknowledged: dict[str, str] = {}
     key = ""
@@ -248,12 +250,13 @@ class Rememberers:
         return body
 
 
-def test_a_text_sent_again_after_a_kill_is_remembered_once(server_folder: Path) -> None:
+def test_a_text_sent_again_after_a_kill_is_remembered_once(server_folder: Path, made_data_dir: Path) -> None:
     """SIGKILL with many calls under way; all of them again under their ids: each statement stands exactly once.
 
     What was acknowledged before the kill is answered alike after it.
     """
     folder = server_folder / "crash-remember"
+    clusters.copy(made_data_dir, folder)
     with served(folder) as service:
         load = Rememberers(service.url, service.keys["agent_key"])
         with ThreadPoolExecutor(8) as pool:

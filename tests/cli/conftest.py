@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kit import clusters
 from tests.kit.forked_commands import Forks
 
 from memex.store.embedded import server as embedded
@@ -178,15 +179,24 @@ def fresh(memex: Memex, server_folder: Path) -> Memex:
     return memex.elsewhere(server_folder / f"cli-{uuid.uuid4().hex[:8]}")
 
 
+@pytest.fixture
+def prepared(fresh: Memex, made_data_dir: Path) -> Memex:
+    """The command over a data directory of this test's own, whose first start was another's."""
+    clusters.copy(made_data_dir, fresh.data_dir)
+    return fresh
+
+
 @pytest.fixture(scope="module")
-def server_up(memex: Memex) -> Iterator[None]:
+def server_up(memex: Memex, made_data_dir: Path) -> Iterator[None]:
     """Keeps the module's embedded server running, so that each command only joins it."""
+    clusters.copy(made_data_dir, memex.data_dir)
     with embedded.start(memex.data_dir):
         yield
 
 
 @pytest.fixture(scope="module")
-def serving(memex: Memex) -> Iterator[Serving]:
-    """A service over the module's data directory, from its first start."""
+def serving(memex: Memex, made_data_dir: Path) -> Iterator[Serving]:
+    """A service over the module's data directory; it has no keys before."""
+    clusters.copy(made_data_dir, memex.data_dir)
     with memex.serve() as running:
         yield running

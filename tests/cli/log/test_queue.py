@@ -126,19 +126,19 @@ def test_work_that_is_ended_gives_its_call_back(memex: Memex) -> None:
     assert worked == "1 call done.\n"
 
 
-def test_a_service_that_is_killed_loses_no_queued_text(fresh: Memex) -> None:
+def test_a_service_that_is_killed_loses_no_queued_text(prepared: Memex) -> None:
     """SIGKILL in the middle of a call: when its lease has ended the next service does it, exactly once."""
     context = {"userId": "eve", "toolCallId": "kill-1"}
     body = {"context": context, "arguments": {"text": TEA, "wait": False}}
     tool = "/v1/tools/memory_remember/execute"
-    with fresh.serve() as first:
+    with prepared.serve() as first:
         key = first.ready["agent_key"]
-        with owner(fresh) as connection:
+        with owner(prepared) as connection:
             # A first call makes the scope, whose lock is held then.
             first.request(
-                "/v1/queue", key=fresh.json("keys", "create", "--role", "agent", "--user", "eve")["key"]
+                "/v1/queue", key=prepared.json("keys", "create", "--role", "agent", "--user", "eve")["key"]
             )
-            with nothing_is_committed(fresh, "eve"):
+            with nothing_is_committed(prepared, "eve"):
                 assert first.request(tool, key=key, body=body)["status"] == "queued"
                 until(connection, TAKEN, "kill-1")
                 first.end(signal.SIGKILL)
@@ -146,7 +146,7 @@ def test_a_service_that_is_killed_loses_no_queued_text(fresh: Memex) -> None:
             connection.execute("update procrastinate.procrastinate_workers set last_heartbeat = '-infinity'")
             connection.execute("update operation set lease_until = now() where status = 'queued'")
             tries = connection.execute("select tries from operation where status = 'queued'").fetchall()
-            with fresh.serve() as second:
+            with prepared.serve() as second:
                 until(connection, "select count(*) = 0 from operation where status = 'queued'")
                 answer = second.request(tool, key=key, body=body)
             counts = connection.execute(

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -15,17 +14,8 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import PATIENCE_S, PROGRAM, Memex, Serving
+from tests.kit import clusters
 from tests.kit.model_server import ModelServer, Request, Step, hangs
-
-from memex.store.embedded import server as embedded
-
-
-def await_stop(data_dir: Path) -> None:
-    """Wait until the embedded server and its supervisor are gone."""
-    deadline = time.monotonic() + PATIENCE_S
-    while (report := embedded.inspect(data_dir)).running or report.supervisor_alive:
-        assert time.monotonic() < deadline, "the server still runs"
-        time.sleep(0.05)
 
 
 def test_the_first_start_makes_keys_that_work(memex: Memex) -> None:
@@ -47,7 +37,7 @@ def test_the_first_start_makes_keys_that_work(memex: Memex) -> None:
     assert told - {"embedded_postgres_waiting"} == {"request"}, "a slow start may say that it waits"
     for secret in (serving.ready["agent_key"], serving.ready["admin_key"], "Oolong", "tea.md"):
         assert secret not in err
-    await_stop(memex.data_dir)
+    clusters.await_stop(memex.data_dir)
     assert memex.plain("read", "user/tea.md") == "# Tea\n\nOolong.\n", "and works when no service runs"
 
 
@@ -65,9 +55,9 @@ def test_a_second_start_shows_no_keys(memex: Memex) -> None:
 
 
 @pytest.mark.slow
-def test_two_services_share_a_data_directory(fresh: Memex) -> None:
+def test_two_services_share_a_data_directory(prepared: Memex) -> None:
     """Started at once, one of them makes the keys; the death of one leaves the other at work."""
-    with fresh.serve() as one, fresh.serve() as other:
+    with prepared.serve() as one, prepared.serve() as other:
         [keys] = [serving.ready for serving in (one, other) if "agent_key" in serving.ready]
         for serving in (one, other):
             Serving(serving.process, serving.ready | keys | {"url": serving.ready["url"]}).call("memory_list")
@@ -76,13 +66,13 @@ def test_two_services_share_a_data_directory(fresh: Memex) -> None:
         second = Serving(other.process, keys | {"url": other.ready["url"]})
         assert second.call("memory_write", path="user/a.md", content="a")["version"] == 1
         assert other.end()[0] == 0
-    await_stop(fresh.data_dir)
+    clusters.await_stop(prepared.data_dir)
 
 
-def test_the_first_process_waits_for_the_server(fresh: Memex) -> None:
+def test_the_first_process_waits_for_the_server(prepared: Memex) -> None:
     """As process 1 of a container, whose end kills the rest, the service ends after a clean stop of Postgres."""
     own_user = () if os.geteuid() == 0 else ("--user", "--map-current-user")
-    container = fresh.isolated(*own_user, "--pid", "--mount-proc", "--fork", "--kill-child")
+    container = prepared.isolated(*own_user, "--pid", "--mount-proc", "--fork", "--kill-child")
 
     with container.serve() as serving:
         serving.call("memory_write", path="user/a.md", content="# Tea\n")
@@ -92,7 +82,7 @@ def test_the_first_process_waits_for_the_server(fresh: Memex) -> None:
         _, err = serving.process.communicate(timeout=PATIENCE_S)
 
     assert serving.process.returncode == 0, err
-    assert "database system is shut down" in (fresh.data_dir / "server.log").read_text()
+    assert "database system is shut down" in (prepared.data_dir / "server.log").read_text()
 
 
 def test_a_request_under_way_may_end(memex: Memex) -> None:
@@ -118,7 +108,7 @@ def test_a_request_under_way_may_end(memex: Memex) -> None:
 
 
 @pytest.mark.slow
-def test_no_model_is_waited_for_at_the_end(fresh: Memex, model_server: ModelServer) -> None:
+def test_no_model_is_waited_for_at_the_end(prepared: Memex, model_server: ModelServer) -> None:
     """After SIGTERM the rules answer whoever waits for a model, and a call of the queue goes back there."""
     asked = threading.Semaphore(0)
 
@@ -128,7 +118,7 @@ def test_no_model_is_waited_for_at_the_end(fresh: Memex, model_server: ModelServ
 
     model_server.play(hang, endless=True)
     environment = {"MEMEX_MODEL": "openai:m", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model_server.url}
-    slow = fresh.elsewhere(fresh.data_dir, **environment, MEMEX_MODEL_SECONDS="600")
+    slow = prepared.elsewhere(prepared.data_dir, **environment, MEMEX_MODEL_SECONDS="600")
     with slow.serve() as serving, ThreadPoolExecutor() as pool:
         serving.call("memory_write", path="user/tea.md", content="# Tea\n\nI drink oolong tea.\n")
         queued = serving.call("memory_remember", text="I prefer rye bread.", wait=False)
@@ -143,11 +133,11 @@ def test_no_model_is_waited_for_at_the_end(fresh: Memex, model_server: ModelServ
     assert code == 0
     for answer in (recalled, remembered):
         assert (answer["planner"], answer["degraded"]) == ("builtin", "MODEL_UNAVAILABLE")
-        assert "Memex is ending" in fresh.plain("log", answer["tool_call_id"])
+        assert "Memex is ending" in prepared.plain("log", answer["tool_call_id"])
     assert "I drink oolong tea." in recalled["context"]
     assert [write["path"] for write in remembered["writes"]] == ["user/preferences.md"]
-    assert "rye" not in fresh.plain("read", "user/preferences.md")
-    [waiting] = fresh.json("queue", "list")["calls"]
+    assert "rye" not in prepared.plain("read", "user/preferences.md")
+    [waiting] = prepared.json("queue", "list")["calls"]
     assert (waiting["tool_call_id"], waiting["status"]) == (queued["tool_call_id"], "queued")
     assert (waiting["attempts"], waiting["lease_until"]) == (0, None)
     assert err.count("model_gave_no_plan") == 2

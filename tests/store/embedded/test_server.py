@@ -7,16 +7,15 @@ import socket
 import stat
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 import psycopg
 import pytest
+from tests.kit import clusters
 
 from memex.errors import EmbeddedServerError
 from memex.store.embedded import server as embedded
@@ -42,33 +41,38 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the serve
 
 
 @contextmanager
-def reachable_folder() -> Iterator[Path]:
-    """A folder that the server's user can reach, unlike pytest's own; removed when no server is left."""
-    folder = Path(tempfile.mkdtemp(prefix="memex-", dir="/var/tmp"))
-    folder.chmod(0o755)
-    yield folder
-    for lock in folder.rglob(supervisor.SUPERVISOR_LOCK):
-        eventually(partial(is_stopped, lock.parent))
-    shutil.rmtree(folder)
+def private_folder() -> Iterator[Path]:
+    """A folder that is removed when no server in it is left."""
+    with clusters.reachable_folder("memex-") as folder:
+        yield folder
+        for lock in folder.rglob(supervisor.SUPERVISOR_LOCK):
+            clusters.await_stop(lock.parent)
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """An empty folder."""
-    with reachable_folder() as folder:
+    with private_folder() as folder:
         yield folder
 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[embedded.ServerLease]:
     """A server for the tests that only look."""
-    with reachable_folder() as folder, embedded.start(folder / "data") as lease:
+    with private_folder() as folder, embedded.start(folder / "data") as lease:
         yield lease
 
 
 @pytest.fixture
-def data_dir(folder: Path) -> Path:
+def new_dir(folder: Path) -> Path:
     """A data directory that does not exist yet."""
+    return folder / "data"
+
+
+@pytest.fixture
+def data_dir(folder: Path, made_data_dir: Path) -> Path:
+    """A data directory of which the server was started before."""
+    clusters.copy(made_data_dir, folder / "data")
     return folder / "data"
 
 
@@ -78,12 +82,6 @@ def eventually(claim: Callable[[], object]) -> None:
     while not claim():
         assert time.monotonic() < deadline, "it did not become true in time"
         time.sleep(0.01)
-
-
-def is_stopped(data_dir: Path) -> bool:
-    """Whether neither server nor supervisor is left."""
-    report = embedded.inspect(data_dir)
-    return not (report.running or report.supervisor_alive)
 
 
 def supervisor_pid(data_dir: Path) -> int:
@@ -161,7 +159,7 @@ def test_data_survives_stop_and_start(data_dir: Path) -> None:
     """The last lease stops the server; the next start finds what was written, and the same passwords."""
     with embedded.start(data_dir) as lease:
         write_note(lease)
-    eventually(lambda: is_stopped(data_dir))
+    clusters.await_stop(data_dir)
 
     with embedded.start(data_dir) as again:
         assert read_note(again) == ("kept",)
@@ -177,17 +175,17 @@ def test_server_lives_until_last_lease(data_dir: Path) -> None:
     write_note(second)
     second.close()
 
-    eventually(lambda: is_stopped(data_dir))
+    clusters.await_stop(data_dir)
 
 
 @pytest.mark.slow
-def test_ten_processes_share_one_server(data_dir: Path) -> None:
+def test_ten_processes_share_one_server(new_dir: Path) -> None:
     """Ten processes that start at once, on a folder that does not exist, get one server."""
     with ExitStack() as stack:
-        clients = [stack.enter_context(client(data_dir)) for _ in range(10)]
+        clients = [stack.enter_context(client(new_dir)) for _ in range(10)]
         pids = {process.stdout.readline() for process in clients if process.stdout}
 
-        assert pids == {f"{server_pid(data_dir)}\n"}
+        assert pids == {f"{server_pid(new_dir)}\n"}
         for process in clients:
             process.communicate()
 
@@ -201,7 +199,7 @@ def test_killed_client_leaks_nothing(data_dir: Path) -> None:
         process.stdout.readline()
         process.kill()
 
-    eventually(lambda: is_stopped(data_dir))
+    clusters.await_stop(data_dir)
 
 
 def test_client_waits_for_stop_under_way(data_dir: Path) -> None:
@@ -260,7 +258,7 @@ def test_killed_supervisor_leaks_no_server(data_dir: Path) -> None:
     with embedded.start(data_dir):
         os.kill(supervisor_pid(data_dir), signal.SIGKILL)
 
-    eventually(lambda: is_stopped(data_dir))
+    clusters.await_stop(data_dir)
 
 
 def test_orphaned_backend_delays_restart(data_dir: Path) -> None:
@@ -304,23 +302,21 @@ def phase(data_dir: Path) -> str | None:
 
 def test_reused_pid_does_not_block_start(data_dir: Path) -> None:
     """A stale `postmaster.pid` whose number now belongs to another program is put aside."""
-    embedded.start(data_dir).close()
-    eventually(lambda: is_stopped(data_dir))
     home_of(data_dir).write(data_dir / "pg" / "postmaster.pid", f"{os.getpid()}\n{data_dir}/pg\n")
 
     with embedded.start(data_dir) as lease, psycopg.connect(lease.conninfo) as connection:
         assert connection.execute("select 1").fetchone() == (1,)
 
 
-def test_unfinished_cluster_is_made_anew(data_dir: Path) -> None:
+def test_unfinished_cluster_is_made_anew(new_dir: Path) -> None:
     """What a killed first start left behind is no cluster, and goes."""
-    data_dir.mkdir()
-    (data_dir / "start.lock").touch()
-    (data_dir / "unfinished-1234").mkdir()
-    (data_dir / "unfinished-1234" / "PG_VERSION").write_text("18\n")
+    new_dir.mkdir()
+    (new_dir / "start.lock").touch()
+    (new_dir / "unfinished-1234").mkdir()
+    (new_dir / "unfinished-1234" / "PG_VERSION").write_text("18\n")
 
-    with embedded.start(data_dir) as lease, psycopg.connect(lease.conninfo):
-        assert not (data_dir / "unfinished-1234").exists()
+    with embedded.start(new_dir) as lease, psycopg.connect(lease.conninfo):
+        assert not (new_dir / "unfinished-1234").exists()
 
 
 def test_files_are_private(running: embedded.ServerLease) -> None:
@@ -366,12 +362,13 @@ def test_failed_start_shows_log(data_dir: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         with pytest.raises(EmbeddedServerError, match="Address already in use"):
             embedded.start(data_dir, port=taken.getsockname()[1])
-        eventually(lambda: is_stopped(data_dir))
+        clusters.await_stop(data_dir)
 
 
-def test_long_path_gets_short_socket(folder: Path) -> None:
+def test_long_path_gets_short_socket(folder: Path, made_data_dir: Path) -> None:
     """Where the path is too long for a Unix socket, the socket lies in a private folder of a short name."""
     data_dir = folder / ("long-" * 30)
+    clusters.copy(made_data_dir, data_dir)
     with embedded.start(data_dir) as lease, psycopg.connect(lease.conninfo):
         socket_dir = embedded.inspect(data_dir).socket_dir
         assert socket_dir
@@ -379,15 +376,16 @@ def test_long_path_gets_short_socket(folder: Path) -> None:
         assert stat.S_IMODE(socket_dir.stat().st_mode) == 0o700
         assert socket_dir.stat().st_uid == data_dir.stat().st_uid
 
-    eventually(lambda: is_stopped(data_dir))
+    clusters.await_stop(data_dir)
     socket_dir.rmdir()
 
 
-def test_open_socket_folder_is_refused(folder: Path) -> None:
+def test_open_socket_folder_is_refused(folder: Path, made_data_dir: Path) -> None:
     """A folder in /tmp that others may enter is not trusted with the socket."""
     data_dir = folder / ("long-" * 30)
+    clusters.copy(made_data_dir, data_dir)
     embedded.start(data_dir).close()
-    eventually(lambda: is_stopped(data_dir))
+    clusters.await_stop(data_dir)
     socket_dir = home_of(data_dir).socket_dir
     socket_dir.chmod(0o755)
 
@@ -399,8 +397,6 @@ def test_open_socket_folder_is_refused(folder: Path) -> None:
 
 def test_other_major_is_refused(data_dir: Path) -> None:
     """Data of another major version is left alone; the error names both and the way over."""
-    embedded.start(data_dir).close()
-    eventually(lambda: is_stopped(data_dir))
     home_of(data_dir).write(data_dir / "pg" / "PG_VERSION", "15\n")
 
     with pytest.raises(EmbeddedServerError, match=r"is of PostgreSQL 15; .* of PostgreSQL 18\.") as refused:
@@ -410,51 +406,51 @@ def test_other_major_is_refused(data_dir: Path) -> None:
     assert "pg_dump" in refused.value.hint
 
 
-def test_strange_folder_is_refused(data_dir: Path) -> None:
+def test_strange_folder_is_refused(new_dir: Path) -> None:
     """A folder with other things in it is neither used nor changed."""
-    data_dir.mkdir(mode=0o755)
-    (data_dir / "thesis.md").write_text("mine")
-    before = modes(data_dir)
+    new_dir.mkdir(mode=0o755)
+    (new_dir / "thesis.md").write_text("mine")
+    before = modes(new_dir)
 
     with pytest.raises(EmbeddedServerError, match="holds other things"):
-        embedded.start(data_dir)
+        embedded.start(new_dir)
 
-    assert modes(data_dir) == before
+    assert modes(new_dir) == before
 
 
-def test_missing_binaries_are_named(data_dir: Path, folder: Path) -> None:
+def test_missing_binaries_are_named(new_dir: Path, folder: Path) -> None:
     """A folder without Postgres programs is refused, with the setting that names it."""
     with pytest.raises(EmbeddedServerError, match="No Postgres programs") as refused:
-        embedded.start(data_dir, bin_dir=folder)
+        embedded.start(new_dir, bin_dir=folder)
 
     assert "PG_BIN_DIR" in refused.value.hint
 
 
 @pytest.mark.skipif(not STOCK.is_dir(), reason="no stock PostgreSQL 15 on this machine")
-def test_stock_binaries_work(data_dir: Path) -> None:
+def test_stock_binaries_work(new_dir: Path) -> None:
     """The programs of a distribution serve as well."""
-    with embedded.start(data_dir, bin_dir=STOCK) as lease, psycopg.connect(lease.conninfo):
-        report = embedded.inspect(data_dir)
+    with embedded.start(new_dir, bin_dir=STOCK) as lease, psycopg.connect(lease.conninfo):
+        report = embedded.inspect(new_dir)
 
     assert lease.server_version.startswith("15.")
     assert report.bin_dir == STOCK
 
 
-def test_inspect_starts_nothing(data_dir: Path) -> None:
+def test_inspect_starts_nothing(new_dir: Path) -> None:
     """The report tells a running server from a stopped and from an absent one, and makes nothing."""
-    absent = embedded.inspect(data_dir)
-    assert not data_dir.exists()
-    with embedded.start(data_dir) as lease:
-        running = embedded.inspect(data_dir)
-    eventually(lambda: is_stopped(data_dir))
-    stopped = embedded.inspect(data_dir)
+    absent = embedded.inspect(new_dir)
+    assert not new_dir.exists()
+    with embedded.start(new_dir) as lease:
+        running = embedded.inspect(new_dir)
+    clusters.await_stop(new_dir)
+    stopped = embedded.inspect(new_dir)
 
     assert not absent.running
     assert running.running
     assert running.supervisor_alive
     assert running.version == lease.server_version
     assert running.bin_dir == find_binaries(None)
-    assert running.os_user == data_dir.owner()
+    assert running.os_user == new_dir.owner()
     assert not stopped.running
     assert (stopped.pid, stopped.version) == (None, "18")
 
@@ -485,7 +481,7 @@ def test_unreachable_parent_is_refused(folder: Path) -> None:
 
 @pytest.mark.slow
 @as_root
-def test_unreachable_binaries_are_copied(folder: Path, data_dir: Path) -> None:
+def test_unreachable_binaries_are_copied(folder: Path, new_dir: Path) -> None:
     """For root, programs in a closed folder are copied once into the data folder; their modes stay."""
     closed = folder / "closed"
     closed.mkdir(mode=0o700)
@@ -495,16 +491,16 @@ def test_unreachable_binaries_are_copied(folder: Path, data_dir: Path) -> None:
     bin_dir = closed / package.name / "pginstall" / "bin"
     before = modes(closed)
 
-    with embedded.start(data_dir, bin_dir=bin_dir) as lease:
-        copied = embedded.inspect(data_dir).bin_dir
+    with embedded.start(new_dir, bin_dir=bin_dir) as lease:
+        copied = embedded.inspect(new_dir).bin_dir
         with psycopg.connect(lease.admin_conninfo) as connection:
             connection.execute("create extension vector")
-    eventually(lambda: is_stopped(data_dir))
-    with embedded.start(data_dir, bin_dir=bin_dir):
-        again = embedded.inspect(data_dir).bin_dir
+    clusters.await_stop(new_dir)
+    with embedded.start(new_dir, bin_dir=bin_dir):
+        again = embedded.inspect(new_dir).bin_dir
 
     assert copied
-    assert copied.is_relative_to(data_dir / "bin")
+    assert copied.is_relative_to(new_dir / "bin")
     assert again == copied
     assert modes(closed) == before
 
@@ -518,18 +514,18 @@ def link(source: str, target: str) -> None:
 
 
 @as_root
-def test_full_disk_is_named(data_dir: Path) -> None:
+def test_full_disk_is_named(new_dir: Path) -> None:
     """On a disk without space the error says so, and no half cluster stays."""
-    data_dir.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=16m", "none", str(data_dir)]
+    new_dir.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=16m", "none", str(new_dir)]
     mount = subprocess.run(command, capture_output=True, check=False)
     if mount.returncode != 0:
         pytest.skip("this root may not mount")
     try:
         with pytest.raises(EmbeddedServerError, match="No space left on device") as refused:
-            embedded.start(data_dir)
+            embedded.start(new_dir)
 
         assert "Free some space" in refused.value.hint
-        assert not (data_dir / "pg").exists()
+        assert not (new_dir / "pg").exists()
     finally:
-        subprocess.run(["umount", data_dir], check=True)
+        subprocess.run(["umount", new_dir], check=True)
