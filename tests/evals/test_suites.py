@@ -19,7 +19,7 @@ pytestmark = pytest.mark.embedded_only
 
 async def test_every_shipped_case_passes_or_is_known_to_fail(service: Service) -> None:
     """Neither fails a case that should pass, nor passes one that is said to fail."""
-    run = await run_cases("all", sampled(load_suite("all"), 8), MemexAdapter(service), EvaluationOptions())
+    run = await run_cases("all", sampled(load_suite("all"), 16), MemexAdapter(service), EvaluationOptions())
 
     assert {case.id: tables.problems_line(case) for case in run.of_status("failed")} == {}
     assert [case.id for case in run.of_status("fixed")] == []

@@ -220,11 +220,14 @@ async def langchain(model: ModelServer, memory: UserMemory) -> None:
     """Run an agent of LangChain, which is a graph of LangGraph with its ToolNode."""
     from langchain.agents import create_agent
     from langchain_openai import ChatOpenAI
+    from openai import DefaultAsyncHttpxClient
 
     from memex.integrations.langchain import memory_tools
 
-    agent = create_agent(ChatOpenAI(model="m", base_url=model.url, api_key="-"), tools=memory_tools(memory))
-    await agent.ainvoke({"messages": [{"role": "user", "content": "Go on."}]})
+    async with DefaultAsyncHttpxClient() as requests:
+        chat = ChatOpenAI(model="m", base_url=model.url, api_key="-", http_async_client=requests)
+        agent = create_agent(chat, tools=memory_tools(memory))
+        await agent.ainvoke({"messages": [{"role": "user", "content": "Go on."}]})
 
 
 async def llama_index(model: ModelServer, memory: UserMemory) -> None:
@@ -240,6 +243,7 @@ async def llama_index(model: ModelServer, memory: UserMemory) -> None:
         model="gemini-2.5-flash", max_tokens=4_096, context_window=1_000_000, http_options=address
     )
     await FunctionAgent(llm=llm, tools=memory_tools(memory), streaming=False).run("Go on.")
+    await llm._client.aio.aclose()
 
 
 async def google_adk(model: ModelServer, memory: UserMemory) -> None:

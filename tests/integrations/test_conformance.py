@@ -1,6 +1,7 @@
 """Every surface behaves alike: what it remembers and refuses, whose memory it is, and what it leaves in the log."""
 
 import json
+from typing import Any
 
 import pytest
 from tests.integrations.conftest import Home
@@ -27,7 +28,16 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
 
 
-@pytest.fixture(params=SURFACES, ids=lambda surface: surface.name)
+# Loading one of these takes seconds. The tests of its own adapter run always.
+HEAVY = {"llama-index", "google-adk"}
+
+
+def _param(surface: Surface) -> Any:
+    marks = pytest.mark.slow if surface.name in HEAVY else ()
+    return pytest.param(surface, id=surface.name, marks=marks)
+
+
+@pytest.fixture(params=map(_param, SURFACES))
 def surface(request: pytest.FixtureRequest) -> Surface:
     """Each surface in turn."""
     found: Surface = request.param

@@ -48,4 +48,5 @@ def is_stopped(data_dir: Path) -> bool:
 
 def copy(made: Path, data_dir: Path) -> None:
     """Copy the data directory of a server that is stopped, with its owner."""
+    assert not data_dir.exists()
     subprocess.run(["cp", "-a", made, data_dir], check=True)
