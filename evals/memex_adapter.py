@@ -64,7 +64,7 @@ class MemexPlaced(Placed):
             ),
             seconds=done.seconds,
             usage=done.usage,
-            trace=done.trace | {name: result[name] for name in ("status", "writes", "skipped")},
+            trace=done.trace | {name: result[name] for name in ("status", "writes", "skipped", "rivals")},
         )
 
     async def context(

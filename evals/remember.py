@@ -19,12 +19,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from memex.subagent.remember.filing.bullets import parse_bullet
 from memex.subagent.remember.filing.entries import Entry, EntryOutcome
 from memex.subagent.remember.filing.page import revise
-from memex.subagent.remember.filing.places import destination
+from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.extraction import Extraction, Statement, extract_statements
 from memex.subagent.statements.language import STATEMENT_KINDS
+from memex.subagent.statements.places import destination
 
 DEFAULT_DATE = datetime.date(2026, 11, 22)
 

@@ -24,6 +24,7 @@ class ServingOptions:
         database_url: of a database to use. Others' memory in it stays as it is.
         is_own: use the database of this machine's own Memex.
         concurrency: calls at a time.
+        language: of the memories.
     """
 
     model: str = BUILTIN
@@ -31,6 +32,7 @@ class ServingOptions:
     database_url: str | None = None
     is_own: bool = False
     concurrency: int = 4
+    language: str = "english"
 
     @property
     def keeps_runs(self) -> bool:
@@ -51,6 +53,7 @@ async def open_service(options: ServingOptions) -> AsyncIterator[Service]:
         "MEMEX_CONTEXT_MODEL": None,
         "MEMEX_REMEMBER_MODEL": None,
         "MEMEX_SEARCH_MODE": "bm25",
+        "MEMEX_LANGUAGE": options.language,
         "MEMEX_EMBEDDER": None,
         "MEMEX_MAX_CONNECTIONS": 2 * options.concurrency + 2,
     }

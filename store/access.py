@@ -49,6 +49,11 @@ class Access:
     log_scope_id: int
     project: str | None = None
 
+    @property
+    def language(self) -> str:
+        """The language of the first scope: that of the user's own files, where there are any."""
+        return self.scopes[0].language if self.scopes else "english"
+
     @cached_property
     def by_mount(self) -> dict[str, Scope]:
         """The scopes by their mount."""

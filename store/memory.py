@@ -64,6 +64,11 @@ class Memory:
         self._now = now
         self._graph = LinkGraph(connection, access)
 
+    @property
+    def language(self) -> str:
+        """The language of the caller's own files."""
+        return self._access.language
+
     async def find(
         self,
         query: str,

@@ -12,7 +12,11 @@ from memex.store.search.bm25 import Query
 from memex.store.search.snippet import window
 from memex.subagent.context.assembly import WRAPPER_CHARS
 from memex.subagent.context.evidence import WHOLE_CHARS, ScoredPassage, gather_evidence, pinned_passages
+from memex.subagent.context.expansion import expand, with_synonyms
+from memex.subagent.context.intents import intent_of, listed_statements
 from memex.subagent.context.selection import CandidatePassage, Cut, rank, select
+from memex.subagent.context.statement_selection import select_mixed
+from memex.subagent.context.statements import mark_rivals, split_passages, with_listed
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import (
     BUILTIN,
@@ -23,17 +27,23 @@ from memex.subagent.planner import (
     RememberPlan,
     RememberRequest,
 )
+from memex.subagent.remember.changes import Changes
 from memex.subagent.remember.file_series import FileSeries, first_file
-from memex.subagent.remember.filing.bullets import parse_bullet, render_bullet
-from memex.subagent.remember.filing.places import destination
+from memex.subagent.remember.forgetting import ForgetPlan, plan_forgetting
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements import secrets
+from memex.subagent.statements.bullets import parse_bullet, render_bullet
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement, extract_statements
+from memex.subagent.statements.forgetting import find_forget_request
 from memex.subagent.statements.language import STATEMENT_KINDS
+from memex.subagent.statements.places import destination, is_statement_file
 from memex.subagent.statements.subjects import normal_form
 
 READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
+STATEMENT_CHARS = 16_000  # so many characters are read at least, of which single statements are chosen
+SYNONYM_HITS = 8
+SYNONYM_PASSAGES = 4
 # Statements of one text for which memory is searched; for each, its own file is always looked at.
 MAX_LOOKUPS = 100
 MAX_SERIES = 50  # files of a series that are read for a longer text
@@ -68,17 +78,34 @@ class BuiltinPlanner:
 
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
         """Return the passages that answer a query, within its budget."""
-        return self.choose(await self.find_candidates(request, tools), request)
+        survey = await self.find_candidates(request, tools, least_chars=STATEMENT_CHARS)
+        query, beside = await _search_synonyms(request.query, survey.query, tools)
+        units, passages = split_passages((*survey.ranked, *beside), query, tools.analyzer)
+        intent = intent_of(request.query)
+        if intent is not None:
+            units = with_listed(units, await listed_statements(intent, query, tools))
+        return select_mixed(
+            survey.pinned,
+            mark_rivals(units, query, tools.analyzer),
+            passages,
+            is_list=intent is not None,
+            available=request.budget - WRAPPER_CHARS,
+            cut=self.cutter(survey.query),
+            unread=survey.unread,
+        )
 
-    async def find_candidates(self, request: ContextRequest, tools: MemoryTools) -> Candidates:
-        """Return the passages that may answer a query, with the texts of the best."""
+    async def find_candidates(
+        self, request: ContextRequest, tools: MemoryTools, *, least_chars: int = 0
+    ) -> Candidates:
+        """Return the passages that may answer a query, with the texts of the best: at least so many characters."""
         evidence = await gather_evidence(request.query, request.budget, request.max_hops, tools)
         pinned_paths = await tools.pinned()
         pinned_files = await tools.passages(evidence.query, pinned_paths) if pinned_paths else []
         available = request.budget - WRAPPER_CHARS
         first = [worth for file in pinned_files for worth in pinned_passages(file, available // 2)]
         worths, unread = _split_by_value(
-            evidence.scored_passages(min(WHOLE_CHARS, available // 3)), available * READ_SHARE
+            evidence.scored_passages(min(WHOLE_CHARS, available // 3)),
+            max(available * READ_SHARE, least_chars),
         )
         texts = iter(await tools.read([worth.reference for worth in (*first, *worths)]))
         return Candidates(
@@ -106,21 +133,36 @@ class BuiltinPlanner:
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
         """Return where the statements of a text belong, which memory holds already, and what none is."""
         reading = await offload.run(len(request.text), _extract_without_secrets, request.text)
+        forgetting = ForgetPlan()
+        if asked := find_forget_request(request.text):
+            # What is said beside the request is about what shall be forgotten.
+            reading = Extraction((), (SkippedSpan(asked.start, asked.end, "forget"),))
+            forgetting = await plan_forgetting(asked, request.project, tools)
         adds = await self._place(reading.statements, request, tools)
         projects = {request.project, None}
         own_paths = frozenset(
             destination(kind, project).path for kind in STATEMENT_KINDS for project in projects
         )
         known: dict[Addition, KnownStatement] = {}
+        changes = Changes(request.now.date())
         for place, add in enumerate(adds[:MAX_LOOKUPS]):
-            about = await find_related(add, own_paths, tools, self.analyzer)
+            about = await find_related(add, own_paths, tools)
             adds[place] = replace(add, path=about.home or add.path, links=about.links)
             if about.known:
                 known[adds[place]] = about.known
+            else:
+                adds[place] = changes.take(adds[place], about, tools.analyzer)
         for add in await find_replacements(adds, known, request.now.date(), tools):
             known.pop(add, None)
         kept = tuple(add for add in adds if add not in known)
-        return RememberPlan(kept, tuple(known.values()), reading.skipped)
+        return RememberPlan(
+            kept,
+            tuple(known.values()),
+            reading.skipped,
+            removals=(*changes.removals, *forgetting.removals),
+            rivals=tuple(changes.rivals),
+            candidates=tuple((one.path, one.text) for one in forgetting.candidates),
+        )
 
     async def _place(
         self, statements: Sequence[Statement], request: RememberRequest, tools: MemoryTools
@@ -151,6 +193,26 @@ class BuiltinPlanner:
                 forms = await offload.run(len(content), _normal_forms, content)
                 found |= dict.fromkeys(forms, listed.path)
         return found
+
+
+async def _search_synonyms(
+    question: str, query: Query, tools: MemoryTools
+) -> tuple[Query, list[CandidatePassage]]:
+    """Return a query with the synonyms of its words, and the passages of statements that hold them."""
+    expansion = expand(question, tools.language)
+    if not expansion:
+        return query, []
+    found = await tools.find(expansion, limit=SYNONYM_HITS, passages=SYNONYM_PASSAGES)
+    passages = [
+        CandidatePassage(
+            Reference(hit.path, hit.version, passage.span), passage.text, 0, "match", heading=passage.heading
+        )
+        for hit in found.hits
+        if hit.file is not None and is_statement_file(hit.path)
+        for passage in hit.file.passages
+        if passage.text
+    ]
+    return with_synonyms(query, found.query), passages
 
 
 def _extract_without_secrets(text: str) -> Extraction:

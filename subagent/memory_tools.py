@@ -15,6 +15,7 @@ from memex.store.log.call import Call, InnerOperation
 from memex.store.log.operations import shorten
 from memex.store.memory import Memory
 from memex.store.records import FilePassages, FileSummary, Hit, Link, NearLink, Reference, Revision
+from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.store.search.bm25 import Query
 from memex.store.search.find import MAX_QUERY_CHARS, SearchResult
 from memex.subagent.limits import Spending, UnlimitedSpending
@@ -69,6 +70,12 @@ class MemoryTools:
         self._call = call
         self._max_operations = self._operations_left = max_operations
         self._texts: dict[Reference, str] = {}
+        self.language = "english"  # of memory, known once it was searched
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """The analyzer of the language of memory."""
+        return analyzer_of(self.language)
 
     @property
     def now(self) -> datetime:
@@ -90,6 +97,7 @@ class MemoryTools:
             await self._prepare(query)
         request = {"query": shorten(query), "limit": limit}
         async with self._operation("memory_find", request) as (memory, logged):
+            self.language = memory.language
             found = await memory.find(query, limit=limit, passages=passages)
             logged["hits"] = [_hit_fields(hit) for hit in found.hits]
             if found.near is not None:

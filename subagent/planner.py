@@ -35,13 +35,32 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A span that the context will hold, and why. `heading` holds the titles above the span."""
+    """A span that the context will hold, and why.
+
+    Attributes:
+        reference: the span.
+        reason: why the context holds it.
+        linked_from: the file whose link leads to it, if only that speaks for it.
+        heading: the titles above the span.
+        truncated: the span was cut to fit.
+        is_statement: the span is one statement; statements of one heading share a line.
+        is_outdated: a newer statement in the context contradicts it.
+    """
 
     reference: Reference
     reason: RecallReason
     linked_from: str | None = None
     heading: tuple[str, ...] = ()
     truncated: bool = False
+    is_statement: bool = False
+    is_outdated: bool = False
+
+    @property
+    def group(self) -> tuple[object, ...] | None:
+        """What statements have in common that share a line; None if the span is no statement."""
+        if not self.is_statement:
+            return None
+        return self.reference.path, self.reference.version, self.heading, self.is_outdated
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +134,27 @@ class KnownStatement:
 
 
 @dataclass(frozen=True, slots=True)
+class Rivalry:
+    """A new statement, and a stored one that probably contradicts it: both stay, and the caller is told."""
+
+    statement: Statement
+    path: str
+    older: str
+
+
+@dataclass(frozen=True, slots=True)
 class RememberPlan:
-    """The statements to write and those to leave out; `planner` and `failure` as in `ContextPlan`."""
+    """The statements to write and those to leave out; `planner` and `failure` as in `ContextPlan`.
+
+    `candidates` are stored statements, each with its path, which a request to forget may mean.
+    """
 
     adds: tuple[Addition, ...] = ()
     known: tuple[KnownStatement, ...] = ()
     skipped: tuple[SkippedSpan, ...] = ()
     removals: tuple[Removal, ...] = ()
+    rivals: tuple[Rivalry, ...] = ()
+    candidates: tuple[tuple[str, str], ...] = ()
     planner: str = BUILTIN
     failure: str | None = None
 

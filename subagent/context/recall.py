@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from memex.errors import ValidationFailed
 from memex.subagent.context.assembly import WRAPPER_CHARS, Note, assemble
+from memex.subagent.context.statement_selection import note_of
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Choice, ContextPlan, ContextRequest, Omitted, Planner
 
@@ -44,23 +45,37 @@ async def recall(planner: Planner, request: ContextRequest, tools: MemoryTools) 
     plan = await planner.plan_context(request, tools)
     _check(plan)
     texts = await tools.read([choice.reference for choice in plan.choices])
-    notes = [
-        Note(choice.reference, text, choice.linked_from, choice.heading)
-        for choice, text in zip(plan.choices, texts, strict=True)
-    ]
-    kept = _count_fitting(notes, request.budget)
-    assembled = assemble(notes[:kept])
+    groups = group_choices(plan.choices, texts)
+    fitting = groups[: _count_fitting([note for note, _ in groups], request.budget)]
+    kept = sum(count for _, count in fitting)
+    assembled = assemble([note for note, _ in fitting])
     return RecalledContext(
         text=assembled.text,
         sha256=assembled.sha256,
         recalled=tuple(
-            RecalledSpan(choice, hashlib.sha256(note.text.encode()).hexdigest())
-            for choice, note in zip(plan.choices[:kept], notes[:kept], strict=True)
+            RecalledSpan(choice, hashlib.sha256(text.encode()).hexdigest())
+            for choice, text in zip(plan.choices[:kept], texts[:kept], strict=True)
         ),
         omitted=(*(Omitted(choice.reference, "budget") for choice in plan.choices[kept:]), *plan.omitted),
         planner=plan.planner,
         failure=plan.failure,
     )
+
+
+def group_choices(choices: Sequence[Choice], texts: Sequence[str]) -> list[tuple[Note, int]]:
+    """Return the notes of chosen spans, each with the number of spans that it holds.
+
+    Statements of one heading that follow each other share a note; any other span has a note of its own.
+    """
+    groups: list[list[int]] = []
+    for place, choice in enumerate(choices):
+        if groups and choice.group is not None and choices[groups[-1][0]].group == choice.group:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    return [
+        (note_of([choices[at] for at in group], [texts[at] for at in group]), len(group)) for group in groups
+    ]
 
 
 def _check(plan: ContextPlan) -> None:

@@ -68,7 +68,7 @@ def select(
         cut: gives the span of a text that is best kept when only so many characters of it can be.
         unread: passages that rank below all those, with their values; they are left out.
     """
-    selection = _Selection(cut=cut)
+    selection = PassageSelection(cut=cut)
     for candidate in pinned:
         selection.offer(candidate, available // 2, may_cut=True)
     ordered = sorted(ranked, key=lambda candidate: rank(candidate.value, candidate.reference))
@@ -87,7 +87,7 @@ def take(
     pinned: Sequence[CandidatePassage], chosen: Iterable[CandidatePassage], *, available: int, cut: Cut
 ) -> ContextPlan:
     """Return the pinned as `select` does, and then what was chosen, in that order, as far as it fits."""
-    selection = _Selection(cut=cut)
+    selection = PassageSelection(cut=cut)
     for candidate in pinned:
         selection.offer(candidate, available // 2, may_cut=True)
     for candidate in chosen:
@@ -96,7 +96,7 @@ def take(
 
 
 @dataclass(slots=True)
-class _Selection:
+class PassageSelection:
     """What has been chosen: by file, in the order in which the files were first chosen."""
 
     cut: Cut

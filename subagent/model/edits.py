@@ -23,12 +23,12 @@ from memex.subagent.model.nearest import NumberedStatements, StoredStatement
 from memex.subagent.model.quotes import QuoteFinder
 from memex.subagent.planner import Addition, Removal
 from memex.subagent.remember.filing.entries import SAME_TASK
-from memex.subagent.remember.filing.places import PERSONAL, destination, kind_under
-from memex.subagent.remember.mounts import is_writable, link_target, may_link, mount_of
+from memex.subagent.remember.mounts import is_writable, link_target, may_link
 from memex.subagent.remember.related import MAX_LINKS
 from memex.subagent.statements import secrets
 from memex.subagent.statements.extraction import SkippedSpan, SkipReason, Statement, find_attacks
 from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.places import PERSONAL, destination, kind_under, mount_of
 from memex.subagent.statements.subjects import subject_of
 
 MAX_STATEMENT_CHARS = 2_000

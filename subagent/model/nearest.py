@@ -16,10 +16,10 @@ from memex.store.records import FilePassages, Reference
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.remember.filing.items import list_items, prose_sentences
-from memex.subagent.remember.filing.places import destination, kind_under
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.statements.extraction import extract_statements
 from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.places import destination, kind_under
 from memex.subagent.statements.subjects import normal_form, subject_of
 
 QUERY_CHARS = 1_000

@@ -22,12 +22,10 @@ from memex.subagent.model.windows import split_windows
 from memex.subagent.planner import Addition, KnownStatement, RememberPlan, RememberRequest, Removal
 from memex.subagent.prompts import Prompt
 from memex.subagent.remember.file_series import FileSeries
-from memex.subagent.remember.filing.bullets import render_bullet
 from memex.subagent.remember.filing.entries import SAME_TASK
-from memex.subagent.remember.filing.places import destination
-from memex.subagent.remember.mounts import mount_of
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
+from memex.subagent.statements.bullets import render_bullet
 from memex.subagent.statements.extraction import (
     SkippedSpan,
     SkipReason,
@@ -37,6 +35,7 @@ from memex.subagent.statements.extraction import (
 )
 from memex.subagent.statements.language import STATEMENT_KINDS
 from memex.subagent.statements.paraphrase import are_paraphrases, paraphrase_form
+from memex.subagent.statements.places import destination, mount_of
 from memex.subagent.statements.subjects import is_replaceable, subject_of
 
 PROMPT_CHARS = 12_000  # of a prompt with its instructions, without the text itself
@@ -299,7 +298,7 @@ class _Reader:
             if add.path not in rooms:
                 rooms[add.path] = await FileSeries.of(add.path, self.session.tools)
             placed = replace(add, path=rooms[add.path].path_for(len(render_bullet(add.statement.text, day))))
-            about = await find_related(placed, own_paths, self.session.tools, self.builtin.analyzer)
+            about = await find_related(placed, own_paths, self.session.tools)
             links = tuple(dict.fromkeys([*add.links, *about.links]))
             settled.append(replace(placed, path=about.home or placed.path, links=links))
             if duplicate := about.known or self._known_as_paraphrase(settled[-1]):

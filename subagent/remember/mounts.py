@@ -1,12 +1,7 @@
 """Rules about mounts: which paths a call may write, and which links a file may hold. Pure."""
 
 from memex.store import links
-
-
-def mount_of(path: str) -> str:
-    """Return the mount of a virtual path: user, shared or projects/<slug>."""
-    first, second, *_ = path.split("/", 2)
-    return f"{first}/{second}" if first == "projects" else first
+from memex.subagent.statements.places import mount_of
 
 
 def may_link(mount: str, path: str) -> bool:

@@ -1,8 +1,10 @@
 """What memory holds already about a statement: where it stands, and the files that it names."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import islice
 
 from memex.store.markdown import file_name
 from memex.store.records import Hit, Reference
@@ -10,19 +12,33 @@ from memex.store.search.analyzer import Analyzer
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Addition, KnownStatement
 from memex.subagent.remember.file_series import first_file
-from memex.subagent.remember.filing.bullets import parse_bullet
-from memex.subagent.remember.mounts import link_target, may_link, mount_of
+from memex.subagent.remember.mounts import link_target, may_link
+from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
 from memex.subagent.statements.extraction import Statement
+from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.places import is_statement_file, kind_under, mount_of
+from memex.subagent.statements.relations import statement_weights
 from memex.subagent.statements.subjects import normal_form, subject_of
 
 HITS = 8
-PASSAGES = 2
+PASSAGES = 4
+MAX_STORED = 200  # stored statements that a new one is compared with
 MAX_LINKS = 3
 MAX_QUERY_CHARS = 1_000
 MIN_NAME_CHARS = 3
 
 _TASKS = frozenset({"pending", "done", "blocker"})
 _BOX = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]")
+
+
+@dataclass(frozen=True, slots=True)
+class FiledStatement:
+    """A statement in a file that `memory_remember` writes, and the day on which it was said."""
+
+    path: str
+    text: str
+    kind: StatementKind
+    day: date
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +49,24 @@ class RelatedFiles:
         home: the file of its series that says it, or says something else of the same thing; None when none does.
         known: another file that says it.
         links: targets for the files that it names.
+        stored: the stored statements that share words with it.
+        weights: the idf of its words among stored statements.
     """
 
     home: str | None
     known: KnownStatement | None
     links: tuple[str, ...]
+    stored: tuple[FiledStatement, ...] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)
 
 
-async def find_related(
-    add: Addition, own_paths: frozenset[str], tools: MemoryTools, analyzer: Analyzer
-) -> RelatedFiles:
+async def find_related(add: Addition, own_paths: frozenset[str], tools: MemoryTools) -> RelatedFiles:
     """Return what memory holds about a statement.
 
     Args:
         add: the statement and where it shall go. A duplicate there is found when it is written.
         own_paths: the files that statements are put into: they are no subject of one, nor are their successors.
         tools: to search with.
-        analyzer: makes the lexemes by which names are found in the statement.
     """
     query = add.statement.text[:MAX_QUERY_CHARS]
     found = await tools.find(query, limit=HITS, passages=PASSAGES)
@@ -65,9 +82,30 @@ async def find_related(
         span = same.file.passages[0].span
         known = KnownStatement(add.statement, Reference(same.path, same.version, span))
     named = [hit for hit in others if may_link(mount, hit.path)]
-    lexemes = analyzer.lexemes(add.statement.text)
-    targets = [link_target(mount, hit.path) for hit in named if _is_named(hit, lexemes, analyzer)]
-    return RelatedFiles(home, known, tuple(dict.fromkeys(filter(None, targets)))[:MAX_LINKS])
+    lexemes = tools.analyzer.lexemes(add.statement.text)
+    targets = [link_target(mount, hit.path) for hit in named if _is_named(hit, lexemes, tools.analyzer)]
+    return RelatedFiles(
+        home,
+        known,
+        tuple(dict.fromkeys(filter(None, targets)))[:MAX_LINKS],
+        tuple(islice(stored_statements(found.hits), MAX_STORED)),
+        statement_weights(found.query),
+    )
+
+
+def stored_statements(hits: Iterable[Hit]) -> Iterator[FiledStatement]:
+    """Yield the dated bullets in the passages of hits, in files that `memory_remember` writes."""
+    for hit in hits:
+        if not is_statement_file(hit.path):
+            continue
+        for heading, line in _lines(hit):
+            stamp, item = STAMP.search(line), ITEM.match(line)
+            if stamp is None or item is None:
+                continue
+            kind = kind_under(heading[-1]) if heading else "note"
+            if item[3] is not None:
+                kind = "pending" if item[3] == " " else "done"
+            yield FiledStatement(hit.path, parse_bullet(line), kind, date.fromisoformat(stamp[1]))
 
 
 def _is_about(hit: Hit, statement: Statement) -> bool:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal
 
-from memex.subagent.statements import language, secrets, segments
+from memex.subagent.statements import chatter, language, secrets, segments
 from memex.subagent.statements.language import (
     STATEMENT_KINDS,
     LanguageTables,
@@ -120,7 +120,7 @@ def extract_statements(text: str) -> Extraction:
             found[-1] = _with_code(found[-1], piece)
         else:
             found += _read_segment(piece, tables)
-    found = _withhold_values(found, text)
+    found = _skip_chatter(_withhold_values(found, text), text, tables)
     if not found and text:
         found = [SkippedSpan(0, len(text), "empty")]
     return Extraction(
@@ -140,6 +140,19 @@ def _withhold_values(found: list[Statement | SkippedSpan], text: str) -> list[St
         kept.append(item)
         is_named = secrets.names_secret(text[max(item.start, item.end - 80) : item.end])
     return kept
+
+
+def _skip_chatter(
+    found: list[Statement | SkippedSpan], text: str, tables: LanguageTables
+) -> list[Statement | SkippedSpan]:
+    """Return what was found; nothing of a text that is small talk alone."""
+    sentences = [(item.kind, item.text) for item in found if isinstance(item, Statement)]
+    if "```" in text or not chatter.is_chatter(sentences, text, tables):
+        return found
+    return [
+        SkippedSpan(item.start, item.end, "small_talk") if isinstance(item, Statement) else item
+        for item in found
+    ]
 
 
 def find_attacks(text: str) -> tuple[tuple[int, int], ...]:
@@ -212,6 +225,8 @@ def _whole_segment(piece: Segment, kind: StatementKind) -> Statement:
 
 def _read_turn(piece: Segment, tables: LanguageTables) -> Statement | SkippedSpan:
     """Return a named speaker's turn as one statement, so that his name stays with all that he said."""
+    if tables.open_question.match(plain_form(piece.text[:JUDGED_CHARS])):
+        return _whole_segment(piece, "note")
     words = piece.text[segments.speech_start(piece.text) :]
     verdicts = [
         _judge(words[start:end], piece.kind, is_firm=False, tables=tables).verdict
@@ -236,6 +251,7 @@ def _read_sentences(piece: Segment, tables: LanguageTables) -> Iterator[Statemen
         judgement = _judge(
             piece.text[start:end], kind, is_firm=label is not None or piece.is_firm, tables=tables
         )
+        judgement = _in_context(judgement, piece.text[start:end], piece, tables)
         at, until = start + judgement.start, start + judgement.end
         text = piece.text[at:until].strip()
         if not text:
@@ -245,6 +261,28 @@ def _read_sentences(piece: Segment, tables: LanguageTables) -> Iterator[Statemen
             yield Statement(judgement.verdict, text, places.of(at), places.end_of(at + len(text)))
         else:
             yield SkippedSpan(places.of(start), places.end_of(end), judgement.verdict)  # type: ignore[arg-type]
+
+
+def _in_context(judgement: _Judgement, sentence: str, piece: Segment, tables: LanguageTables) -> _Judgement:
+    """Return a judgement with what the place says of it.
+
+    An order in a list is a task, and one in a letter asks something of the user; so may a question there.
+    """
+    if judgement.verdict == "question" and piece.is_letter and any(char.isdigit() for char in sentence):
+        return replace(judgement, verdict="note")
+    if judgement.verdict == "note" and piece.role == "item":
+        plain = plain_form(sentence[:JUDGED_CHARS])
+        return replace(judgement, verdict="pending") if tables.list_task.match(plain) else judgement
+    if (
+        judgement.verdict != "instruction"
+        or not (piece.is_letter or piece.role == "item")
+        or is_attack(sentence)
+    ):
+        return judgement
+    plain = plain_form(sentence[:JUDGED_CHARS])
+    if piece.is_letter:
+        return replace(judgement, verdict="constraint" if plain.casefold().startswith("you ") else "pending")
+    return judgement if tables.to_assistant.match(plain) else replace(judgement, verdict="pending")
 
 
 def _label(sentence: str, tables: LanguageTables) -> tuple[StatementKind | None, int] | None:
@@ -312,6 +350,8 @@ def _verdict(
     plain = plain_form(head)
     if len(plain) <= _SMALL_TALK_CHARS and _is_small_talk(plain, tables):
         return "small_talk"
+    if tables.open_question.match(plain):
+        return hint or "note"
     if is_question:
         return "question"
     plain = strip_opening(tables.lead_in, plain)
@@ -324,6 +364,8 @@ def _verdict(
             return rule.verdict
     if hint is None and tables.instruction.match(plain):
         return "instruction"
+    if hint is None and tables.task.match(plain):
+        return "pending"
     return hint or "note"
 
 

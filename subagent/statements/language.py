@@ -73,8 +73,12 @@ class LanguageTables:
     small_talk: re.Pattern[str]
     rules: Sequence[StatementRule]
     instruction: re.Pattern[str]
+    task: re.Pattern[str]
+    list_task: re.Pattern[str]
     order_with_fact: re.Pattern[str]
     correction: re.Pattern[str]
+    to_assistant: re.Pattern[str]
+    open_question: re.Pattern[str]
     dangling: re.Pattern[str]
     keys: Sequence[SubjectRule]
     any_key: re.Pattern[str]  # all of `keys` at once; `lastindex` counts from 1 the one that fits first
@@ -92,6 +96,17 @@ class LanguageTables:
     abbreviations_before_number: frozenset[str]
     sentence_openers: frozenset[str]
     continuations: frozenset[str]
+    open_end: re.Pattern[str]
+    letter_head: re.Pattern[str]
+    letter_end: re.Pattern[str]
+    substance: Sequence[re.Pattern[str]]
+    chatter: Sequence[re.Pattern[str]]
+    moment: re.Pattern[str]
+    keep_request: re.Pattern[str]
+    change: re.Pattern[str]
+    closing: re.Pattern[str]
+    no_change: re.Pattern[str]
+    change_words: re.Pattern[str]
 
 
 @cache
@@ -138,12 +153,16 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         small_talk=compiled(tables["small_talk"]),
         rules=[
             StatementRule(compiled(pattern), row["is"])
-            for row in tables["rules"]
+            for row in sorted(tables["rules"], key=lambda row: not row.get("attack", False))
             for pattern in _list_alternatives(row["match"])
         ],
         instruction=compiled(tables["instruction"]),
+        task=compiled(tables["task"]),
+        list_task=compiled(tables["list_task"]),
         order_with_fact=compiled(tables["order_with_fact"]),
         correction=compiled(tables["correction"]),
+        to_assistant=compiled(tables["to_assistant"]),
+        open_question=compiled(tables["open_question"]),
         dangling=compiled(tables["dangling"]),
         keys=keys,
         any_key=_alternatives([rule.match.pattern for rule in keys]),
@@ -161,6 +180,17 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         abbreviations_before_number=frozenset(tables["abbreviations_before_number"]),
         sentence_openers=frozenset(tables["sentence_openers"]),
         continuations=frozenset(tables["continuations"]),
+        open_end=compiled(tables["open_end"]),
+        letter_head=compiled(tables["letter_head"]),
+        letter_end=compiled(tables["letter_end"]),
+        substance=[compiled(pattern) for pattern in tables["substance"]],
+        chatter=[compiled(pattern) for pattern in tables["chatter"]],
+        moment=compiled(tables["moment"]),
+        keep_request=compiled(tables["keep_request"]),
+        change=compiled(tables["change"]),
+        closing=compiled(tables["closing"]),
+        no_change=compiled(tables["no_change"]),
+        change_words=compiled(tables["change_words"]),
     )
 
 

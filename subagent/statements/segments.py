@@ -17,6 +17,12 @@ Role = Literal["prose", "item", "turn", "code", "heading", "assistant", "system"
 # A line at least so long was probably wrapped, and its sentence goes on in the next one.
 _WRAPPED_CHARS = 60
 _MAX_LABEL_CHARS = 60
+# A line that had room for so many more characters than its next word was broken on purpose.
+_ROOM_CHARS = 10
+_MAX_ABBREVIATION_CHARS = 3
+_MAX_LETTER_LINE_CHARS = 160
+# No text is wrapped at more: who breaks such lines means it.
+_MAX_WIDTH = 100
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|\Z)")
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
@@ -31,7 +37,8 @@ _ITEM = re.compile(r"([ \t]*)([-*+•‣–]|\d{1,3}[.)])(?:[ \t]+|$)(?:\[([ xX]
 _BOX = re.compile(r"([ \t]*)(\[([ xX])\])[ \t]+(?=\S)")
 _ITEM_BELOW = re.compile(r"\n[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]")
 _TURN = re.compile(
-    r"(?:[\[(]?(?:\d{4}-\d\d-\d\d[ T,]*)?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?[\])]?[ -]*)?"
+    r"(?:[\[(]?(?:(?:\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]?(?:\d{2,4})?)[ T,]*)?"
+    r"\d{1,2}[:.h]\d\d(?::\d\d)?(?: ?[AaPp][Mm])?[\])]?[ -]*)?"
     r"\*{0,2}(?P<name>[^\W\d_][\w.'’-]{0,30}(?: [A-Z][\w.'’-]{0,30})?)\*{0,2}[ ]?[:：]\*{0,2}(?:\s+|$)"
 )
 _TAG = re.compile(
@@ -59,7 +66,8 @@ class Segment:
 
     `text` has the container's marks cut from each line, and line feeds between lines; `starts` says where
     each of its lines begins in the input. `kind` is what the place says of it, by a heading, a label or a box
-    to tick; it is `firm` for list items, and for prose only a hint.
+    to tick; it is `firm` for list items, and for prose only a hint. `is_letter` when it stands in a pasted letter
+    or mail, so that `you` in it is the user.
     """
 
     role: Role
@@ -67,6 +75,7 @@ class Segment:
     starts: tuple[int, ...]
     kind: StatementKind | None = None
     is_firm: bool = False
+    is_letter: bool = False
 
     @property
     def start(self) -> int:
@@ -105,10 +114,13 @@ class _OpenSegment:
     starts: list[int]
     kind: StatementKind | None
     is_firm: bool
+    is_letter: bool = False
     indent: int = 0
 
     def close(self) -> Segment:
-        return Segment(self.role, "\n".join(self.lines), tuple(self.starts), self.kind, self.is_firm)
+        return Segment(
+            self.role, "\n".join(self.lines), tuple(self.starts), self.kind, self.is_firm, self.is_letter
+        )
 
 
 @dataclass(slots=True)
@@ -134,6 +146,8 @@ class _Scanner:
     speaker: Role | None = None
     tag: str = ""
     is_key_block: bool = False
+    ends_turns: bool = False  # each line stands alone, and only one has a speaker
+    is_letter: bool = False
     is_dialogue: bool = False  # somewhere in it a user speaks
 
     def close(self) -> None:
@@ -145,7 +159,7 @@ class _Scanner:
         self, role: Role, line: str, start: int, kind: StatementKind | None, *, is_firm: bool
     ) -> _OpenSegment:
         self.close()
-        self.open = _OpenSegment(role, [line], [start], kind, is_firm)
+        self.open = _OpenSegment(role, [line], [start], kind, is_firm, self.is_letter)
         return self.open
 
     def line(self, line: str, start: int, following: str) -> None:
@@ -252,8 +266,14 @@ class _Scanner:
         if item and self._may_begin_item(item):
             self._item(item, line, start, following)
             return
-        if self._opens_tag(line, start) or self._takes_turn(line, start):
+        if (
+            self._opens_tag(line, start)
+            or self._takes_letter_line(line, start)
+            or self._takes_turn(line, start)
+        ):
             return
+        if self.open is not None and self.open.role == "turn" and self.ends_turns:
+            self.close()
         if self.open is not None and self.open.role in {"prose", "item", "turn"}:
             bare = line.lstrip(" \t")
             if not self._label_line(bare, start + len(line) - len(bare), -1, following):
@@ -360,6 +380,21 @@ class _Scanner:
         self.begin("turn", bare, start, self._hint(), is_firm=False)
         return True
 
+    def _takes_letter_line(self, line: str, start: int) -> bool:
+        """Take a line that only a mail or letter has: a field of its head, a salutation, its last greeting."""
+        bare = line.strip()
+        if len(bare) > _MAX_LETTER_LINE_CHARS:
+            return False
+        is_head = self.language.letter_head.match(bare) is not None
+        is_end = self.is_letter and self.language.letter_end.fullmatch(bare) is not None
+        if not (is_head or is_end):
+            return False
+        self.is_letter = is_head
+        self.labels.clear()
+        self.begin("prose", bare, start + line.index(bare), None, is_firm=False)
+        self.close()
+        return True
+
     def _paragraph(self, line: str, start: int, following: str) -> None:
         if self._label_line(line, start, -1, following):
             return
@@ -388,6 +423,8 @@ def split_segments(text: str, language: LanguageTables) -> list[Segment]:
     """Return the pieces of a text in order; blank lines and empty items are in none."""
     lines = [(match[1], match.start()) for match in _LINE.finditer(text) if match[0]]
     scanner = _Scanner(language, is_dialogue=any(_is_user_turn(line, language) for line, _ in lines))
+    turns = sum(_TURN.match(line.lstrip()) is not None for line, _ in lines)
+    scanner.ends_turns = turns < 2 and any(len(line) > _MAX_WIDTH for line, _ in lines)
     following = _following(lines)
     for (line, start), after in zip(lines, following, strict=True):
         bom = 1 if start == 0 and line.startswith("\ufeff") else 0
@@ -433,11 +470,12 @@ def split_sentences(text: str, language: LanguageTables) -> Iterator[tuple[int, 
     """Yield the spans of the sentences of a paragraph, outer space cut."""
     paired = [match.span() for match in _PAIRED.finditer(text)]
     pair, start = 0, 0
+    width = max((len(line) for line in text.split("\n")), default=0)
     for end in _END.finditer(text):
         while pair < len(paired) and paired[pair][1] < end.end():
             pair += 1
         is_inside = pair < len(paired) and paired[pair][0] < end.start() and end.end() < paired[pair][1]
-        if is_inside or not _ends_sentence(text, start, end, language):
+        if is_inside or not _ends_sentence(text, start, end, width, language):
             continue
         yield from _trim(text, start, end.end())
         start = end.end()
@@ -452,7 +490,7 @@ def _trim(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start, start + len(bare)
 
 
-def _ends_sentence(text: str, start: int, end: re.Match[str], language: LanguageTables) -> bool:
+def _ends_sentence(text: str, start: int, end: re.Match[str], width: int, language: LanguageTables) -> bool:
     mark = end[0]
     if _ITEM_BELOW.match(text, end.end() - (mark == "\n")):
         return False
@@ -461,22 +499,39 @@ def _ends_sentence(text: str, start: int, end: re.Match[str], language: Language
         return True
     after = after_match[1]
     if mark == "\n":
-        return _line_ends_sentence(text, end.start(), after, language)
+        return _line_ends_sentence(text, end.start(), after, width, language)
     if mark[0] not in ".!?":
         return True
-    if after.casefold() in language.continuations and after[0].islower():
+    is_line_end = text.startswith("\n", end.end())
+    if not is_line_end and _carries_on(text, end, after, language):
         return False
     if mark.startswith(".."):
         return False
     return mark[0] != "." or _stop_ends_sentence(text, start, end.start(), after, language)
 
 
-def _line_ends_sentence(text: str, at: int, after: str, language: LanguageTables) -> bool:
-    """Whether the line that ends at `at` holds its sentence whole: it is short, and the next begins anew."""
+def _carries_on(text: str, end: re.Match[str], after: str, language: LanguageTables) -> bool:
+    """Whether a word carries a sentence on behind a mark: `Yahoo! is`, `the dept. of`."""
+    if not after[0].islower() or after.casefold() not in language.continuations:
+        return False
+    word = _WORD_BEFORE.search(text, max(0, end.start() - 40), end.start())
+    is_short = word is not None and len(word[0]) <= _MAX_ABBREVIATION_CHARS
+    return text[end.end() : end.end() + 2] != " (" and (end[0] != "." or is_short)
+
+
+def _line_ends_sentence(text: str, at: int, after: str, width: int, language: LanguageTables) -> bool:
+    """Whether the line that ends at `at` holds its sentence whole: the next begins anew, or would have had room."""
     line_start = text.rfind("\n", 0, at) + 1
+    is_open = language.open_end.search(text, max(line_start, at - 40), at) is not None
+    if after[0].islower() and (is_open or after.casefold() in language.continuations):
+        return False
+    if width > _MAX_WIDTH:
+        return True
     if at - line_start >= _WRAPPED_CHARS:
         return False
-    return not after[0].islower() or after.casefold() in language.sentence_openers
+    return not after[0].islower() or (
+        after.casefold() in language.sentence_openers or at - line_start + len(after) < width - _ROOM_CHARS
+    )
 
 
 def _stop_ends_sentence(text: str, start: int, at: int, after: str, language: LanguageTables) -> bool:
@@ -487,7 +542,9 @@ def _stop_ends_sentence(text: str, start: int, at: int, after: str, language: La
     if word in language.abbreviations:
         return False
     if word in language.abbreviations_before_number:
-        return not after[0].isdecimal()
+        return not (after[0].isdecimal() or (after[0].islower() and len(word) >= _MAX_ABBREVIATION_CHARS))
+    if word.endswith("str") and after[0].isdecimal():
+        return False
     if _ACRONYM.fullmatch(word):
         return opens
     if word.isdecimal() and len(word) <= 2:

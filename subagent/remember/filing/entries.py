@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from memex.subagent.remember.filing.places import kind_under
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.places import kind_under
 from memex.subagent.statements.subjects import claim_of, is_replaceable, normal_form, subject_of
 
 # Where a task is known already: one that is done may come up again.

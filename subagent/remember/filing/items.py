@@ -8,11 +8,11 @@ from itertools import takewhile
 
 from memex.store.markdown import MarkdownDocument
 from memex.store.records import Span
-from memex.subagent.remember.filing.bullets import ITEM, STAMP, parse_bullet
 from memex.subagent.remember.filing.entries import Entry, entry_subject
-from memex.subagent.remember.filing.places import kind_under
 from memex.subagent.statements import language, segments
+from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
 from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.places import kind_under
 from memex.subagent.statements.subjects import normal_form
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")

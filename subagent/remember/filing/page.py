@@ -8,7 +8,6 @@ from itertools import groupby
 
 from memex.store import markdown
 from memex.store.markdown import MarkdownDocument
-from memex.subagent.remember.filing.bullets import FENCE, escape_line, render_bullet, unclosed_fence
 from memex.subagent.remember.filing.entries import (
     SAME_TASK,
     Entry,
@@ -20,6 +19,7 @@ from memex.subagent.remember.filing.entries import (
 )
 from memex.subagent.remember.filing.items import ListItem, line_end, list_items, prose_parts, prose_sentences
 from memex.subagent.statements import paraphrase
+from memex.subagent.statements.bullets import FENCE, escape_line, render_bullet, unclosed_fence
 from memex.subagent.statements.subjects import is_replaceable, normal_form
 
 _HTML_OPENING = re.compile(r"\s*(<!--|<\?|<!\[cdata\[|<!|<script|<pre|<style|<textarea)", re.IGNORECASE)

@@ -135,6 +135,8 @@ async def test_a_call_that_does_not_wait_is_queued(service: Service, alice: Call
         "status": "queued",
         "writes": [],
         "skipped": [],
+        "rivals": [],
+        "candidates": [],
         "planner": "builtin",
         "degraded": None,
     }

@@ -119,7 +119,16 @@ async def test_the_answer_names_each_write_and_what_was_left_out(service: Servic
     """A write is path, operation, version, reason and diff; a skip is a span of the input and a reason."""
     result = await remember(service, alice, SEVERAL_KINDS, call="call-1")
 
-    assert set(result) == {"tool_call_id", "status", "writes", "skipped", "planner", "degraded"}
+    assert set(result) == {
+        "tool_call_id",
+        "status",
+        "writes",
+        "skipped",
+        "rivals",
+        "candidates",
+        "planner",
+        "degraded",
+    }
     assert result["tool_call_id"] == "call-1"
     write = next(write for write in result["writes"] if write["path"] == "user/profile.md")
     assert (write["operation"], write["version"], write["reason"]) == ("create", 1, "1 added")

@@ -16,9 +16,9 @@ from memex.subagent.model.grounding import Grounding
 from memex.subagent.model.nearest import NumberedStatements, StoredStatement
 from memex.subagent.model.quotes import QuoteFinder
 from memex.subagent.planner import Addition, Removal
-from memex.subagent.remember.filing.places import destination
 from memex.subagent.statements.extraction import SkippedSpan, find_attacks
 from memex.subagent.statements.language import STATEMENT_KINDS
+from memex.subagent.statements.places import destination
 
 ANALYZER = Analyzer()
 TEXT = (

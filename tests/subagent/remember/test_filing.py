@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tests.kit.growth import LINEAR, growth
 
 from memex.store import markdown
-from memex.subagent.remember.filing.bullets import parse_bullet, render_bullet
 from memex.subagent.remember.filing.entries import Entry, EntryOutcome
 from memex.subagent.remember.filing.page import revise
-from memex.subagent.remember.filing.places import Destination, destination
+from memex.subagent.statements.bullets import parse_bullet, render_bullet
 from memex.subagent.statements.extraction import Statement, extract_statements
 from memex.subagent.statements.language import STATEMENT_KINDS, StatementKind
+from memex.subagent.statements.places import Destination, destination
 
 DAY = date(2026, 11, 22)
 LATER = date(2027, 3, 1)

@@ -11,7 +11,6 @@ from memex.service.service import Caller, Service
 from memex.store import links
 from memex.store.log.call import Call, CallRequest
 from memex.store.memory import Memory
-from memex.store.search.analyzer import Analyzer
 from memex.subagent.memory_tools import MemorySnapshot, MemoryTools
 from memex.subagent.planner import Addition
 from memex.subagent.remember.file_series import nth_file
@@ -41,13 +40,12 @@ async def ask(service: Service, alice: Caller) -> Ask:
         for name, content in files.items():
             arguments = {"path": name, "content": content}
             await service.execute(alice, "memory_write", arguments)
-        analyzer = Analyzer()
         add = Addition(path, "Notes", "Notes", Statement("note", text, 0, len(text)))
         call = Call(CallRequest("call-1", "memory_remember", {}, {}, datetime.now(UTC)))
         async with service.database.transaction(alice.access, snapshot=True) as connection:
             moment = MemorySnapshot(Memory(connection, alice.access), {})
             tools = MemoryTools(lambda: nullcontext(moment), call)
-            return await find_related(add, OWN, tools, analyzer)
+            return await find_related(add, OWN, tools)
 
     return about
 

@@ -84,12 +84,29 @@ class SkippedResult(ResultPart):
     known_in: str | None
 
 
+class CandidateResult(ResultPart):
+    """A stored statement that a request to forget may mean. It still stands."""
+
+    path: str
+    text: str
+
+
+class RivalResult(ResultPart):
+    """A new statement, and a stored one at `path` that it probably contradicts. Both stay."""
+
+    path: str
+    older: str
+    newer: str
+
+
 class RememberResult(ToolResult):
     """The result for a text. `status` is committed, nothing, dry_run, or queued (not processed yet)."""
 
     status: str
     writes: list[WriteMade]
     skipped: list[SkippedResult]
+    rivals: list[RivalResult]
+    candidates: list[CandidateResult]
     planner: str
     degraded: str | None
 
@@ -163,7 +180,13 @@ async def _enqueue(work: ToolContext, arguments: RememberArguments) -> dict[str,
         )
     work.access.searched(arguments.project)  # refuses a project that is none of the user's
     result = RememberResult(
-        status="queued", writes=[], skipped=[], planner=work.planners.remember.name, degraded=None
+        status="queued",
+        writes=[],
+        skipped=[],
+        rivals=[],
+        candidates=[],
+        planner=work.planners.remember.name,
+        degraded=None,
     ).body()
     return await queue.accept(
         work.database, work.access, work.call, CallAnswer(result, arguments.canonical(), result)
@@ -214,6 +237,11 @@ def render_remember_answer(
             for file, change in written
         ],
         skipped=sorted(skipped, key=lambda skip: skip.start),
+        rivals=[
+            RivalResult(path=rival.path, older=rival.older, newer=rival.statement.text)
+            for rival in plan.rivals
+        ],
+        candidates=[CandidateResult(path=path, text=text) for path, text in plan.candidates],
         planner=plan.planner,
         degraded=degraded_code(plan.failure),
     ).body()

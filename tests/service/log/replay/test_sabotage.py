@@ -151,7 +151,7 @@ async def test_another_selection_is_named(
     asked: Service, alice: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By what differs in the answer, where nothing inside does."""
-    monkeypatch.setattr(builtin, "select", lambda *_, **__: selection.ContextPlan())
+    monkeypatch.setattr(builtin, "select_mixed", lambda *_, **__: selection.ContextPlan())
     result = await replay_call(asked, alice, "by-rules")
 
     assert not result.is_same_answer

@@ -5,6 +5,7 @@ profile facts stay under `user/` even then, and so does what somebody says of hi
 project read all of its files.
 """
 
+import re
 from dataclasses import dataclass
 
 from memex.subagent.statements.language import STATEMENT_KINDS, StatementKind
@@ -24,6 +25,8 @@ _PLACES: dict[StatementKind, tuple[str, str, str]] = {
     "blocker": ("tasks.md", "Tasks", "Blocked"),
     "note": ("notes.md", "Notes", "Notes"),
 }
+_NAMES = "|".join(sorted({path.removesuffix(".md") for path, _, _ in _PLACES.values()}))
+_STATEMENT_FILE = re.compile(rf"(?:user|projects/[^/]+)/(?:{_NAMES})(?:-\d+)?\.md")
 _KIND_OF_HEADING: dict[str, StatementKind] = {_PLACES[kind][2].casefold(): kind for kind in STATEMENT_KINDS}
 
 
@@ -50,6 +53,17 @@ def destination(kind: StatementKind, project: str | None, text: str = "") -> Des
     return Destination(f"{folder}/{name}", title, heading)
 
 
+def is_statement_file(path: str) -> bool:
+    """Return whether `memory_remember` writes statements into the file at a virtual path, one bullet each."""
+    return _STATEMENT_FILE.fullmatch(path) is not None
+
+
 def kind_under(heading: str) -> StatementKind:
     """Return what a bullet under a heading is: the file says it when it is read again, and nothing else does."""
     return _KIND_OF_HEADING.get(" ".join(heading.split()).casefold(), "note")
+
+
+def mount_of(path: str) -> str:
+    """Return the mount of a virtual path: user, shared or projects/<slug>."""
+    first, second, *_ = path.split("/", 2)
+    return f"{first}/{second}" if first == "projects" else first

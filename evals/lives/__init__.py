@@ -1,0 +1,1 @@
+"""Lives: three weeks of an invented person's texts and questions, written by people who had not seen the rules."""

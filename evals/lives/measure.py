@@ -1,0 +1,343 @@
+"""What a played life shows: each figure with the cases that it counts. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memex.evals.lives.life import Fact, LifeText, squash
+from memex.evals.lives.play import PlayedLife, PlayedQuestion, PlayedText, Unit
+
+BUDGETS = (600, 1_500, 8_000)
+
+# The headings under which Memex files a statement of each kind; see `memex.subagent.statements.places`.
+KIND_HEADINGS: Mapping[str, tuple[str, ...]] = {
+    "fact": ("notes", "about me"),
+    "event": ("notes", "done", "about me"),
+    "preference": ("likes and wishes",),
+    "decision": ("decisions",),
+    "task": ("to do", "blocked", "objectives"),
+    "constraint": ("constraints", "likes and wishes", "decisions"),
+    "question": ("open questions", "blocked", "notes"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LifeCase:
+    """One case that a figure counts: where in the life, and what happened."""
+
+    id: str
+    is_hit: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A share of cases. `aim` is what the share should be at least, or at most if `is_upper`."""
+
+    name: str
+    cases: tuple[LifeCase, ...]
+    aim: float | None = None
+    is_upper: bool = False
+
+    @property
+    def count(self) -> int:
+        """The number of cases."""
+        return len(self.cases)
+
+    @property
+    def hits(self) -> int:
+        """The number of cases that count."""
+        return sum(case.is_hit for case in self.cases)
+
+    @property
+    def share(self) -> float | None:
+        """The share of the cases that count; None without cases."""
+        return self.hits / self.count if self.cases else None
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A mean of sizes, such as the statements of a context."""
+
+    name: str
+    values: tuple[int, ...]
+    aim: float | None = None
+
+    @property
+    def mean(self) -> float | None:
+        """The mean; None without values."""
+        return sum(self.values) / len(self.values) if self.values else None
+
+
+@dataclass(frozen=True, slots=True)
+class LifeMeasures:
+    """The figures of one life, or of several together."""
+
+    name: str
+    figures: tuple[Figure, ...]
+    sizes: tuple[Size, ...]
+
+
+def measure(played: PlayedLife) -> LifeMeasures:
+    """Return what a played life shows."""
+    writes = _Writes(played)
+    for step in played.texts:
+        writes.take(step)
+    return LifeMeasures(
+        played.life.name,
+        (*writes.figures(), *_question_figures(played)),
+        _sizes(played),
+    )
+
+
+def combine(name: str, measured: Sequence[LifeMeasures]) -> LifeMeasures:
+    """Return the figures of several lives together: each case counts once."""
+    figures = [
+        Figure(
+            same[0].name,
+            tuple(case for figure in same for case in figure.cases),
+            same[0].aim,
+            same[0].is_upper,
+        )
+        for same in zip(*(one.figures for one in measured), strict=True)
+    ]
+    sizes = [
+        Size(same[0].name, tuple(value for size in same for value in size.values), same[0].aim)
+        for same in zip(*(one.sizes for one in measured), strict=True)
+    ]
+    return LifeMeasures(name, tuple(figures), tuple(sizes))
+
+
+def standing(fact: Fact, units: Iterable[Unit]) -> list[Unit]:
+    """Return the units that state a fact."""
+    return [unit for unit in units if fact.stands_in(unit.text)] or [
+        unit for unit in units if fact.stands_in(unit.whole)
+    ]
+
+
+@dataclass(slots=True)
+class _Writes:
+    """What the texts of a life did to memory."""
+
+    played: PlayedLife
+    before: Sequence[Unit] = ()
+    contents_before: Mapping[str, str] = field(default_factory=dict)
+    current: dict[str, Fact] = field(default_factory=dict)  # the facts that are true
+    stood: set[str] = field(default_factory=set)  # facts that memory has stated at some moment
+    cases: dict[str, list[LifeCase]] = field(default_factory=dict)
+
+    def take(self, step: PlayedText) -> None:
+        """Judge what one text did."""
+        facts = self.played.life.facts
+        text = step.text
+        gone = self._forgotten(text)
+        changed = {
+            changed for fact in text.facts if fact.how in ("replaces", "closes") for changed in fact.changes
+        }
+        for fact in text.facts:
+            if standing(fact, step.units):
+                self.stood.add(fact.id)
+                self._add("kind right", fact.id, _kind_is_right(fact, step.units), fact.kind)
+            else:
+                self._add("kind right", fact.id, False, "not kept")
+            for earlier in fact.changes:
+                if earlier in self.stood and fact.how is not None:
+                    self._judge_change(step, fact, facts[earlier])
+        self._judge_forgetting(step, gone)
+        self._judge_noise(step)
+        self._judge_rivals(step, changed)
+        expected_gone = changed | set(gone)
+        for fact_id, fact in self.current.items():
+            if fact_id in expected_gone or not standing(fact, self.before):
+                continue
+            self._add("wrongly removed", f"{text.id} {fact_id}", not standing(fact, step.units))
+        for one in changed | set(gone):
+            self.current.pop(one, None)
+        self.current |= {fact.id: fact for fact in text.facts}
+        self.before, self.contents_before = step.units, step.contents
+
+    def figures(self) -> list[Figure]:
+        """Return the figures of writing."""
+        last = self.played.texts[-1].units if self.played.texts else ()
+        for fact in self.current.values():
+            self._add("lost", fact.id, not standing(fact, last))
+        wanted: list[tuple[str, float | None, bool]] = [
+            ("applied: digests", 0.80, False),
+            ("applied: messages", None, False),
+            ("applied or shown as rivals", None, False),
+            ("amendments: both kept", None, False),
+            ("forgotten: one statement", 0.95, False),
+            ("forgotten: several", None, False),
+            ("kept: no request", None, False),
+            ("small talk kept", 0.15, True),
+            ("orders and questions kept", None, True),
+            ("secrets kept out", 0.95, False),
+            ("wrong rivals", 0.05, True),
+            ("wrongly removed", 0.005, True),
+            ("lost", 0.03, True),
+            ("kind right", 0.90, False),
+        ]
+        return [
+            Figure(name, tuple(self.cases.get(name, ())), aim, is_upper) for name, aim, is_upper in wanted
+        ]
+
+    def _add(self, name: str, case: str, is_hit: bool, detail: str = "") -> None:
+        self.cases.setdefault(name, []).append(LifeCase(case, is_hit, detail))
+
+    def _forgotten(self, text: LifeText) -> list[str]:
+        if text.forget is None:
+            return []
+        return list(self.current) if text.forget == "all" else list(text.forget)
+
+    def _judge_change(self, step: PlayedText, fact: Fact, earlier: Fact) -> None:
+        old = [unit for unit in standing(earlier, step.units) if not fact.stands_in(unit.whole)]
+        new = standing(fact, step.units)
+        name = f"{fact.id} {fact.how} {earlier.id}"
+        if fact.how == "amends":
+            self._add("amendments: both kept", name, bool(new) and bool(standing(earlier, step.units)))
+            return
+        if fact.how == "closes":
+            old = [unit for unit in old if not unit.is_done]
+        is_applied = bool(new or fact.how == "closes") and not old
+        kind = "applied: digests" if step.text.how == "digest" else "applied: messages"
+        is_rival = any(_names(rival, earlier) for rival in step.trace.get("rivals", ()))
+        self._add(kind, name, is_applied, "rival" if is_rival else "" if new else "new one not kept")
+        self._add("applied or shown as rivals", name, is_applied or is_rival)
+
+    def _judge_forgetting(self, step: PlayedText, gone: Sequence[str]) -> None:
+        text, facts = step.text, self.played.life.facts
+        if text.forget is None:
+            return
+        were = [one for one in gone if standing(facts[one], self.before)]
+        left = [one for one in were if standing(facts[one], step.units)]
+        if not were:
+            return
+        kind = "forgotten: one statement" if text.forget != "all" and len(gone) == 1 else "forgotten: several"
+        is_stored = step.units != self.before and squash(text.text).strip() in " ".join(
+            unit.text for unit in step.units
+        )
+        self._add(kind, text.id, not left and not is_stored, "stored" if is_stored else ", ".join(left))
+
+    def _judge_noise(self, step: PlayedText) -> None:
+        text = step.text
+        is_kept = any(content != self.contents_before.get(path) for path, content in step.contents.items())
+        if text.noise == "smalltalk":
+            self._add("small talk kept", text.id, is_kept, text.text[:80])
+        elif text.noise in ("order", "question"):
+            self._add("orders and questions kept", text.id, is_kept, text.text[:80])
+        if text.secrets:
+            everything = "\n".join(step.contents.values())
+            leaked = [secret for secret in text.secrets if secret in everything]
+            self._add("secrets kept out", text.id, not leaked)
+
+    def _judge_rivals(self, step: PlayedText, changed: set[str]) -> None:
+        """Count the statements that were taken for rivals of statements which are still true."""
+        facts = self.played.life.facts
+        amended = {one for fact in step.text.facts for one in fact.changes}
+        wrong = [
+            rival
+            for rival in step.trace.get("rivals", ())
+            if not any(_names(rival, facts[one]) for one in changed | amended)
+        ]
+        for place, fact in enumerate(step.text.facts):
+            self._add("wrong rivals", fact.id, place < len(wrong))
+
+
+def _names(rival: Mapping[str, str], fact: Fact) -> bool:
+    return fact.stands_in(squash(rival["older"]))
+
+
+def _kind_is_right(fact: Fact, units: Sequence[Unit]) -> bool:
+    headings = KIND_HEADINGS[fact.kind]
+    return any(unit.label.endswith(headings) for unit in standing(fact, units))
+
+
+def _question_figures(played: PlayedLife) -> Iterator[Figure]:
+    facts = played.life.facts
+    asked = [one for one in played.questions if one.question.expected]
+    for budget, aim in zip(BUDGETS, (0.78, 0.89, 0.92), strict=True):
+        mine = [one for one in asked if one.question.budget == budget]
+        cases = tuple(
+            LifeCase(
+                f"{one.question.id} {fact_id}", bool(standing(facts[fact_id], one.units)), one.question.text
+            )
+            for one in mine
+            for fact_id in one.question.expected
+        )
+        yield Figure(f"evidence in {budget} characters", cases, aim)
+    own = [one for one in asked if one.question.self]
+    yield Figure(
+        "questions about oneself: answered",
+        tuple(LifeCase(one.question.id, _is_answered(one, facts), one.question.text) for one in own),
+        0.95,
+    )
+    changed = [one for one in played.questions if one.question.outdated and one.question.expected]
+    old = [(one, _outdated_units(one, facts)) for one in changed]
+    yield Figure(
+        "old value alone",
+        tuple(
+            LifeCase(one.question.id, bool(units) and not _is_answered(one, facts), one.question.text)
+            for one, units in old
+        ),
+        0.0,
+        is_upper=True,
+    )
+    yield Figure(
+        "old beside new, unmarked",
+        tuple(
+            LifeCase(
+                one.question.id,
+                any(not unit.is_marked and not unit.is_done for unit in units),
+                one.question.text,
+            )
+            for one, units in old
+            if _is_answered(one, facts)
+        ),
+        0.10,
+        is_upper=True,
+    )
+    yield Figure("true statements shown as old", tuple(_shown_as_old(played)), 0.02, is_upper=True)
+    unknown = [one for one in played.questions if not one.question.expected]
+    yield Figure(
+        "nothing known: empty context", tuple(LifeCase(one.question.id, not one.context) for one in unknown)
+    )
+
+
+def _is_answered(one: PlayedQuestion, facts: Mapping[str, Fact]) -> bool:
+    """Return whether a context holds any fact that answers its question."""
+    return any(standing(facts[fact_id], one.units) for fact_id in one.question.expected)
+
+
+def _outdated_units(one: PlayedQuestion, facts: Mapping[str, Fact]) -> list[Unit]:
+    """Return the units that state an outdated fact, and state no current one as well."""
+    current = [facts[fact_id] for fact_id in one.question.expected]
+    return [
+        unit
+        for fact_id in one.question.outdated
+        for unit in standing(facts[fact_id], one.units)
+        if not any(fact.stands_in(unit.whole) for fact in current)
+    ]
+
+
+def _shown_as_old(played: PlayedLife) -> Iterator[LifeCase]:
+    facts = played.life.facts
+    for one in played.questions:
+        for fact_id in one.question.expected:
+            if units := standing(facts[fact_id], one.units):
+                yield LifeCase(
+                    f"{one.question.id} {fact_id}", all(unit.is_marked for unit in units), one.question.text
+                )
+
+
+def _sizes(played: PlayedLife) -> tuple[Size, ...]:
+    by_budget = {
+        budget: [one for one in played.questions if one.question.budget == budget] for budget in BUDGETS
+    }
+    facts = played.life.facts
+    answered = [one for one in played.questions if one.question.expected and _is_answered(one, facts)]
+    return (
+        *(
+            Size(f"statements in {budget} characters", tuple(len(one.units) for one in mine), aim)
+            for (budget, mine), aim in zip(by_budget.items(), (None, 6, 12), strict=True)
+        ),
+        Size("characters of a context that answers", tuple(len(one.context) for one in answered)),
+    )

@@ -1,0 +1,159 @@
+"""Playing a life to a memory service: each text is remembered, and each question asked, at its own moment."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memex.evals.adapter import MemoryService, Placed
+from memex.evals.fixtures.states import Manifest, State
+from memex.evals.lives.life import Life, LifeQuestion, LifeText, squash
+
+USER = "user"
+LANGUAGES = {"en": "english", "de": "german", "fr": "french"}
+# What a context says of a statement that is no longer sure to be true; see `memex.subagent.context.assembly`.
+OUTDATED_MARK = "may be out of date"
+DONE_HEADING = "done"
+
+_HEADING = re.compile(r"(#{1,6})\s+(.*)")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
+_SECTION = re.compile(r"\[[0-9a-f]{12}\] (.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A list entry or a paragraph, with the headings or the line above it, in the form that `squash` gives."""
+
+    text: str
+    label: str
+    path: str = ""
+
+    @property
+    def whole(self) -> str:
+        """The text and its label."""
+        return f"{self.label}\n{self.text}"
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the unit is shown as one that may be out of date."""
+        return OUTDATED_MARK in self.whole
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the unit stands among the tasks that are done."""
+        return self.label.endswith(DONE_HEADING) or self.text.startswith("- [x]")
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedText:
+    """A text with what memory held after it; `trace` is the service's answer."""
+
+    text: LifeText
+    units: Sequence[Unit]
+    contents: Mapping[str, str]
+    trace: Mapping[str, Any]
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedQuestion:
+    """A question with the context that answers it."""
+
+    question: LifeQuestion
+    context: str
+    units: Sequence[Unit]
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedLife:
+    """A life with everything that became of it."""
+
+    life: Life
+    texts: Sequence[PlayedText]
+    questions: Sequence[PlayedQuestion]
+
+
+async def play(life: Life, service: MemoryService) -> PlayedLife:
+    """Play a life to a service, from an empty memory."""
+    manifest = Manifest(
+        name="life",
+        purpose="Nothing is known yet.",
+        language=LANGUAGES[life.content.language],
+        at=_utc(life.events[0].at),
+        users=(USER,),
+        projects=dict.fromkeys(life.projects, (USER,)),
+    )
+    texts, questions = [], []
+    async with service.place(State(Path(), manifest, {})) as memory:
+        for event in life.events:
+            if isinstance(event, LifeText):
+                texts.append(await _remember(memory, event))
+            else:
+                questions.append(await _ask(memory, event))
+    return PlayedLife(life, texts, questions)
+
+
+async def _remember(memory: Placed, text: LifeText) -> PlayedText:
+    answer = await memory.remember(USER, text.text, project=text.project, now=_utc(text.at))
+    contents = await memory.files(USER) or {}
+    units = [unit for path, content in contents.items() for unit in file_units(path, content)]
+    return PlayedText(text, units, contents, answer.trace, answer.error)
+
+
+async def _ask(memory: Placed, question: LifeQuestion) -> PlayedQuestion:
+    answer = await memory.context(
+        USER, question.text, budget=question.budget, project=None, max_hops=1, now=_utc(question.at)
+    )
+    return PlayedQuestion(question, answer.context, context_units(answer.context), answer.error)
+
+
+def file_units(path: str, content: str) -> list[Unit]:
+    """Return the list entries and paragraphs of a file."""
+    return _units(content.splitlines(), path, label="")
+
+
+def context_units(context: str) -> list[Unit]:
+    """Return the list entries and paragraphs of a context; the label of each is the line of its note."""
+    units: list[Unit] = []
+    label, lines = "", list[str]()
+    for line in context.splitlines()[2:-1]:
+        if found := _SECTION.match(line):
+            units += _units(lines, "", label)
+            label, lines = found[1], []
+        else:
+            lines.append(line)
+    return [*units, *_units(lines, "", label)]
+
+
+def _units(lines: Sequence[str], path: str, label: str) -> list[Unit]:
+    """Return the list entries and paragraphs of lines, each with the label and the headings above it."""
+    headings: list[tuple[int, str]] = []
+    units: list[Unit] = []
+    current: list[str] = []
+
+    def close() -> None:
+        if text := squash(" ".join(current)).strip():
+            titles = " › ".join(title for _, title in headings)
+            units.append(Unit(text, squash(f"{label} › {titles}" if titles else label), path))
+        current.clear()
+
+    for line in lines:
+        if heading := _HEADING.match(line):
+            close()
+            level = len(heading[1])
+            headings = [*(one for one in headings if one[0] < level), (level, heading[2])]
+        elif not line.strip():
+            close()
+        else:
+            if _ITEM.match(line):
+                close()
+            current.append(line)
+    close()
+    return units
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment

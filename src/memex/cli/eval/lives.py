@@ -1,0 +1,86 @@
+"""`memex eval assistant`: how well memory serves invented people, whose texts nobody wrote beside the rules."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memex.cli.eval.output import check_installed, misuse, show_table
+from memex.cli.options import Json
+from memex.cli.output import CommandOutput, Screen, print_output
+from memex.cli.progress import Progress, progress_bar
+
+if TYPE_CHECKING:
+    from memex.evals.lives.life import Life
+    from memex.evals.lives.measure import LifeMeasures
+
+NEEDED = ("numpy",)
+
+
+def assistant(
+    lives: Annotated[
+        list[Path] | None, typer.Argument(metavar="[LIFE]...", help="Files of lives; by default all of ours.")
+    ] = None,
+    *,
+    sealed: Annotated[
+        bool | None,
+        typer.Option(help="Take only the sealed lives, or only the open ones; by default both."),
+    ] = None,
+    misses: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIGURE",
+            help="Also list the cases of this figure that went wrong, but not of sealed lives.",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model that plans. By default the built-in rules plan.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Play three weeks of invented people to memory, and measure what it keeps, corrects, forgets and recalls."""
+    from memex import logging
+
+    logging.configure("warning")
+    with misuse(as_json=as_json):
+        import asyncio
+
+        check_installed(*NEEDED)
+        from memex.evals.lives.life import load_life, shipped_lives
+        from memex.evals.lives.measure import combine
+
+        chosen = [load_life(path) for path in lives or shipped_lives()]
+        chosen = [life for life in chosen if sealed is None or life.is_sealed == sealed]
+        with progress_bar() as progress:
+            measured = asyncio.run(_play(chosen, model, progress))
+    is_sealed = {life.name for life in chosen if life.is_sealed}
+    columns = [*measured, combine("all", measured)] if len(measured) > 1 else measured
+
+    def show(screen: Screen) -> None:
+        from memex.evals.lives import tables
+
+        show_table(screen, tables.overview(columns))
+        for name in misses or ():
+            for one in measured:
+                if one.name not in is_sealed:
+                    show_table(screen, tables.misses(one, name))
+
+    from memex.evals.lives import tables
+
+    print_output(CommandOutput(tables.document(columns), show), as_json=as_json)
+
+
+async def _play(lives: "list[Life]", model: str | None, progress: Progress) -> "list[LifeMeasures]":
+    from memex.evals.lives.measure import measure
+    from memex.evals.lives.play import LANGUAGES, play
+    from memex.evals.memex_adapter import MemexAdapter
+    from memex.evals.serving import ServingOptions, open_service
+    from memex.subagent.planner import BUILTIN
+
+    measured = []
+    for life in lives:
+        options = ServingOptions(model=model or BUILTIN, language=LANGUAGES[life.content.language])
+        async with open_service(options) as service:
+            measured.append(measure(await play(life, MemexAdapter(service))))
+        progress("lives", len(measured), len(lives))
+    return measured

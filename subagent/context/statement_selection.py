@@ -1,0 +1,177 @@
+"""Which statements and passages go into a context together. Pure.
+
+Statements compete with passages by what they are worth for their length. Statements of one heading share a line.
+The newest statement about a thing stands before an older one that it contradicts, which is never shown alone.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from memex.store.records import Reference
+from memex.subagent.context.assembly import Note
+from memex.subagent.context.selection import (
+    CUT_FROM,
+    FLOOR,
+    CandidatePassage,
+    Cut,
+    PassageSelection,
+    rank,
+)
+from memex.subagent.context.statements import StatementUnit
+from memex.subagent.planner import Choice, ContextPlan
+
+# A statement that is worth less than so many percent of the best is not recalled; by the characters of the budget.
+FLOOR_PERCENTS = ((1_000, 35), (4_000, 25), (1_000_000, 5))
+MAX_STATEMENTS = 14
+CHARS_PER_STATEMENT = 220  # of a budget: one statement for so many characters, at least FEWEST
+FEWEST = 3
+MAX_LISTED = 40  # statements where a list is asked for
+
+
+def select_mixed(
+    pinned: Sequence[CandidatePassage],
+    units: Sequence[StatementUnit],
+    passages: Iterable[CandidatePassage],
+    *,
+    available: int,
+    cut: Cut,
+    unread: Iterable[tuple[Reference, int]] = (),
+    is_list: bool = False,
+) -> ContextPlan:
+    """Return what to recall within `available` characters: the pinned, of half of them, then the best.
+
+    Args:
+        pinned: in the order in which they shall stand.
+        units: statements, in any order.
+        passages: other passages, in any order.
+        available: characters for notes, the wrapper not counted.
+        cut: as for `select`.
+        unread: passages that rank below all those, with their values; they are left out.
+        is_list: a list is asked for, of which as many statements as fit are recalled.
+    """
+    selection = PassageSelection(cut=cut)
+    for candidate in pinned:
+        selection.offer(candidate, available // 2, may_cut=True)
+    most = max(FEWEST, min(MAX_STATEMENTS, available // CHARS_PER_STATEMENT))
+    if is_list:
+        most = MAX_LISTED
+    chosen = _ChosenStatements({unit.reference: unit for unit in units}, most)
+    items: list[tuple[CandidatePassage, StatementUnit | None]] = [(one, None) for one in passages]
+    items += [(unit.candidate, unit) for unit in units]
+    items.sort(key=lambda item: rank(item[0].value, item[0].reference))
+    floor_percent = next(percent for chars, percent in FLOOR_PERCENTS if available <= chars)
+    top = max((candidate.value for candidate, _ in items), default=0)
+    for candidate, unit in items:
+        is_weak = (
+            candidate.value * FLOOR < top if unit is None else candidate.value * 100 < top * floor_percent
+        )
+        if is_weak:
+            selection.omit(candidate.reference, "relevance")
+        elif unit is None:
+            selection.offer(candidate, available - chosen.chars, may_cut=candidate.value * CUT_FROM >= top)
+        elif not chosen.take(unit, available - selection.used):
+            selection.omit(candidate.reference, "budget")
+    for reference, value in unread:
+        selection.omit(reference, "relevance" if value * FLOOR < top else "budget")
+    plan = selection.plan()
+    own = {choice.reference for choice in chosen.choices()}
+    return ContextPlan(
+        _merged(plan.choices, chosen),
+        tuple(omitted for omitted in plan.omitted if omitted.reference not in own),
+    )
+
+
+@dataclass(slots=True)
+class _ChosenStatements:
+    """The statements that were chosen, in the order of their choice."""
+
+    by_reference: dict[Reference, StatementUnit]
+    most: int
+    units: list[StatementUnit] = field(default_factory=list)
+    chars: int = 0
+
+    def take(self, unit: StatementUnit, available: int) -> bool:
+        """Choose a statement, after the newer ones that contradict it, if all of them fit."""
+        if unit in self.units:
+            return True
+        wanted = [*self._newer(unit), unit]
+        added = [one for one in dict.fromkeys(wanted) if one not in self.units]
+        units = [*self.units, *added]
+        chars = sum(note.chars for note in self._notes(units))
+        if len(units) > self.most or chars > available:
+            return False
+        self.units, self.chars = units, chars
+        return True
+
+    def choices(self) -> list[Choice]:
+        """Return the choices: by heading, the newest first, each outdated one behind what contradicts it."""
+        return [choice for group in self._groups(self.units) for choice in group]
+
+    def _newer(self, unit: StatementUnit) -> list[StatementUnit]:
+        """Return the statements that contradict a statement, and those that contradict them, the newest first."""
+        found: dict[StatementUnit, None] = {}
+        wanted = list(unit.newer)
+        while wanted:
+            one = self.by_reference[wanted.pop()]
+            if one not in found:
+                found[one] = None
+                wanted += one.newer
+        return sorted(found, key=lambda one: one.order, reverse=True)
+
+    def _groups(self, units: Sequence[StatementUnit]) -> list[list[Choice]]:
+        current = [unit for unit in units if not unit.newer]
+        groups: dict[object, list[StatementUnit]] = {}
+        for unit in current:
+            groups.setdefault(_choice(unit).group, []).append(unit)
+        ordered: list[list[Choice]] = []
+        shown: set[Reference] = set()
+        for group in groups.values():
+            newest = sorted(group, key=lambda unit: unit.order, reverse=True)
+            ordered.append([_choice(unit) for unit in newest])
+            here = {unit.reference for unit in newest}
+            older = [unit for unit in units if unit.newer and unit.reference not in shown]
+            below = [unit for unit in older if here & {one.reference for one in self._newer(unit)}]
+            shown |= {unit.reference for unit in below}
+            by_group: dict[object, list[Choice]] = {}
+            for unit in sorted(below, key=lambda unit: unit.order, reverse=True):
+                by_group.setdefault(_choice(unit).group, []).append(_choice(unit))
+            ordered += by_group.values()
+        return ordered
+
+    def _notes(self, units: Sequence[StatementUnit]) -> list[Note]:
+        texts = {unit.reference: unit.candidate.text for unit in units}
+        return [
+            note_of(group, [texts[choice.reference] for choice in group]) for group in self._groups(units)
+        ]
+
+
+def note_of(choices: Sequence[Choice], texts: Sequence[str]) -> Note:
+    """Return the note of one span, or of statements that share a line."""
+    first = choices[0]
+    return Note(
+        first.reference,
+        "\n".join(texts),
+        first.linked_from,
+        first.heading,
+        more_spans=tuple(choice.reference.span for choice in choices[1:]),
+        is_outdated=first.is_outdated,
+    )
+
+
+def _choice(unit: StatementUnit) -> Choice:
+    candidate = unit.candidate
+    return Choice(
+        candidate.reference,
+        candidate.reason,
+        candidate.linked_from,
+        heading=candidate.heading,
+        is_statement=True,
+        is_outdated=bool(unit.newer),
+    )
+
+
+def _merged(passages: Sequence[Choice], chosen: _ChosenStatements) -> tuple[Choice, ...]:
+    """Return the pinned, then statements and other passages: first what holds the best."""
+    pinned = [choice for choice in passages if choice.reason == "pinned"]
+    others = [choice for choice in passages if choice.reason != "pinned"]
+    return (*pinned, *chosen.choices(), *others)

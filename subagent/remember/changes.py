@@ -1,0 +1,61 @@
+"""What the new statements of one call change: which stored statements they replace, close or contradict."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from memex.store.search.analyzer import Analyzer
+from memex.subagent.planner import Addition, Removal, Rivalry
+from memex.subagent.remember.related import FiledStatement, RelatedFiles
+from memex.subagent.statements.places import mount_of
+from memex.subagent.statements.relations import Relation, compare, decide, view
+from memex.subagent.statements.subjects import normal_form
+
+
+@dataclass(slots=True)
+class Changes:
+    """The changes of one call so far.
+
+    A statement that is replaced in the file to which the new one goes gives its place to it. One in another file
+    is taken out there. A rival stays where it is.
+    """
+
+    today: date
+    removals: list[Removal] = field(default_factory=list)
+    rivals: list[Rivalry] = field(default_factory=list)
+    _gone: set[tuple[str, str]] = field(default_factory=set)
+
+    def take(self, add: Addition, about: RelatedFiles, analyzer: Analyzer) -> Addition:
+        """Note what a new statement changes, and return its addition, which may replace a stored statement."""
+        form = normal_form(add.statement.text)
+        stored = [one for one in about.stored if (one.path, one.text) not in self._gone]
+        if any(normal_form(one.text) == form for one in stored):
+            return add
+        found = _relation(add, stored, about, analyzer)
+        if found is None:
+            return add
+        relation, older = found
+        if relation.outcome == "rival" or older.day > self.today:
+            self.rivals.append(Rivalry(add.statement, older.path, older.text))
+            return add
+        self._gone.add((older.path, older.text))
+        if older.path == add.path:
+            return replace(add, replaces=older.text)
+        self.removals.append(Removal(older.path, add.statement, older.text))
+        return add
+
+
+def _relation(
+    add: Addition, stored: Sequence[FiledStatement], about: RelatedFiles, analyzer: Analyzer
+) -> tuple[Relation, FiledStatement] | None:
+    """Return what a new statement makes of a stored one, and which one that is."""
+    new, mount = view(add.statement.text, add.statement.kind, analyzer), mount_of(add.path)
+    by_view = {view(one.text, one.kind, analyzer): one for one in stored}
+    relation = decide(
+        new,
+        [
+            compare(new, older, about.weights, is_same_scope=mount_of(one.path) == mount)
+            for older, one in by_view.items()
+        ],
+    )
+    return None if relation is None else (relation, by_view[relation.older])

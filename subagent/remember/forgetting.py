@@ -1,0 +1,95 @@
+"""Forgetting: which stored statements a request means, and whether that is beyond doubt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.planner import Removal
+from memex.subagent.remember.mounts import is_writable
+from memex.subagent.remember.related import FiledStatement, stored_statements
+from memex.subagent.statements.extraction import Statement
+from memex.subagent.statements.forgetting import ForgetRequest
+from memex.subagent.statements.relations import statement_weights
+from memex.subagent.statements.values import values_of
+
+HITS = 8
+PASSAGES = 8
+MAX_TOPIC_CHARS = 1_000
+MAX_REMOVED = 5  # statements that one request takes out
+MAX_CANDIDATES = 5
+MIN_SHARED = 3.5  # idf of the words that the request shares with what it means
+LEAD = 1.3  # by so many times the best is ahead of the second, if one statement is meant
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPlan:
+    """The statements to take out, or those that may be meant if that is not beyond doubt."""
+
+    removals: tuple[Removal, ...] = ()
+    candidates: tuple[FiledStatement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    stored: FiledStatement
+    shared: float
+    words: frozenset[str]
+    shares_name: bool
+
+
+async def plan_forgetting(request: ForgetRequest, project: str | None, tools: MemoryTools) -> ForgetPlan:
+    """Return what a request to forget takes out of memory.
+
+    Args:
+        request: the request.
+        project: the project that the call may write into, beside the user's own files.
+        tools: searches memory.
+    """
+    if request.is_everything:
+        return ForgetPlan()
+    meant: list[_Match] = []
+    matches: list[_Match] = []
+    # People ask in two steps too: `Keith's wife told me. Wipe that please.`
+    for topic in (request.topic, f"{request.topic} {request.beside}"):
+        matches = await _find_matches(topic, tools)
+        meant = _meant(matches, is_several=request.is_several)
+        if meant or not request.beside:
+            break
+    if not meant or not all(is_writable(match.stored.path, project) for match in meant):
+        return ForgetPlan(
+            candidates=tuple(match.stored for match in matches[:MAX_CANDIDATES] if match.shared)
+        )
+    statement = Statement("note", request.text, request.start, request.end)
+    return ForgetPlan(tuple(Removal(match.stored.path, statement, match.stored.text) for match in meant))
+
+
+async def _find_matches(topic: str, tools: MemoryTools) -> list[_Match]:
+    """Return the stored statements that share words with a topic, the best first."""
+    if not topic.strip():
+        return []
+    found = await tools.find(topic[:MAX_TOPIC_CHARS], limit=HITS, passages=PASSAGES)
+    weights = statement_weights(found.query)
+    matches = []
+    for stored in dict.fromkeys(stored_statements(found.hits)):
+        words = frozenset(tools.analyzer.lexemes(stored.text)) & weights.keys()
+        names = " ".join(value.form for value in values_of(stored.text) if value.sort in ("name", "code"))
+        shares_name = not words.isdisjoint(tools.analyzer.lexemes(names))
+        matches.append(_Match(stored, sum(weights[word] for word in words), words, shares_name))
+    return sorted(matches, key=lambda match: -match.shared)
+
+
+def _meant(matches: Sequence[_Match], *, is_several: bool) -> list[_Match]:
+    """Return the statements that are meant beyond doubt; none if there is doubt.
+
+    The best one is meant if it shares two words that the request names, or a name that no other statement has,
+    and if it is clearly ahead of the second.
+    """
+    if not matches or matches[0].shared < MIN_SHARED:
+        return []
+    best = matches[0]
+    with_word = {word: [match for match in matches if word in match.words] for word in best.words}
+    rarest = min(with_word.values(), key=len)
+    if is_several and 1 < len(rarest) <= MAX_REMOVED:
+        return rarest
+    is_clear = len(matches) == 1 or best.shared >= LEAD * matches[1].shared
+    return [best] if is_clear and (len(best.words) > 1 or (len(rarest) == 1 and best.shares_name)) else []

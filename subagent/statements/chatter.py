@@ -1,0 +1,64 @@
+"""Whether a short text is small talk: moods, weather, thanks, jokes, remarks on the conversation. Pure.
+
+Each sentence gets points: for numbers, names, dates, events, and words of a durable fact; against moods, the
+weather of the moment and words to the assistant. The best sentence decides, and the tone of the others counts too.
+A text with the form of a note, of whole sentences with capitals and full stops, is none.
+"""
+
+import re
+from collections.abc import Sequence
+
+from memex.subagent.statements.language import LanguageTables, StatementKind
+from memex.subagent.statements.subjects import JUDGED_CHARS, plain_form
+
+# A longer text says something.
+_MAX_CHARS = 300
+_CHATTER_AT_MOST = 1.0
+_TONE_DIVISOR = 3
+_WEAK_KINDS: frozenset[StatementKind] = frozenset({"note", "profile"})
+
+_DIGIT = re.compile(r"\d")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+# A capital inside a sentence; `I` and what is shouted as a whole is none.
+_NAME = re.compile(
+    r"(?<=[\w,;:)’'\"] )[«\"(]?(?!I\b)[A-ZÀ-Þ][^\W\d_]*[a-zà-ÿ]\w*|(?<!\w)[A-Z]{2,5}(?!\w)|(?<!\w)[A-Z]\w+['’]s\b"
+)
+_WHOLE_SENTENCE = re.compile(r"[A-ZÀ-Þ\d\"«„(].{10,}[.?)»”\"]$", re.DOTALL)
+
+
+def is_chatter(sentences: Sequence[tuple[StatementKind, str]], text: str, tables: LanguageTables) -> bool:
+    """Return whether a text is small talk alone.
+
+    Args:
+        sentences: all that was found in it to store, with their kinds.
+        text: the whole text.
+        tables: the tables of the languages.
+    """
+    if not sentences or len(text) > _MAX_CHARS or tables.keep_request.search(text):
+        return False
+    if all(_is_note(sentence) for _, sentence in sentences):
+        return False
+    points = [_points(kind, sentence, tables) for kind, sentence in sentences]
+    tone = sum(min(0, one) for one in points)
+    return max(points) + tone / _TONE_DIVISOR <= _CHATTER_AT_MOST
+
+
+def _is_note(sentence: str) -> bool:
+    return _WHOLE_SENTENCE.match(sentence) is not None and "!!" not in sentence
+
+
+def _points(kind: StatementKind, sentence: str, tables: LanguageTables) -> int:
+    """Return what speaks for a sentence, less what speaks against it."""
+    head = sentence[:JUDGED_CHARS]
+    plain = plain_form(head)
+    words = plain.split()
+    for_it = min(2, sum(pattern.search(plain) is not None for pattern in tables.substance))
+    against = min(3, sum(pattern.search(head) is not None for pattern in tables.chatter))
+    points = 2 * (for_it - against) + (kind == "profile")
+    if kind not in _WEAK_KINDS:
+        points += 3
+    if _WORD.search(plain):
+        points += 3 * (_DIGIT.search(plain) is not None)
+    points += 2 * (_NAME.search(head) is not None)
+    points += 2 * (len(words) > 2 and tables.moment.search(plain) is not None)
+    return points + (len(words) >= 14) - (len(words) <= 2)

@@ -1,0 +1,124 @@
+"""Requests to forget something: where a text asks memory for it, and by which words what is meant is found. Pure.
+
+Only the user's own words ask: not a quotation, code, a pasted document, or the turn of somebody else.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import yaml
+
+from memex.subagent.statements import language, segments
+from memex.subagent.statements.subjects import APOSTROPHES
+
+MAX_REQUEST_CHARS = 600  # a longer text is a document and asks for nothing
+_FRAGMENT = re.compile(r"\{(\w+)\}")
+_QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetRequest:
+    """A request to forget something.
+
+    Attributes:
+        text: the sentence that asks.
+        start: where it begins in the input.
+        end: where it ends.
+        topic: the words of the sentence that say what is meant.
+        beside: those of the sentences beside it, as people ask in two steps.
+        is_several: more than one statement is meant.
+        is_everything: it names nothing in particular.
+    """
+
+    text: str
+    start: int
+    end: int
+    topic: str
+    beside: str
+    is_several: bool
+    is_everything: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    requests: re.Pattern[str]
+    no_requests: re.Pattern[str]
+    several: re.Pattern[str]
+    everything: re.Pattern[str]
+    request_words: re.Pattern[str]
+
+
+def find_forget_request(text: str) -> ForgetRequest | None:
+    """Return the first request to forget something in a text; None if there is none."""
+    if len(text) > MAX_REQUEST_CHARS:
+        return None
+    tables = _load()
+    sentences = list(_sentences(text))
+    for place, (start, end) in enumerate(sentences):
+        sentence = text[start:end]
+        if _asks(sentence, tables):
+            return _request(text, sentences, place, tables)
+    return None
+
+
+def _asks(sentence: str, tables: _Tables) -> bool:
+    plain = _QUOTED.sub(" ", " ".join(sentence.translate(APOSTROPHES).split()))
+    return tables.requests.search(plain) is not None and tables.no_requests.search(plain) is None
+
+
+def _request(text: str, sentences: Sequence[tuple[int, int]], place: int, tables: _Tables) -> ForgetRequest:
+    start, end = sentences[place]
+    sentence = text[start:end].strip()
+    others = " ".join(text[first:last] for at, (first, last) in enumerate(sentences) if at != place)
+    return ForgetRequest(
+        text=sentence,
+        start=start,
+        end=end,
+        topic=_topic(sentence, tables),
+        beside=_topic(others, tables),
+        is_several=tables.several.search(sentence.translate(APOSTROPHES)) is not None,
+        is_everything=tables.everything.search(sentence.translate(APOSTROPHES)) is not None,
+    )
+
+
+def _topic(text: str, tables: _Tables) -> str:
+    """Return the words of a text without those by which people ask to forget."""
+    return " ".join(tables.request_words.sub(" ", text.translate(APOSTROPHES)).split())
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    tables = language.load("en")
+    for piece in segments.split_segments(text, tables):
+        if piece.role not in ("prose", "item"):
+            continue
+        places = piece.places()
+        for start, end in segments.split_sentences(piece.text, tables):
+            yield places.of(start), places.end_of(end)
+
+
+@cache
+def _load() -> _Tables:
+    data = yaml.safe_load(
+        (files("memex.subagent.statements") / "forgetting.yaml").read_text(encoding="utf-8")
+    )
+    fragments: dict[str, str] = {}
+    for name, pattern in data["fragments"].items():
+        fragments[name] = _fill(pattern, fragments)
+
+    def compiled(name: str) -> re.Pattern[str]:
+        return re.compile("|".join(f"(?:{_fill(one, fragments)})" for one in data[name]), re.IGNORECASE)
+
+    return _Tables(
+        requests=compiled("requests"),
+        no_requests=compiled("no_requests"),
+        several=compiled("several"),
+        everything=compiled("everything"),
+        request_words=compiled("request_words"),
+    )
+
+
+def _fill(pattern: str, fragments: dict[str, str]) -> str:
+    return _FRAGMENT.sub(lambda match: fragments.get(match[1], match[0]), pattern)

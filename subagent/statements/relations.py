@@ -1,0 +1,266 @@
+"""What a new statement makes of an older one: it replaces it, closes it, contradicts it, or leaves it alone. Pure.
+
+Finding the older statement is the easy half: it shares rare words with the new one. Deciding is the hard half.
+`contradiction` weighs what speaks for a contradiction, with weights that were fitted to the open lives of
+`memex.evals.lives` and are measured on the sealed ones. Nothing is replaced on a guess: `decide` says `replaces`
+or `closes` only if much speaks for it, if the words say that something changed or ended, and if the older
+statement says nothing else. What is merely likely is a rival: it stays, and a context shows it below the newer one.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+from memex.store.search.analyzer import Analyzer
+from memex.store.search.bm25 import SCALE, Query
+from memex.subagent.statements import language
+from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.subjects import APOSTROPHES, normal_form, subject_of
+from memex.subagent.statements.values import Value, values_of
+
+RelationOutcome = Literal["replaces", "closes", "rival"]
+
+MAX_COMPARED_CHARS = 600  # a longer statement says too much to be compared
+MAX_REPLACED_CHARS = 220  # a longer statement says more than what a new one changes
+RIVAL_FROM = 0.3
+REPLACES_FROM = 0.45
+CLOSES_FROM = 0.5
+STATEMENTS_PER_PASSAGE = 8  # roughly: a passage of search has about a thousand characters
+UNKNOWN_WEIGHT = 3.0  # of a word that has no weight
+
+# Of a logistic regression over pairs of a new statement and an older one; see `memex.evals.lives`.
+_BIAS = -10.06
+_SHARED = 2.58  # by 10 of idf, at most 2
+_RAREST = 0.45  # by 1 of idf
+_SAME_SLOT = 0.93
+_SAME_SCOPE = 1.96
+_CHANGE = 1.52  # as _SHARED, where words say that something changed or ended
+_LEAD = 1.08  # by how many times the second candidate's likeness, at most 2
+_CLOSED = 2.55
+
+_OPEN_KINDS = frozenset({"pending", "blocker", "objective"})
+_SEVERAL = re.compile(r"[;.!?]\s+(?=\S)|\s[–—-]\s|, (?:and|but|und|aber|et|mais|y|pero) ")
+_QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
+_OPEN = re.compile(
+    r"\b(?:open(?!-)|undecided|offen|ungeklärt|unklar|en suspens|à décider|pendiente)\b|\?\s*$", re.IGNORECASE
+)
+
+Weights = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementView:
+    """A statement as it is compared: its words, its values, and what its words say of a change.
+
+    Attributes:
+        text: the statement.
+        kind: what it is.
+        topic: its words, without those that only say that something changed.
+        values: its values, in their order.
+        subject: see `subject_of`.
+        is_change: its words say that something is different now.
+        is_closing: its words say that something is over or done.
+        is_guarded: it is a hypothesis, hearsay, an exception or a denial, and changes nothing.
+        is_open: it is a task, a blocker or an open question.
+    """
+
+    text: str
+    kind: StatementKind
+    topic: frozenset[str]
+    values: tuple[Value, ...]
+    subject: str | None
+    is_change: bool
+    is_closing: bool
+    is_guarded: bool
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StatementComparison:
+    """How an older statement stands to a new one.
+
+    Attributes:
+        older: the older statement.
+        shared: the weight of the words that both hold.
+        rarest: the weight of the rarest of them.
+        likeness: the cosine of both, without the values that differ; candidates are ranked by it.
+        is_same_slot: both hold a value of one kind, and the values differ.
+        is_same_scope: both belong to one scope.
+    """
+
+    older: StatementView
+    shared: float
+    rarest: float
+    likeness: float
+    is_same_slot: bool
+    is_same_scope: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What becomes of an older statement, and how likely the new one contradicts it, from 0 to 1."""
+
+    outcome: RelationOutcome
+    older: StatementView
+    likelihood: float
+
+
+@lru_cache(maxsize=4_096)
+def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
+    """Return a statement as it is compared."""
+    tables = language.load("en")
+    plain = " ".join(text[:MAX_COMPARED_CHARS].translate(APOSTROPHES).split())
+    values = tuple(
+        replace(value, lexemes=frozenset(analyzer.lexemes(plain[value.start : value.end])))
+        for value in values_of(plain)
+    )
+    unquoted = _QUOTED.sub(" ", plain)
+    topic = frozenset(analyzer.lexemes(tables.change_words.sub(" ", plain)))
+    is_guarded = tables.no_change.search(unquoted) is not None
+    return StatementView(
+        text=text,
+        kind=kind,
+        topic=topic or frozenset(analyzer.lexemes(plain)),
+        values=values,
+        subject=subject_of(kind, text),
+        is_change=not is_guarded and tables.change.search(unquoted) is not None,
+        is_closing=not is_guarded and (kind == "done" or tables.closing.search(unquoted) is not None),
+        is_guarded=is_guarded,
+        is_open=kind in _OPEN_KINDS or _OPEN.search(plain) is not None,
+    )
+
+
+def weights_of(views: Iterable[StatementView], *, among: int = 0) -> dict[str, float]:
+    """Return the idf of the words of statements: rare words say more about what a statement is about.
+
+    Args:
+        views: the statements.
+        among: the number of statements of which these are a sample, if there are more.
+    """
+    counts: Counter[str] = Counter()
+    total = 0
+    for one in views:
+        total += 1
+        counts.update(one.topic)
+    total = max(total, among)
+    return {lexeme: math.log(1 + (total - count + 0.5) / (count + 0.5)) for lexeme, count in counts.items()}
+
+
+def statement_weights(query: Query) -> dict[str, float]:
+    """Return the idf of a query's words among statements, of which a passage of search holds several."""
+    more = math.log(STATEMENTS_PER_PASSAGE)
+    return {
+        lexeme: weight / SCALE + more for lexeme, weight in zip(query.lexemes, query.weights, strict=True)
+    }
+
+
+def compare(
+    new: StatementView, older: StatementView, weights: Weights, *, is_same_scope: bool = True
+) -> StatementComparison:
+    """Return how an older statement stands to a new one.
+
+    Args:
+        new: the new statement.
+        older: a candidate.
+        weights: the idf of words; a word without one weighs `UNKNOWN_WEIGHT`.
+        is_same_scope: whether both belong to one scope.
+    """
+    shared = [weights.get(lexeme, UNKNOWN_WEIGHT) for lexeme in older.topic & new.topic]
+    differing, is_same_slot = _differing_values(new, older)
+    whole = _weight(older.topic - differing, weights) * _weight(new.topic - differing, weights)
+    return StatementComparison(
+        older=older,
+        shared=sum(shared),
+        rarest=max(shared, default=0.0),
+        likeness=sum(shared) / math.sqrt(whole),
+        is_same_slot=is_same_slot,
+        is_same_scope=is_same_scope,
+    )
+
+
+def decide(new: StatementView, compared: Iterable[StatementComparison]) -> Relation | None:
+    """Return what a new statement makes of the older one that it most likely contradicts; None for nothing.
+
+    Args:
+        new: the new statement.
+        compared: the comparisons with all candidates.
+    """
+    ranked = sorted(compared, key=lambda one: -one.likeness)
+    form = normal_form(new.text)
+    if not ranked or new.is_guarded or len(new.text) > MAX_COMPARED_CHARS:
+        return None
+    best, likelihood = max(
+        ((one, contradiction(new, one, _lead(place, ranked))) for place, one in enumerate(ranked)),
+        key=lambda found: found[1],
+    )
+    if likelihood < RIVAL_FROM or normal_form(best.older.text) == form:
+        return None
+    return Relation(_outcome(new, best, likelihood), best.older, likelihood)
+
+
+def contradiction(new: StatementView, one: StatementComparison, lead: float) -> float:
+    """Return how likely a new statement contradicts an older one, from 0 to 1.
+
+    Args:
+        new: the new statement.
+        one: the comparison.
+        lead: how many times more alike the older one is than the next candidate.
+    """
+    shared = min(one.shared, 20.0) / 10
+    logit = (
+        _BIAS
+        + _SHARED * shared
+        + _RAREST * one.rarest
+        + _SAME_SLOT * one.is_same_slot
+        + _SAME_SCOPE * one.is_same_scope
+        + _CHANGE * shared * (new.is_change or new.is_closing)
+        + _LEAD * min(lead, 2.0)
+        + _CLOSED * (new.is_closing and one.older.is_open)
+    )
+    return 1 / (1 + math.exp(-logit))
+
+
+def _lead(place: int, ranked: Sequence[StatementComparison]) -> float:
+    """Return how many times more alike a candidate is than the best other one."""
+    if place:
+        return ranked[place].likeness / max(ranked[0].likeness, 0.01)
+    return ranked[0].likeness / max(ranked[1].likeness if len(ranked) > 1 else 0.0, 0.01)
+
+
+def _outcome(new: StatementView, one: StatementComparison, likelihood: float) -> RelationOutcome:
+    older = one.older
+    if not one.is_same_scope or _says_more(older):
+        return "rival"
+    may_end = older.is_open or any(value.sort in ("date", "time") for value in older.values)
+    is_told = new.is_change or (new.subject is not None and new.subject == older.subject)
+    if likelihood >= REPLACES_FROM and is_told and one.is_same_slot and not older.is_open:
+        return "replaces"
+    return "closes" if likelihood >= CLOSES_FROM and new.is_closing and may_end else "rival"
+
+
+def _says_more(older: StatementView) -> bool:
+    """Tell whether a statement says more than one thing."""
+    text = older.text.strip().rstrip(".!?")
+    return older.is_guarded or len(text) > MAX_REPLACED_CHARS or _SEVERAL.search(text) is not None
+
+
+def _differing_values(new: StatementView, older: StatementView) -> tuple[frozenset[str], bool]:
+    """Return the words of the values that differ, and whether any differs that is more than a name."""
+    differing: set[str] = set()
+    is_same_slot = False
+    for kind in {value.kind for value in older.values}:
+        old = {value.form: value for value in older.values if value.kind == kind}
+        now = {value.form: value for value in new.values if value.kind == kind}
+        if old and now and not (old.keys() <= now.keys() or now.keys() <= old.keys()):
+            is_same_slot = is_same_slot or kind != "name"
+            for form in old.keys() ^ now.keys():
+                differing |= (old.get(form) or now[form]).lexemes
+    return frozenset(differing), is_same_slot
+
+
+def _weight(lexemes: Iterable[str], weights: Weights) -> float:
+    return sum(weights.get(lexeme, UNKNOWN_WEIGHT) for lexeme in lexemes) or 1.0

@@ -1,0 +1,165 @@
+"""The values in a statement: what may differ when a newer statement says the same of the same thing. Pure.
+
+A value has a sort: `time` of day, `date`, `money`, `number` with its unit, `code` (a version, a path, an
+identifier), or `name`. Two statements that give one thing different values of one kind contradict each other.
+The patterns are in `values.yaml`.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+import yaml
+
+Sort = Literal["time", "date", "money", "number", "code", "name"]
+
+_FRAGMENT = re.compile(r"\{([a-z_]+)\}")
+_NAME = re.compile(r"(?<![\w'’-])[A-ZÀ-ÖØ-Þ][\w&'’.-]*\w(?:[ -][A-ZÀ-ÖØ-Þ][\w&'’-]*\w)*")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;–—]\s+|\n)[\"'“‘(*_\s-]*$")
+_THOUSANDS = re.compile(r"(?<=\d)[,.' ](?=\d{3}(?!\d))")
+_AMOUNT = re.compile(r"\d+(?:[.,]\d+)?")
+_ISO_DAY = re.compile(r"\d{4}-(\d\d-\d\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of a statement.
+
+    Attributes:
+        sort: what it is.
+        form: the form by which it is compared.
+        unit: such as `hour`; only values of one sort and unit take each other's place.
+        start: where it begins in the statement.
+        end: where it ends.
+        lexemes: its words, as search has them.
+    """
+
+    sort: Sort
+    form: str
+    unit: str
+    start: int
+    end: int
+    lexemes: frozenset[str] = frozenset()
+
+    @property
+    def kind(self) -> str:
+        """The sort with the unit."""
+        return f"{self.sort} {self.unit}" if self.unit else self.sort
+
+
+def values_of(text: str) -> list[Value]:
+    """Return the values of a statement in their order; none of them overlap."""
+    found: list[Value] = []
+
+    def is_free(start: int, end: int) -> bool:
+        return not any(start < value.end and value.start < end for value in found)
+
+    for sort, pattern in _load().patterns:
+        for match in pattern.finditer(text):
+            value = _value(sort, match)
+            if value.start < value.end and is_free(*match.span()):
+                found.append(value)
+    for match in _NAME.finditer(text):
+        # Every sentence begins with a capital.
+        is_name = " " in match[0] or not _SENTENCE_START.search(text[: match.start()])
+        if is_name and is_free(*match.span()):
+            found.append(Value("name", _fold(match[0]), "", *match.span()))
+    return sorted(found, key=lambda value: value.start)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The tables of `values.yaml`."""
+
+    months: Mapping[str, int]
+    weekdays: Mapping[str, int]
+    number_words: Mapping[str, str]
+    units: Mapping[str, str]
+    patterns: Sequence[tuple[Sort, re.Pattern[str]]]
+
+
+@cache
+def _load() -> _Tables:
+    data = yaml.safe_load((files("memex.subagent.statements") / "values.yaml").read_text(encoding="utf-8"))
+    fragments = data["fragments"] | {"number_word": "|".join(data["number_words"])}
+
+    def compiled(pattern: str) -> re.Pattern[str]:
+        return re.compile(
+            _FRAGMENT.sub(lambda match: fragments.get(match[1], match[0]), pattern), re.IGNORECASE
+        )
+
+    return _Tables(
+        data["months"],
+        data["weekdays"],
+        data["number_words"],
+        data["units"],
+        [(row["sort"], compiled(row["match"])) for row in data["patterns"]],
+    )
+
+
+def _value(sort: Sort, match: re.Match[str]) -> Value:
+    """Return the value that a pattern found."""
+    groups = {name.rstrip("0123456789"): found for name, found in match.groupdict().items() if found}
+    text = _fold(match[0])
+    match sort:
+        case "date":
+            form, unit = _date_form(groups, text), "weekday" if "weekday" in groups else ""
+        case "time":
+            form, unit = _time_form(groups, text), ""
+        case "number":
+            form, unit = _amount(text), _load().units.get(groups.get("unit", ""), "")
+        case "money":
+            form, unit = _amount(text), ""
+        case _:
+            form, unit = text, ""
+    end = match.end()
+    if sort == "number" and not unit and "unit" in groups:  # a word that is no unit
+        end = match.start() + len(match[0].removesuffix(groups["unit"]).rstrip())
+    return Value(sort, form, unit, match.start(), end)
+
+
+def _amount(text: str) -> str:
+    """Return a number as digits: `1,150` and `1.150` give 1150, `2k` gives 2000, `two` gives 2."""
+    found = _AMOUNT.search(_THOUSANDS.sub("", text))
+    if found is None:
+        words = _load().number_words
+        return next((digits for word, digits in words.items() if text.startswith(word)), text)
+    amount = found[0].replace(",", ".")
+    return f"{float(amount) * 1_000:g}" if re.search(r"\d ?k\b", text) else amount
+
+
+def _date_form(groups: Mapping[str, str], text: str) -> str:
+    """Return a date as `05-31`, a month as `05`, and a weekday as `weekday 1` for Monday."""
+    if weekday := groups.get("weekday"):
+        day, weekdays = _fold(weekday).rstrip("s"), _load().weekdays
+        return f"weekday {weekdays.get(day) or weekdays.get(day[:3], 0)}"
+    if month := groups.get("month"):
+        return f"{_month(month):02d}"
+    if iso := _ISO_DAY.fullmatch(text):
+        return iso[1]
+    month, day = groups.get("m", ""), groups.get("d", "0")
+    return f"{int(month) if month.isdecimal() else _month(month):02d}-{int(day):02d}"
+
+
+def _month(name: str) -> int:
+    fitting = [start for start in _load().months if name.casefold().startswith(start)]
+    return _load().months[max(fitting, key=len)] if fitting else 0
+
+
+def _time_form(groups: Mapping[str, str], text: str) -> str:
+    """Return a time of day as `14:30`."""
+    hour = groups.get("h") or _load().number_words.get(groups.get("word", "").casefold())
+    if hour is None:
+        return "00:00" if text in ("midnight", "minuit") else "12:00"
+    is_afternoon = groups.get("ap", "").casefold() == "p" and int(hour) < 12
+    return f"{int(hour) + 12 * is_afternoon:02d}:{groups.get('min', '00')}"
+
+
+def _fold(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().replace("’", "'").split()).removesuffix(
+        "'s"
+    )
