@@ -512,5 +512,5 @@ stop_words: [der, die, das]
     assert both.small_talk.fullmatch("danke schön")
     assert [rule.verdict for rule in both.rules if rule.match.match("ich wohne in Graz")] == ["profile"]
     assert "das" in both.stop_words
-    assert alone == language.load("en")
+    assert alone.labels.items() < language.load("en").labels.items()
     assert not alone.small_talk.fullmatch("danke schön")
