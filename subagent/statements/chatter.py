@@ -14,7 +14,7 @@ from memex.subagent.statements.subjects import JUDGED_CHARS, plain_form
 # A longer text says something.
 _MAX_CHARS = 300
 _CHATTER_AT_MOST = 1.0
-_TONE_DIVISOR = 3
+_TONE_DIVISOR = 2
 _WEAK_KINDS: frozenset[StatementKind] = frozenset({"note", "profile"})
 
 _DIGIT = re.compile(r"\d")
@@ -23,6 +23,14 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _NAME = re.compile(
     r"(?<=[\w,;:)’'\"] )[«\"(]?(?!I\b)[A-ZÀ-Þ][^\W\d_]*[a-zà-ÿ]\w*|(?<!\w)[A-Z]{2,5}(?!\w)|(?<!\w)[A-Z]\w+['’]s\b"
 )
+# Small words by which a text shows that it is in a language of the tables; of another one nothing is known.
+_KNOWN_LANGUAGE = re.compile(
+    r"\b(?:the|and|is|it|i|a|of|to|in|my|me|you|for|that|this|so|not|no|was|off|on|up|at|one|thanks?|haha|lol"
+    r"|ich|und|der|die|das|ist|ein|nicht|du|es|mit|so|war|bin|was|je|le|la|les|un|une|et|est|pas|tu|de|mes|que"
+    r"|el|y|es|no|qué|muy|los|estoy|con)\b",
+    re.IGNORECASE,
+)
+_OTHER_SCRIPT = re.compile(r"[\u0370-\u1dff\u2c00-\ud7ff\uf900-\uffdc]")
 _WHOLE_SENTENCE = re.compile(r"[A-ZÀ-Þ\d\"«„(].{10,}[.?)»”\"]$", re.DOTALL)
 
 
@@ -35,6 +43,9 @@ def is_chatter(sentences: Sequence[tuple[StatementKind, str]], text: str, tables
         tables: the tables of the languages.
     """
     if not sentences or len(text) > _MAX_CHARS or tables.keep_request.search(text):
+        return False
+    is_known = _KNOWN_LANGUAGE.search(text) or any(pattern.search(text) for pattern in tables.chatter)
+    if _OTHER_SCRIPT.search(text) or not is_known:
         return False
     if all(_is_note(sentence) for _, sentence in sentences):
         return False
