@@ -206,8 +206,10 @@ def test_client_waits_for_stop_under_way(data_dir: Path) -> None:
     """A client that comes while the server is being stopped gets a new one."""
     lease = embedded.start(data_dir)
     pid = server_pid(data_dir)
+    os.kill(pid, signal.SIGSTOP)  # it hears later that it shall stop
     lease.close()
     eventually(lambda: home_of(data_dir).is_locked(supervisor.CLIENTS_LOCK))
+    threading.Timer(0.2, os.kill, (pid, signal.SIGCONT)).start()
 
     with embedded.start(data_dir) as lease, psycopg.connect(lease.conninfo):
         assert server_pid(data_dir) != pid
