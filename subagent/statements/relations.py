@@ -32,21 +32,30 @@ CLOSES_FROM = 0.5
 STATEMENTS_PER_PASSAGE = 8  # roughly: a passage of search has about a thousand characters
 UNKNOWN_WEIGHT = 3.0  # of a word that has no weight
 
-# Of a logistic regression over pairs of a new statement and an older one; see `memex.evals.lives`.
+# Of a logistic regression over pairs of a new statement and an older one: `python -m memex.evals.lives.fit`.
 _BIAS = -10.06
-_SHARED = 2.58  # by 10 of idf, at most 2
-_RAREST = 0.45  # by 1 of idf
-_SAME_SLOT = 0.93
-_SAME_SCOPE = 1.96
-_CHANGE = 1.52  # as _SHARED, where words say that something changed or ended
-_LEAD = 1.08  # by how many times the second candidate's likeness, at most 2
-_CLOSED = 2.55
+_WEIGHTS = (2.58, 0.45, 0.93, 1.96, 1.52, 1.08, 2.55)
 
 _OPEN_KINDS = frozenset({"pending", "blocker", "objective"})
 _SEVERAL = re.compile(r"[;.!?]\s+(?=\S)|\s[–—-]\s|, (?:and|but|und|aber|et|mais|y|pero) ")
 _QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
 _OPEN = re.compile(
     r"\b(?:open(?!-)|undecided|offen|ungeklärt|unklar|en suspens|à décider|pendiente)\b|\?\s*$", re.IGNORECASE
+)
+# What somebody else says or thinks at the head of a statement: it may be true, but the user does not say it.
+_REPORTED = re.compile(
+    r"^(?:(?:he|she|they|someone|somebody|people|(?:my|our|the|a) [\w'-]+(?: [\w'-]+)?) "
+    r"(?:said|says|say|thinks?|thought|told (?:me|us)|believes?|insists?|swears?|heard)|i(?:'ve)? heard|i was told"
+    r"|(?:er|sie|man|jemand|(?:mein|unser|der|die)\w* \w+) (?:sagte?|meinte?|glaubt|behauptet)|ich habe gehört"
+    r"|(?:il|elle|on|quelqu'un|(?:mon|ma|notre|le|la) \w+) (?:(?:m')?a dit|dit|pense|croit)|j'ai entendu"
+    r"|(?:él|ella|alguien|(?:mi|nuestr[oa]|el|la) \w+) (?:me )?(?:dijo|dice|cree|piensa)|he oído|oí) ?(?!yes|no\b)",
+    re.IGNORECASE,
+)
+# It denies what it names: `I have not sent it yet`, `the rent is not 910 euros`; no end such as `not … any more`.
+_DENIED = re.compile(
+    r"(?:\b(?:is|are|was|were|has|have|had|did|do|does)(?: not|n't)|\bnot yet|\byet to|\bnoch nicht"
+    r"|\bpas encore|\b(?:todavía|aún) no)\b(?!.*\b(?:but|any ?more|any longer|sondern|mais|sino)\b)",
+    re.IGNORECASE,
 )
 
 Weights = Mapping[str, float]
@@ -120,15 +129,16 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
     )
     unquoted = _QUOTED.sub(" ", plain)
     topic = frozenset(analyzer.lexemes(tables.change_words.sub(" ", plain)))
-    is_guarded = tables.no_change.search(unquoted) is not None
+    is_guarded = tables.no_change.search(unquoted) is not None or _REPORTED.match(unquoted) is not None
+    is_plain = not is_guarded and _DENIED.search(unquoted) is None
     return StatementView(
         text=text,
         kind=kind,
         topic=topic or frozenset(analyzer.lexemes(plain)),
         values=values,
         subject=subject_of(kind, text),
-        is_change=not is_guarded and tables.change.search(unquoted) is not None,
-        is_closing=not is_guarded and (kind == "done" or tables.closing.search(unquoted) is not None),
+        is_change=is_plain and tables.change.search(unquoted) is not None,
+        is_closing=is_plain and (kind == "done" or tables.closing.search(unquoted) is not None),
         is_guarded=is_guarded,
         is_open=kind in _OPEN_KINDS or _OPEN.search(plain) is not None,
     )
@@ -194,7 +204,7 @@ def decide(new: StatementView, compared: Iterable[StatementComparison]) -> Relat
     if not ranked or new.is_guarded or len(new.text) > MAX_COMPARED_CHARS:
         return None
     best, likelihood = max(
-        ((one, contradiction(new, one, _lead(place, ranked))) for place, one in enumerate(ranked)),
+        ((one, contradiction(new, one, lead_of(place, ranked))) for place, one in enumerate(ranked)),
         key=lambda found: found[1],
     )
     if likelihood < RIVAL_FROM or normal_form(best.older.text) == form:
@@ -208,27 +218,37 @@ def contradiction(new: StatementView, one: StatementComparison, lead: float) -> 
     Args:
         new: the new statement.
         one: the comparison.
-        lead: how many times more alike the older one is than the next candidate.
+        lead: see `lead_of`.
     """
-    shared = min(one.shared, 20.0) / 10
-    logit = (
-        _BIAS
-        + _SHARED * shared
-        + _RAREST * one.rarest
-        + _SAME_SLOT * one.is_same_slot
-        + _SAME_SCOPE * one.is_same_scope
-        + _CHANGE * shared * (new.is_change or new.is_closing)
-        + _LEAD * min(lead, 2.0)
-        + _CLOSED * (new.is_closing and one.older.is_open)
+    logit = _BIAS + sum(
+        weight * feature for weight, feature in zip(_WEIGHTS, features(new, one, lead), strict=True)
     )
     return 1 / (1 + math.exp(-logit))
 
 
-def _lead(place: int, ranked: Sequence[StatementComparison]) -> float:
-    """Return how many times more alike a candidate is than the best other one."""
-    if place:
-        return ranked[place].likeness / max(ranked[0].likeness, 0.01)
-    return ranked[0].likeness / max(ranked[1].likeness if len(ranked) > 1 else 0.0, 0.01)
+def features(new: StatementView, one: StatementComparison, lead: float) -> tuple[float, ...]:
+    """Return what speaks for a contradiction, as numbers that `_WEIGHTS` weighs."""
+    shared = min(one.shared, 20.0) / 10
+    return (
+        shared,
+        one.rarest,
+        float(one.is_same_slot),
+        float(one.is_same_scope),
+        shared * (new.is_change or new.is_closing),
+        min(lead, 2.0),
+        float(new.is_closing and one.older.is_open),
+    )
+
+
+def lead_of(place: int, ranked: Sequence[StatementComparison]) -> float:
+    """Return how many times more alike a candidate is than the best other one.
+
+    Args:
+        place: of the candidate, from 0.
+        ranked: all candidates, the most alike first.
+    """
+    others = ranked[:place] or ranked[1:2]
+    return ranked[place].likeness / max(others[0].likeness if others else 0.0, 0.01)
 
 
 def _outcome(new: StatementView, one: StatementComparison, likelihood: float) -> RelationOutcome:

@@ -36,7 +36,7 @@ cases:
   inputs: {state: small, query: "launch", user: bob, project: apollo}
   expected_output: {error: PROJECT_NOT_FOUND}
 - name: known-to-fail
-  inputs: {state: small, query: "What must I not eat, being a nut case?", budget: 400}
+  inputs: {state: small, query: "May I have a Snickers?", budget: 400}
   expected_output: {facts: ["I am allergic to peanuts."]}
   metadata: {known_failure: builtin}
 - name: known-and-mended

@@ -1,0 +1,125 @@
+"""Fits the weights of `memex.subagent.statements.relations` to the open lives: `python -m memex.evals.lives.fit`.
+
+Each statement of a life is compared with the earlier statements that are most alike. A pair counts as a
+contradiction if the life says that a fact of the new statement replaces or closes a fact of the older one. The
+regression is logistic, with a small penalty; the figures are cross-validated, one life left out at a time.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memex.evals.lives.life import Fact, Life, LifeText, load_life, shipped_lives, squash
+from memex.evals.lives.play import LANGUAGES
+from memex.store.search.analyzer import analyzer_of
+from memex.subagent.statements.extraction import extract_statements
+from memex.subagent.statements.relations import (
+    StatementView,
+    compare,
+    features,
+    lead_of,
+    view,
+    weights_of,
+)
+
+CANDIDATES = 8  # older statements, the most alike, of which each is a pair
+PENALTY = 1.0
+STEPS = 100
+THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A new statement and an older one, as numbers, and whether the new one contradicts the older one."""
+
+    life: str
+    features: tuple[float, ...]
+    is_contradiction: bool
+
+
+@dataclass(slots=True)
+class _Stored:
+    view: StatementView
+    project: str | None
+
+
+def pairs_of(life: Life) -> Iterator[Pair]:
+    """Yield the pairs of a life, as memory would compare them if each contradiction were found."""
+    analyzer = analyzer_of(LANGUAGES[life.content.language])
+    stored: list[_Stored] = []
+    for text in life.content.texts:
+        weights = weights_of(one.view for one in stored)
+        new = [
+            view(statement.text, statement.kind, analyzer)
+            for statement in extract_statements(text.text).statements
+        ]
+        gone: list[_Stored] = []
+        for one in new:
+            changed = _changed(text, one, life)
+            compared = [
+                (compare(one, old.view, weights, is_same_scope=old.project == text.project), old)
+                for old in stored
+            ]
+            ranked = sorted(compared, key=lambda pair: -pair[0].likeness)[:CANDIDATES]
+            for place, (comparison, old) in enumerate(ranked):
+                is_contradiction = any(fact.stands_in(squash(old.view.text)) for fact in changed)
+                lead = lead_of(place, [pair[0] for pair in ranked])
+                yield Pair(life.name, features(one, comparison, lead), is_contradiction)
+                if is_contradiction:
+                    gone.append(old)
+        stored = [old for old in stored if old not in gone] + [_Stored(one, text.project) for one in new]
+
+
+def fit(matrix: Floats, labels: Floats) -> Floats:
+    """Return the weights of a logistic regression by Newton's method; the first column is the bias."""
+    scale = matrix.std(axis=0)
+    scale[scale == 0] = 1
+    scaled = matrix / scale
+    weights = np.zeros(matrix.shape[1])
+    for _ in range(STEPS):
+        expected = 1 / (1 + np.exp(-scaled @ weights))
+        gradient = scaled.T @ (expected - labels) + PENALTY * weights
+        curvature = (scaled * (expected * (1 - expected))[:, None]).T @ scaled + PENALTY * np.eye(
+            len(weights)
+        )
+        step = np.linalg.solve(curvature, gradient)
+        weights -= step
+        if np.abs(step).max() < 1e-6:
+            break
+    fitted: Floats = weights / scale
+    return fitted
+
+
+def main() -> None:
+    """Print the weights, and how many contradictions are found at each threshold."""
+    lives = [load_life(path) for path in shipped_lives()]
+    pairs = [pair for life in lives if not life.is_sealed for pair in pairs_of(life)]
+    matrix = np.array([(1.0, *pair.features) for pair in pairs])
+    labels = np.array([float(pair.is_contradiction) for pair in pairs])
+    names = np.array([pair.life for pair in pairs])
+    likelihood = np.zeros(len(pairs))
+    for name in sorted(set(names)):
+        left_out = names == name
+        weights = fit(matrix[~left_out], labels[~left_out])
+        likelihood[left_out] = 1 / (1 + np.exp(-matrix[left_out] @ weights))
+    lines = [f"weights: {', '.join(f'{weight:.2f}' for weight in fit(matrix, labels))}"]
+    for threshold in THRESHOLDS:
+        found = likelihood >= threshold
+        right, wrong = int(labels[found].sum()), int((1 - labels[found]).sum())
+        lines.append(f"from {threshold}: {right} of {int(labels.sum())} found, {wrong} wrongly")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _changed(text: LifeText, new: StatementView, life: Life) -> list[Fact]:
+    """Return the facts that a new statement makes out of date."""
+    mine = [fact for fact in text.facts if fact.stands_in(squash(new.text)) and fact.how != "amends"]
+    return [life.facts[changed] for fact in mine for changed in fact.changes]
+
+
+if __name__ == "__main__":
+    main()
