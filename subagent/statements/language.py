@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal, get_args
 
 import yaml
@@ -140,6 +142,7 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         for row in tables["keys"]
         for pattern in _list_alternatives(row["match"])
     ]
+    rules = sorted(tables["rules"], key=lambda row: not row.get("attack", False))
     return LanguageTables(
         labels=labels,
         label=compiled(tables["label_forms"]["sentence"].replace("{label}", label)),
@@ -152,9 +155,10 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         lead_in=compiled(tables["lead_ins"]),
         small_talk=compiled(tables["small_talk"]),
         rules=[
-            StatementRule(compiled(pattern), row["is"])
-            for row in sorted(tables["rules"], key=lambda row: not row.get("attack", False))
-            for pattern in _list_alternatives(row["match"])
+            StatementRule(
+                compiled([pattern for row in rows for pattern in _list_alternatives(row["match"])]), verdict
+            )
+            for verdict, rows in groupby(rules, key=itemgetter("is"))
         ],
         instruction=compiled(tables["instruction"]),
         task=compiled(tables["task"]),
