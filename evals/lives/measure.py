@@ -167,7 +167,6 @@ class _Writes:
             ("amendments: both kept", None, False),
             ("forgotten: one statement", 0.95, False),
             ("forgotten: several", None, False),
-            ("kept: no request", None, False),
             ("small talk kept", 0.15, True),
             ("orders and questions kept", None, True),
             ("secrets kept out", 0.95, False),

@@ -15,8 +15,14 @@ ModelMode = Literal["auto", "tools", "single"]
 class Settings(BaseSettings):
     """The settings of a process. A field's alias is its environment variable; an empty variable counts as unset."""
 
+    # Fields are set by name in Python. In the environment only the aliases count: without the prefix, which no
+    # variable has, `LANGUAGE=en_US:en` of a desktop would be a setting.
     model_config = SettingsConfigDict(
-        frozen=True, extra="ignore", env_ignore_empty=True, populate_by_name=True
+        frozen=True,
+        extra="ignore",
+        env_ignore_empty=True,
+        populate_by_name=True,
+        env_prefix="memex-field-",
     )
 
     url: str | None = Field(

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from memex.store.records import Reference
+from memex.store.records import Reference, Span
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query, score
 from memex.subagent.context.selection import CandidatePassage
-from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
+from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day, unclosed_fence
 from memex.subagent.statements.places import is_statement_file, kind_under, mount_of
 from memex.subagent.statements.relations import (
     StatementView,
@@ -24,10 +24,10 @@ from memex.subagent.statements.relations import (
 PASSAGE_PERCENT = 5  # of its passage's value is what a statement without a word of the query is worth
 COMPARED = 24  # statements, the best, among which rivals are looked for
 TYPICAL_STATEMENTS = 200  # of a memory, by which the words of the compared ones are weighed
-MARKED_FROM = 0.3  # likelihood from which the older of two statements is shown as one that may be out of date
+MARKED_FROM = 0.4  # likelihood from which the older of two statements is shown as one that may be out of date
 
 _LINE = re.compile(r"[^\n]*\n?")
-_HEADING = re.compile(r"#{1,6}[ \t]+(.*?)[ \t#]*$")
+_HEADING = re.compile(r"#{1,6}[ \t]+(.*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,8 @@ def split_passages(
 ) -> tuple[list[StatementUnit], list[CandidatePassage]]:
     """Return the statements in passages of files that hold statements, and all other passages.
 
+    What stands between the statements of a passage, such as prose that somebody wrote there, is a passage.
+
     Args:
         passages: with their texts.
         query: weighs the words of a statement.
@@ -68,15 +70,20 @@ def split_passages(
     units: dict[Reference, StatementUnit] = {}
     others = []
     for passage in passages:
-        found = (
-            list(_statements(passage, query, analyzer)) if is_statement_file(passage.reference.path) else []
-        )
-        for unit in found:
-            known = units.get(unit.reference)
-            if known is None or known.candidate.value < unit.candidate.value:
-                units[unit.reference] = unit
+        found = list(_bullets(passage.text)) if is_statement_file(passage.reference.path) else []
         if not found:
             others.append(passage)
+            continue
+        for start, end, title, day in found:
+            heading = (title,) if title else passage.heading[-1:]
+            part = _part(passage, (start, end), heading, query, analyzer)
+            known = units.get(part.reference)
+            if known is None or known.candidate.value < part.value:
+                units[part.reference] = StatementUnit(part, day)
+        others += [
+            _part(passage, span, passage.heading, query, analyzer)
+            for span in _between(passage.text, [(start, end) for start, end, _, _ in found])
+        ]
     return list(units.values()), others
 
 
@@ -101,7 +108,7 @@ def mark_rivals(units: Sequence[StatementUnit], query: Query, analyzer: Analyzer
     by_reference = {unit.reference: unit for unit in units}
     for newer in sorted(best, key=lambda unit: unit.order):
         older = [unit for unit in best if unit.order < newer.order]
-        if (outdated := _contradicted(newer, older, views, weights)) is not None:
+        for outdated in _contradicted(newer, older, views, weights):
             old, new = by_reference[outdated], by_reference[newer.reference]
             by_reference[outdated] = replace(old, newer=(*old.newer, newer.reference))
             value = max(old.candidate.value + 1, new.candidate.value)
@@ -114,8 +121,8 @@ def _contradicted(
     older: Sequence[StatementUnit],
     views: Mapping[Reference, StatementView],
     weights: Mapping[str, float],
-) -> Reference | None:
-    """Return which of the older statements a newer one contradicts."""
+) -> list[Reference]:
+    """Return where the older statement stands that a newer one contradicts; no place if it contradicts none."""
     new, mount = views[newer.reference], mount_of(newer.reference.path)
     by_view = {views[unit.reference]: unit for unit in older}
     relation = decide(
@@ -126,8 +133,8 @@ def _contradicted(
         ],
     )
     if relation is None or relation.likelihood < MARKED_FROM:
-        return None
-    return by_view[relation.older].reference
+        return []
+    return [unit.reference for unit in older if views[unit.reference] == relation.older]
 
 
 def _view(unit: StatementUnit, analyzer: Analyzer) -> StatementView:
@@ -135,46 +142,55 @@ def _view(unit: StatementUnit, analyzer: Analyzer) -> StatementView:
     return view(parse_bullet(unit.candidate.text), kind_under(heading[-1]) if heading else "note", analyzer)
 
 
-def _statements(passage: CandidatePassage, query: Query, analyzer: Analyzer) -> Iterator[StatementUnit]:
-    """Yield the dated bullets of a passage."""
-    heading = passage.heading[-1:]
-    lines = [(match.start(), match[0].rstrip("\r\n")) for match in _LINE.finditer(passage.text) if match[0]]
+def _bullets(text: str) -> Iterator[tuple[int, int, str, date]]:
+    """Yield the dated bullets of a text: where each stands with what is nested in it, its heading, its day."""
+    title = ""
+    lines = [(match.start(), match[0].rstrip("\r\n")) for match in _LINE.finditer(text) if match[0]]
     at = 0
     while at < len(lines):
         start, line = lines[at]
         at += 1
-        if title := _HEADING.match(line):
-            heading = (title[1],)
+        if heading := _HEADING.match(line):
+            title = heading[1].rstrip(" \t#")
+        if not ITEM.match(line):
             continue
-        item = ITEM.match(line)
-        if item is None:
-            continue
-        end, stamp = start + len(line), STAMP.search(line)
-        while at < len(lines) and lines[at][1].startswith("  ") and not ITEM.match(lines[at][1].strip()):
-            end = lines[at][0] + len(lines[at][1])
-            stamp = STAMP.search(lines[at][1]) or stamp
-            at += 1
-        if stamp is not None:
-            text = passage.text[start:end]
-            yield StatementUnit(
-                _unit_candidate(passage, start, text, heading, query, analyzer), date.fromisoformat(stamp[1])
-            )
+        end, day, fence = start + len(line), stamped_day(line), unclosed_fence(parse_bullet(line))
+        for place in range(at, len(lines)):
+            first, nested = lines[place]
+            if not nested.strip():  # code and nested lists may hold blank lines
+                continue
+            own_day = stamped_day(nested)
+            if not nested.startswith("  ") or (own_day and not fence and ITEM.match(nested)):
+                break
+            fence = unclosed_fence(f"{fence}\n{nested.strip()}" if fence else nested.strip())
+            end, at = first + len(nested), place + 1
+            if own_day and not fence:
+                day = own_day
+        if day is not None:
+            yield start, end, title, day
 
 
-def _unit_candidate(
-    passage: CandidatePassage,
-    start: int,
-    text: str,
-    heading: tuple[str, ...],
-    query: Query,
-    analyzer: Analyzer,
+def _between(text: str, spans: Sequence[Span]) -> Iterator[Span]:
+    """Yield where something is said between spans, by more than a heading."""
+    ends = [0, *(end for _, end in spans)]
+    starts = [*(start for start, _ in spans), len(text)]
+    for start, end in zip(ends, starts, strict=True):
+        said = text[start:end]
+        if any(line.strip() and not _HEADING.match(line) for line in said.splitlines()):
+            yield start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+
+
+def _part(
+    passage: CandidatePassage, span: Span, heading: tuple[str, ...], query: Query, analyzer: Analyzer
 ) -> CandidatePassage:
+    """Return a part of a passage as a passage."""
+    text = passage.text[slice(*span)]
     frequencies = Counter(analyzer.lexemes(parse_bullet(text)))
     own = score(query, frequencies, frequencies.total())
-    first = passage.reference.span[0] + start
+    first = passage.reference.span[0]
     return replace(
         passage,
-        reference=replace(passage.reference, span=(first, first + len(text))),
+        reference=replace(passage.reference, span=(first + span[0], first + span[1])),
         text=text,
         value=own + passage.value * PASSAGE_PERCENT // 100,
         heading=heading,
