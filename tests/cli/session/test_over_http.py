@@ -168,7 +168,16 @@ LOCAL: dict[str, tuple[str, ...]] = {
     "eval runs": ("eval", "runs", "--own-database"),
 }
 ELSEWHERE = {  # commands with tests of their own, or that ask neither
-    *("doctor", "keys revoke", "mcp", "eval check", "eval states", "eval retrieval", "log show"),
+    *(
+        "doctor",
+        "keys revoke",
+        "mcp",
+        "eval check",
+        "eval states",
+        "eval retrieval",
+        "eval assistant",
+        "log show",
+    ),
 }
 
 
