@@ -15,6 +15,8 @@ from memex.subagent.statements import language, segments
 from memex.subagent.statements.subjects import APOSTROPHES
 
 MAX_REQUEST_CHARS = 600  # a longer text is a document and asks for nothing
+# What stands behind it is what to forget, whatever its words are: so the command `memex forget` asks.
+_NAMED_OUTRIGHT = re.compile(r"\s*forget this: ", re.IGNORECASE)
 _FRAGMENT = re.compile(r"\{(\w+)\}")
 _QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
 
@@ -66,6 +68,8 @@ def find_forget_request(text: str) -> ForgetRequest | None:
 
 def _asks(sentence: str, tables: _Tables) -> bool:
     plain = _QUOTED.sub(" ", " ".join(sentence.translate(APOSTROPHES).split()))
+    if _NAMED_OUTRIGHT.match(plain):
+        return True
     return tables.requests.search(plain) is not None and tables.no_requests.search(plain) is None
 
 
@@ -95,6 +99,8 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
         if piece.role not in ("prose", "item"):
             continue
         places = piece.places()
+        if ">" in text[text.rfind("\n", 0, piece.start) + 1 : piece.start]:
+            continue  # a quotation
         for start, end in segments.split_sentences(piece.text, tables):
             yield places.of(start), places.end_of(end)
 

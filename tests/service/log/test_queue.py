@@ -137,6 +137,7 @@ async def test_a_call_that_does_not_wait_is_queued(service: Service, alice: Call
         "skipped": [],
         "rivals": [],
         "candidates": [],
+        "note": None,
         "planner": "builtin",
         "degraded": None,
     }

@@ -19,7 +19,7 @@ from memex.store.records import FileChange
 from memex.store.writes.draft import Draft
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import KnownStatement, RememberPlan, RememberRequest
-from memex.subagent.remember import stage
+from memex.subagent.remember import note, stage
 from memex.subagent.remember.stage import MAX_TEXT_CHARS, FileOutcome
 
 # Outcomes of a statement that write nothing, with the reasons that the answer gives.
@@ -71,6 +71,7 @@ class SkippedResult(ResultPart):
     | instruction | the part gives an order to its reader |
     | assistant | the part is the assistant's own words |
     | secret | the part holds a secret, such as a password |
+    | forget | the part asks to forget something; `note` says what became of that |
     | absent | the statement to remove is not stored |
     | nested | the statement to remove has other items nested below it, and stays |
     | unsure, other | the model left the part out |
@@ -100,13 +101,17 @@ class RivalResult(ResultPart):
 
 
 class RememberResult(ToolResult):
-    """The result for a text. `status` is committed, nothing, dry_run, or queued (not processed yet)."""
+    """The result for a text. `status` is committed, nothing, dry_run, or queued (not processed yet).
+
+    `note` says in words what `rivals`, `candidates` or a request to forget mean for the caller.
+    """
 
     status: str
     writes: list[WriteMade]
     skipped: list[SkippedResult]
     rivals: list[RivalResult]
     candidates: list[CandidateResult]
+    note: str | None
     planner: str
     degraded: str | None
 
@@ -185,6 +190,7 @@ async def _enqueue(work: ToolContext, arguments: RememberArguments) -> dict[str,
         skipped=[],
         rivals=[],
         candidates=[],
+        note=None,
         planner=work.planners.remember.name,
         degraded=None,
     ).body()
@@ -211,6 +217,7 @@ def render_remember_answer(
         for skip in plan.skipped
     ]
     skipped += [_known(known) for known in plan.known]
+    rivals = note.standing_rivals(plan, done)
     skipped += [
         SkippedResult(
             start=statement.start,
@@ -238,10 +245,10 @@ def render_remember_answer(
         ],
         skipped=sorted(skipped, key=lambda skip: skip.start),
         rivals=[
-            RivalResult(path=rival.path, older=rival.older, newer=rival.statement.text)
-            for rival in plan.rivals
+            RivalResult(path=rival.path, older=rival.older, newer=rival.statement.text) for rival in rivals
         ],
         candidates=[CandidateResult(path=path, text=text) for path, text in plan.candidates],
+        note=note.describe(plan, done, rivals, is_dry_run=arguments.dry_run),
         planner=plan.planner,
         degraded=degraded_code(plan.failure),
     ).body()

@@ -1,0 +1,65 @@
+"""The note of an answer: what contradicts, what was forgotten, and what the caller can do about it. Pure."""
+
+from collections.abc import Sequence
+
+from memex.subagent.planner import RememberPlan, Rivalry
+from memex.subagent.remember.stage import FileOutcome
+from memex.subagent.statements.bullets import parse_bullet
+
+_RIVALS = (
+    "A stored statement probably contradicts a new one; both stay, and a context shows the newer one first. "
+    "To take the older one out, ask to forget it in the words that `rivals` gives."
+)
+_CANDIDATES = (
+    "Nothing {was} taken out, because it is not clear which statement is meant. "
+    "Ask again in the words of one of the `candidates`."
+)
+_UNKNOWN = (
+    "Nothing {was} taken out, because the request names no statement that is stored. "
+    "Ask again in the words of the statement; a request to forget everything is never carried out."
+)
+_FORGOTTEN = (
+    "{count} {was} taken out of memory, as the request asks. "
+    "Earlier versions in the history still hold what was said, and `revert` of this call brings it back."
+)
+
+
+def describe(
+    plan: RememberPlan, done: Sequence[FileOutcome], rivals: Sequence[Rivalry], *, is_dry_run: bool
+) -> str | None:
+    """Return the note; None where nothing was asked to be forgotten and nothing contradicts.
+
+    Args:
+        plan: the plan that was carried out.
+        done: the outcome of each file.
+        rivals: those of the plan that still stand beside the new statement.
+        is_dry_run: nothing was written.
+    """
+    if any(skip.reason == "forget" for skip in plan.skipped):
+        return _forgetting(plan, done, is_dry_run=is_dry_run)
+    return _RIVALS if rivals else None
+
+
+def standing_rivals(plan: RememberPlan, done: Sequence[FileOutcome]) -> list[Rivalry]:
+    """Return the rivals whose older statement still stands; filing may have put the new one into its place."""
+    changes = {file.change.path: file.change for file in done if file.change is not None}
+    return [
+        rival
+        for rival in plan.rivals
+        if rival.path not in changes or _holds(changes[rival.path].new_content, rival.older)
+    ]
+
+
+def _forgetting(plan: RememberPlan, done: Sequence[FileOutcome], *, is_dry_run: bool) -> str:
+    count = sum(outcome.action == "removed" for file in done for outcome in file.removed)
+    one = "would be" if is_dry_run else "was"
+    if count:
+        return _FORGOTTEN.format(
+            count="1 statement" if count == 1 else f"{count} statements",
+            was=one if count == 1 or is_dry_run else "were",
+        )
+    return (_CANDIDATES if plan.candidates else _UNKNOWN).format(was=one)
+
+
+def _holds(content: str, text: str) -> bool:
+    return any(parse_bullet(line) == text for line in content.splitlines())
