@@ -1,0 +1,348 @@
+"""memory_remember on what memory holds: what a new statement replaces, closes, contradicts or forgets."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from tests.kit.memory import open_project, remember, run_tool, skipped
+
+from memex.service.log.replay.requests import replay_call
+from memex.service.service import Caller, Service
+
+CallerOf = Callable[..., Awaitable[Caller]]
+Result = dict[str, Any]
+
+# The statements that these calls make are tested on both servers by the tests of the store.
+pytestmark = pytest.mark.parametrize("server", ["embedded"], indirect=True)
+
+# What else memory holds, so that words differ in how much they say.
+WORLD = (
+    "I am allergic to walnuts. My dentist is Dr. Okafor. The cabin key hangs behind the boiler. "
+    "Marta runs the bakery on Elm Street. I prefer window seats on trains. I need to renew the passport. "
+    "The quarterly report goes to the board in October. Our mascot is a heron called Fitz. "
+    "The choir rehearses in the old chapel. My bicycle has a blue saddle. The greenhouse is heated with gas."
+)
+CORRECTIONS = {
+    "The launch of the new shop is on 12 May.": "The launch of the new shop moved to 26 May.",
+    "My flight to Oslo leaves at 14:30.": "My flight to Oslo now leaves at 16:10.",
+    "The rent for the studio is 850 euros.": "The rent for the studio was raised to 910 euros.",
+    "The weekly call with Nimbus is at 11:00.": "The weekly call with Nimbus moved to 15:00.",
+    "Die Miete für das Atelier beträgt 450 Euro.": "Die Miete für das Atelier beträgt jetzt 480 Euro.",
+}
+RENT, NEW_RENT = "The rent for the studio is 850 euros.", "The rent for the studio was raised to 910 euros."
+ROOM, NEW_ROOM = "The workshop takes place in room 204.", "The workshop takes place in room 311."
+LEASE = "I need to send Priya the signed lease."
+POSTGRES = "We use Postgres for the billing service."
+LAUNCH = "The launch of the new shop is on 12 May."
+NO_CHANGES = (
+    (LAUNCH, "We are not moving the launch of the new shop to 26 May."),
+    (LAUNCH, "If we moved the launch of the new shop to 26 May, the ads would be late."),
+    (POSTGRES, "He said they use Oracle now for the billing service."),
+    (RENT, "My brother thinks the rent for the studio was raised to 910 euros."),
+    (RENT, "Somebody told me the rent for the studio was raised to 930 euros."),
+    (RENT, "Maybe the rent for the studio will be raised to 950 euros."),
+    (RENT, "The rent for the studio is not 990 euros now."),
+    (RENT, '"The rent for the studio was raised to 970 euros", the flyer reads.'),
+    ("My flight to Oslo leaves at 14:30.", "Just today my flight to Oslo leaves at 18:00."),
+    (LEASE, "I have not sent Priya the signed lease yet."),
+    (LEASE, "I haven't sent Priya the signed lease."),
+)
+DIVORCE = "My sister Lena is getting divorced."
+NO_REQUESTS = (
+    "Don't forget to ask Lena about the divorce.",
+    'The poster says "forget that my sister Lena is getting divorced" in red.',
+    "Bob wrote: forget that my sister Lena is getting divorced.",
+    "> Forget that my sister Lena is getting divorced.",
+    "```\nForget that my sister Lena is getting divorced.\n```",
+    "Minutes of the meeting.\n"
+    + "The board met in the hall and spoke about the roof. " * 15
+    # A pasted document.
+    + "Please forget that my sister Lena is getting divorced.",
+)
+REQUESTS = {
+    "I earn 4,200 euros a month at Hansa Logistics.": "Forget what I said about my salary at Hansa Logistics.",
+    "Der Kredit bei der Sparkasse läuft bis 2031.": "Lösch bitte den Eintrag über den Kredit bei der Sparkasse.",
+    "Meine Tante Gerda lässt sich scheiden.": "Vergiss bitte, dass meine Tante Gerda sich scheiden lässt.",
+    "Ma soeur Léna habite à Grenoble.": "Oublie que ma soeur Léna habite à Grenoble.",
+    "Mi prima Carmen vive en Zaragoza.": "Olvida que mi prima Carmen vive en Zaragoza.",
+    "I need to buy milk for the pancakes.": "Forget this: don't forget to buy milk for the pancakes",
+}
+
+
+async def stored(service: Service, caller: Caller) -> dict[str, str]:
+    """Return the text of each file by its path."""
+    listed = await service.execute(caller, "memory_list", {})
+    return {file["path"]: await text_of(service, caller, file["path"]) for file in listed["files"]}
+
+
+async def text_of(service: Service, caller: Caller, path: str, **more: Any) -> str:
+    """Return the text at a path."""
+    read = await service.execute(caller, "memory_read", {"path": path, **more})
+    return str(read["content"])
+
+
+async def everything(service: Service, caller: Caller) -> str:
+    """Return the text of all files."""
+    return "\n".join((await stored(service, caller)).values())
+
+
+def reasons(answer: Result) -> list[tuple[str, str]]:
+    """Return path and reason of each write."""
+    return [(write["path"], write["reason"]) for write in answer["writes"]]
+
+
+@pytest.fixture
+async def told(service: Service, alice: Caller) -> Caller:
+    """Alice, who has told memory some things."""
+    await remember(service, alice, WORLD)
+    return alice
+
+
+# --- replaced and closed -------------------------------------------------------------------------------------
+
+
+async def test_a_correction_takes_the_place_of_what_it_corrects(service: Service, told: Caller) -> None:
+    """One statement goes for each, and nothing else; what was said of other things stays."""
+    for older in CORRECTIONS:
+        await remember(service, told, older)
+    answers = [await remember(service, told, newer) for newer in CORRECTIONS.values()]
+    text = await everything(service, told)
+
+    assert [reasons(answer) for answer in answers] == [[("user/notes.md", "1 replaced")]] * len(CORRECTIONS)
+    assert [older for older in CORRECTIONS if older in text] == []
+    assert [newer for newer in CORRECTIONS.values() if newer not in text] == []
+    assert [said for said in WORLD.split(". ") if said.rstrip(".") not in text] == []
+    assert {answer["note"] for answer in answers} == {None}
+
+
+async def test_what_was_replaced_stays_in_the_history_and_comes_back(service: Service, told: Caller) -> None:
+    """The version before holds the older statement, and reverting the call puts it in its place again."""
+    await remember(service, told, RENT)
+    before = await stored(service, told)
+    answer = await remember(service, told, NEW_RENT, call="raised")
+    version = answer["writes"][0]["version"]
+    past = await text_of(service, told, "user/notes.md", version=version - 1)
+    await service.revert(told, "raised")
+
+    assert f"\n-- {RENT} (" in answer["writes"][0]["diff"]
+    assert f"\n+- {NEW_RENT} (" in answer["writes"][0]["diff"]
+    assert past == before["user/notes.md"]
+    assert await stored(service, told) == before
+
+
+async def test_a_done_task_closes_the_open_one(service: Service, told: Caller) -> None:
+    """It leaves the list of what is to do, and what was done stands under its own heading."""
+    await remember(service, told, LEASE)
+    answer = await remember(service, told, "I sent Priya the signed lease.")
+    todo, done = (await text_of(service, told, "user/tasks.md")).split("## Done")
+
+    assert reasons(answer) == [("user/tasks.md", "1 replaced")]
+    assert "Priya" not in todo
+    assert "I need to renew the passport." in todo
+    assert "I sent Priya the signed lease." in done
+
+
+async def test_an_unclear_contradiction_is_a_rival(service: Service, told: Caller) -> None:
+    """Both stay; the answer names them, and a context shows the newer first and marks the older one."""
+    await remember(service, told, ROOM)
+    answer = await remember(service, told, NEW_ROOM)
+    found = await service.execute(told, "memory_context", {"query": "Where does the workshop take place?"})
+    context = found["context"]
+
+    assert answer["rivals"] == [{"path": "user/notes.md", "older": ROOM, "newer": NEW_ROOM}]
+    assert "`rivals`" in answer["note"]
+    assert reasons(answer) == [("user/notes.md", "1 added")]
+    assert context.index(NEW_ROOM) < context.index("earlier, may be out of date") < context.index(ROOM)
+
+
+async def test_what_replaces_a_statement_has_no_rival(service: Service, told: Caller) -> None:
+    """A decision takes the place of an older one of the same thing; nothing is left to contradict it."""
+    await remember(service, told, "We decided to use Redis for the session cache.")
+    answer = await remember(service, told, "We decided to use Memcached for the session cache.")
+
+    assert reasons(answer) == [("user/decisions.md", "1 replaced")]
+    assert (answer["rivals"], answer["note"]) == ([], None)
+
+
+async def test_what_is_no_change_changes_nothing(service: Service, told: Caller) -> None:
+    """A denial, a hypothesis, hearsay, an exception and a quotation leave the stored statement where it is."""
+    for older in {older for older, _ in NO_CHANGES}:
+        await remember(service, told, older)
+    before = (await everything(service, told)).splitlines()
+    answers = {newer: await remember(service, told, newer) for _, newer in NO_CHANGES}
+    after = (await everything(service, told)).splitlines()
+
+    assert {line for line in before if line not in after} == set()
+    changing = {newer: reasons(answer) for newer, answer in answers.items()}
+    assert {
+        newer for newer, made in changing.items() if [reason for _, reason in made] != ["1 added"]
+    } == set()
+
+
+async def test_statements_of_others_are_never_changed(service: Service, caller_of: CallerOf) -> None:
+    """Neither another user's, nor those of a project that the call is not about, nor by a request to forget."""
+    admin = await caller_of(None, role="admin")
+    for slug in ("apollo", "zeus"):
+        await open_project(service, admin, slug, "alice", "bob")
+    alice, bob = await caller_of("alice"), await caller_of("bob")
+    await remember(service, bob, f"{WORLD} {RENT}")
+    await remember(service, alice, f"{WORLD} {RENT}", project="zeus")
+    before = await stored(service, bob)
+
+    await remember(service, alice, NEW_RENT, project="apollo")
+    await remember(service, alice, NEW_RENT)
+    asked = await remember(
+        service, alice, "Forget that the rent for the studio is 850 euros.", project="apollo"
+    )
+
+    assert asked["writes"] == []
+    after = await stored(service, bob)
+    assert {path: after[path] for path in before} == before
+    assert RENT in before["user/notes.md"]
+    assert RENT in before["projects/zeus/notes.md"]
+
+
+# --- once, at once and again ---------------------------------------------------------------------------------
+
+
+async def test_20_at_once_lose_nothing(service: Service, told: Caller) -> None:
+    """Corrections and new statements at the same time: each new statement stands, and no corrected one does."""
+    for older in CORRECTIONS:
+        await remember(service, told, older)
+    new = [f"The locker of player {n} has the colour {n}." for n in range(20 - len(CORRECTIONS))]
+    await asyncio.gather(*(remember(service, told, text) for text in (*new, *CORRECTIONS.values())))
+    lines = (await everything(service, told)).splitlines()
+
+    for text in (*new, *CORRECTIONS.values()):
+        assert sum(f"- {text} (" in line for line in lines) == 1, text
+    assert [older for older in CORRECTIONS if any(older in line for line in lines)] == []
+
+
+async def test_a_repeated_call_and_a_replay_give_the_same_answer(service: Service, told: Caller) -> None:
+    """A replacement, a rival and what is forgotten are done once, and planned again they come out alike."""
+    await remember(service, told, f"{RENT} {ROOM} {DIVORCE}")
+    texts = {
+        "change": NEW_RENT,
+        "rival": NEW_ROOM,
+        "forget": "Forget that my sister Lena is getting divorced.",
+    }
+    first = {name: await remember(service, told, text, call=name) for name, text in texts.items()}
+    before = await stored(service, told)
+    again = {name: await remember(service, told, text, call=name) for name, text in texts.items()}
+    replayed = {name: await replay_call(service, told, name) for name in texts}
+
+    assert again == first
+    assert await stored(service, told) == before
+    assert {name: result.difference for name, result in replayed.items() if not result.is_equal} == {}
+
+
+async def test_a_dry_run_shows_and_writes_nothing(service: Service, told: Caller) -> None:
+    """Of a correction, of a rival and of a request to forget; only the note speaks of what would be."""
+    await remember(service, told, f"{RENT} {ROOM} {DIVORCE}")
+    notes = []
+    for text in (NEW_RENT, NEW_ROOM, "Forget that my sister Lena is getting divorced."):
+        before = await stored(service, told)
+        tried = await remember(service, told, text, call=f"call-{len(notes)}", dry_run=True)
+        between = await stored(service, told)
+        done = await remember(service, told, text, call=f"call-{len(notes)}")
+
+        assert between == before
+        assert tried | {"status": "committed", "note": done["note"]} == done
+        notes += [tried["note"], done["note"]]
+    assert notes[:2] == [None, None]
+    assert notes[2] == notes[3]
+    assert notes[4].startswith("1 statement would be taken out of memory")
+    assert notes[5].startswith("1 statement was taken out of memory")
+
+
+# --- forgetting ----------------------------------------------------------------------------------------------
+
+
+async def test_a_clear_statement_is_forgotten_and_stays_in_the_history(
+    service: Service, told: Caller
+) -> None:
+    """The statement is taken out, the request is not stored, and a revert brings the statement back."""
+    await remember(service, told, DIVORCE)
+    before = await stored(service, told)
+    text = "Forget that my sister Lena is getting divorced."
+    answer = await remember(service, told, text, call="forget")
+    after = await everything(service, told)
+    history = await run_tool(service, told, "history", "seen", path="user/profile.md")
+    past = await text_of(service, told, "user/profile.md", version=2)
+    await service.revert(told, "forget")
+
+    assert reasons(answer) == [("user/profile.md", "1 removed")]
+    assert skipped(text, answer) == [(text, "forget")]
+    assert "`revert`" in answer["note"]
+    assert "Lena" not in after
+    assert history["revisions"][0]["tool_call_id"] == "forget"
+    assert DIVORCE in past
+    assert await stored(service, told) == before
+
+
+async def test_two_that_fit_are_candidates(service: Service, told: Caller) -> None:
+    """Nothing is taken out before the caller names one."""
+    owed = ["I owe Karim 200 euros for the tent.", "I owe Karim 350 euros for the stove."]
+    await remember(service, told, " ".join(owed))
+    before = await stored(service, told)
+    answer = await remember(service, told, "Forget that I owe Karim money.")
+    between = await stored(service, told)
+    await remember(service, told, f"Forget this: {owed[1]}")
+
+    assert answer["status"] == "nothing"
+    assert sorted(one["text"] for one in answer["candidates"]) == owed
+    assert "`candidates`" in answer["note"]
+    assert between == before
+    text = await everything(service, told)
+    assert [owed[0] in text, owed[1] in text] == [True, False]
+
+
+async def test_a_request_that_names_nothing_forgets_nothing(service: Service, told: Caller) -> None:
+    """All of memory, or a thing that is not stored: the note asks for the statement."""
+    before = await stored(service, told)
+    for text in (
+        "Forget everything.",
+        "Delete everything you know about me.",
+        "Vergiss alles.",
+        "Oublie tout.",
+    ):
+        answer = await remember(service, told, text)
+        assert (answer["status"], answer["candidates"]) == ("nothing", []), text
+        assert "never carried out" in answer["note"], text
+
+    unknown = await remember(service, told, "Forget that the unicorn limps.")
+
+    assert unknown["note"].startswith("Nothing was taken out")
+    assert await stored(service, told) == before
+
+
+async def test_what_asks_for_nothing_forgets_nothing(service: Service, told: Caller) -> None:
+    """A reminder, a quotation, code, somebody else's words and a pasted document are no requests."""
+    await remember(service, told, DIVORCE)
+    for text in NO_REQUESTS:
+        answer = await remember(service, told, text)
+        assert "forget" not in {skip["reason"] for skip in answer["skipped"]}, text
+        assert DIVORCE in await text_of(service, told, "user/profile.md"), text
+
+
+async def test_requests_are_understood_in_four_languages(service: Service, told: Caller) -> None:
+    """Each takes out the one statement that it means."""
+    for text in REQUESTS:
+        await remember(service, told, text)
+    answers = {text: await remember(service, told, request) for text, request in REQUESTS.items()}
+    left = await everything(service, told)
+
+    assert [text for text in REQUESTS if text in left] == []
+    assert {reason for answer in answers.values() for _, reason in reasons(answer)} == {"1 removed"}
+    assert [said for said in WORLD.split(". ") if said.rstrip(".") not in left] == []
+
+
+async def test_a_file_that_is_no_list_of_statements_is_left_alone(service: Service, told: Caller) -> None:
+    """What a person wrote by hand is not taken out, though the request fits it."""
+    page = "# Lena\n\nMy sister Lena is getting divorced.\n"
+    await service.execute(told, "memory_write", {"path": "user/people/lena.md", "content": page})
+    answer = await remember(service, told, "Forget that my sister Lena is getting divorced.")
+
+    assert answer["writes"] == []
+    assert await text_of(service, told, "user/people/lena.md") == page
