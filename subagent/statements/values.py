@@ -20,8 +20,10 @@ Sort = Literal["time", "date", "money", "number", "code", "name"]
 _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
 _NAME = re.compile(r"(?<![\w'’-])[A-ZÀ-ÖØ-Þ][\w&'’.-]*\w(?:[ -][A-ZÀ-ÖØ-Þ][\w&'’-]*\w)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;–—]\s+|\n)[\"'“‘(*_\s-]*$")
+_LOOK_BEHIND_CHARS = 40  # in which the end of the sentence before a name is looked for
 _THOUSANDS = re.compile(r"(?<=\d)[,.' ](?=\d{3}(?!\d))")
 _AMOUNT = re.compile(r"\d+(?:[.,]\d+)?")
+_THOUSAND = re.compile(r"\d ?k\b")
 _ISO_DAY = re.compile(r"\d{4}-(\d\d-\d\d)")
 
 
@@ -54,20 +56,21 @@ class Value:
 def values_of(text: str) -> list[Value]:
     """Return the values of a statement in their order; none of them overlap."""
     found: list[Value] = []
+    taken = bytearray(len(text))
 
-    def is_free(start: int, end: int) -> bool:
-        return not any(start < value.end and value.start < end for value in found)
+    def take(value: Value, match: re.Match[str]) -> None:
+        if value.start < value.end and not any(taken[match.start() : match.end()]):
+            found.append(value)
+            taken[value.start : value.end] = b"\1" * (value.end - value.start)
 
     for sort, pattern in _load().patterns:
         for match in pattern.finditer(text):
-            value = _value(sort, match)
-            if value.start < value.end and is_free(*match.span()):
-                found.append(value)
+            take(_value(sort, match), match)
     for match in _NAME.finditer(text):
         # Every sentence begins with a capital.
-        is_name = " " in match[0] or not _SENTENCE_START.search(text[: match.start()])
-        if is_name and is_free(*match.span()):
-            found.append(Value("name", _fold(match[0]), "", *match.span()))
+        before = max(0, match.start() - _LOOK_BEHIND_CHARS)
+        if " " in match[0] or not _SENTENCE_START.search(text, before, match.start()):
+            take(Value("name", _fold(match[0]), "", *match.span()), match)
     return sorted(found, key=lambda value: value.start)
 
 
@@ -111,9 +114,10 @@ def _value(sort: Sort, match: re.Match[str]) -> Value:
         case "time":
             form, unit = _time_form(groups, text), ""
         case "number":
-            form, unit = _amount(text), _load().units.get(groups.get("unit", ""), "")
+            form, unit = _amount(text), _load().units.get(_fold(groups.get("unit", "")), "")
         case "money":
-            form, unit = _amount(text), ""
+            amount = _amount(text)
+            form, unit = (amount.rstrip("0").rstrip(".") if "." in amount else amount), ""
         case _:
             form, unit = text, ""
     end = match.end()
@@ -129,14 +133,14 @@ def _amount(text: str) -> str:
         words = _load().number_words
         return next((digits for word, digits in words.items() if text.startswith(word)), text)
     amount = found[0].replace(",", ".")
-    return f"{float(amount) * 1_000:g}" if re.search(r"\d ?k\b", text) else amount
+    return f"{float(amount) * 1_000:g}" if _THOUSAND.search(text) else amount
 
 
 def _date_form(groups: Mapping[str, str], text: str) -> str:
     """Return a date as `05-31`, a month as `05`, and a weekday as `weekday 1` for Monday."""
     if weekday := groups.get("weekday"):
         day, weekdays = _fold(weekday).rstrip("s"), _load().weekdays
-        return f"weekday {weekdays.get(day) or weekdays.get(day[:3], 0)}"
+        return f"weekday {weekdays.get(day) or weekdays.get(f'{day}s') or weekdays.get(day[:3], 0)}"
     if month := groups.get("month"):
         return f"{_month(month):02d}"
     if iso := _ISO_DAY.fullmatch(text):
@@ -155,8 +159,9 @@ def _time_form(groups: Mapping[str, str], text: str) -> str:
     hour = groups.get("h") or _load().number_words.get(groups.get("word", "").casefold())
     if hour is None:
         return "00:00" if text in ("midnight", "minuit") else "12:00"
-    is_afternoon = groups.get("ap", "").casefold() == "p" and int(hour) < 12
-    return f"{int(hour) + 12 * is_afternoon:02d}:{groups.get('min', '00')}"
+    half = groups.get("ap", "").casefold()
+    of_day = int(hour) % 12 + 12 * (half == "p") if half and int(hour) <= 12 else int(hour)
+    return f"{of_day:02d}:{groups.get('min', '00')}"
 
 
 def _fold(text: str) -> str:
