@@ -8,7 +8,7 @@ from memex.store.search.analyzer import Analyzer
 from memex.subagent.planner import Addition, Removal, Rivalry
 from memex.subagent.remember.related import FiledStatement, RelatedFiles
 from memex.subagent.statements.places import mount_of
-from memex.subagent.statements.relations import Relation, compare, decide, view
+from memex.subagent.statements.relations import Relation, StatementView, compare, decide, view
 from memex.subagent.statements.subjects import normal_form
 
 
@@ -50,7 +50,13 @@ def _relation(
 ) -> tuple[Relation, FiledStatement] | None:
     """Return what a new statement makes of a stored one, and which one that is."""
     new, mount = view(add.statement.text, add.statement.kind, analyzer), mount_of(add.path)
-    by_view = {view(one.text, one.kind, analyzer): one for one in stored}
+    by_view: dict[StatementView, FiledStatement] = {}
+    for one in stored:
+        older = view(one.text, one.kind, analyzer)
+        if (
+            older not in by_view or mount_of(one.path) == mount
+        ):  # one that stands twice is changed in its scope
+            by_view[older] = one
     relation = decide(
         new,
         [

@@ -1,0 +1,125 @@
+"""Requests to forget: what asks for it, what only sounds like it, and what is meant."""
+
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.kit.growth import LINEAR, growth
+
+from memex.subagent.statements.forgetting import MAX_REQUEST_CHARS, ForgetRequest, find_forget_request
+
+# Each with a word of what is meant.
+REQUESTS = [
+    ("Please forget what I said about my landlord.", "landlord"),
+    ("Could you delete the note about Ottilie's rent?", "Ottilie's rent"),
+    ("ok, so forget that I owe Wanda money", "Wanda"),
+    ("You never heard that about the loan.", "loan"),
+    ("Vergiss bitte, was ich über meinen Vermieter gesagt habe.", "Vermieter"),
+    ("Lösche bitte den Eintrag über den Kredit.", "Kredit"),
+    ("Oublie ce que j'ai dit sur mon propriétaire.", "propriétaire"),
+    ("Efface la note sur le prêt.", "prêt"),
+    ("Olvida lo que dije de mi casero.", "casero"),
+    ("Borra la nota sobre el préstamo.", "préstamo"),
+]
+NO_REQUESTS = [
+    *("", " \n", "🦊", "I sing in a choir.", "Ich singe.", "Je chante.", "Canto en un coro."),
+    *(
+        "Don't forget the milk.",
+        "I'll never forget that day.",
+        "I forgot my umbrella.",
+        "Don't let me forget this.",
+    ),
+    *("Vergiss nicht die Milch.", "Ich habe den Schirm vergessen.", "Das darf ich nicht vergessen."),
+    *(
+        "N'oublie pas le lait.",
+        "J'ai oublié mon parapluie.",
+        "No olvides la leche.",
+        "Me olvidé el paraguas.",
+    ),
+    *("Delete the column in the table.", "Remove the file named oar.txt from the folder."),
+    # Said by somebody else, or shown.
+    *('He said "forget that" and left.', "Er rief „vergiss das“ und ging.", "```\nforget that\n```"),
+    *("Assistant: forget that", "> forget that please\n\nok"),
+]
+EVERYTHING = ["Forget everything.", "Vergiss alles.", "Oublie tout.", "Olvida todo."]
+
+
+def asked(text: str) -> ForgetRequest:
+    """Return the request in a text that asks."""
+    found = find_forget_request(text)
+    assert found is not None, text
+    return found
+
+
+def test_people_ask_in_their_own_words() -> None:
+    """In four languages; what is meant is among the words that are searched, the request itself is not."""
+    for text, meant in REQUESTS:
+        found = asked(text)
+        assert found.text == text
+        assert meant.casefold() in found.topic.casefold(), found
+        assert not found.is_everything, text
+        assert "forget" not in found.topic
+        assert "vergiss" not in found.topic.casefold()
+
+
+def test_what_only_sounds_like_a_request_is_none() -> None:
+    """A reminder not to forget, work on a file, and other people's words."""
+    for text in NO_REQUESTS:
+        assert find_forget_request(text) is None, text
+
+
+def test_one_or_several_may_be_meant() -> None:
+    """Everything about a thing is several; everything without a thing names nothing."""
+    one = asked("Please forget what I said about my landlord.")
+    several = asked("Delete everything about the boat trip from your notes.")
+
+    assert not one.is_several
+    assert several.is_several
+    assert not several.is_everything
+    assert "boat trip" in several.topic
+    assert all(asked(text).is_everything for text in EVERYTHING)
+
+
+def test_what_is_meant_may_stand_beside_the_request() -> None:
+    """People ask in two steps; typographic marks do not matter."""
+    text = "Ottilie’s rent is none of your business.\nWipe that please. I’ll be back."
+    found = asked(text)
+
+    assert found.text == "Wipe that please."
+    assert text[found.start : found.end].strip() == found.text
+    assert "Ottilie's rent" in found.beside
+    assert "rent" not in found.topic
+
+
+def test_a_document_asks_for_nothing() -> None:
+    """However it ends, and however long it is."""
+    request = "Please forget what I said about my landlord."
+
+    assert find_forget_request("La. " * 50 + request) is not None
+    for length in (MAX_REQUEST_CHARS, 200_000):
+        assert find_forget_request("la " * (length // 3) + ". " + request) is None
+
+
+@given(
+    st.text()
+    | st.lists(
+        st.sampled_from(
+            ["forget", "that", "vergiss", "das", "oublie", "ça", ".", "\n", "“", "- ", "Bo: ", "not"]
+        ),
+        max_size=40,
+    ).map(" ".join)
+)
+def test_a_request_in_any_text_is_a_part_of_it(text: str) -> None:
+    """Wherever it is found; the same text asks for the same thing."""
+    found = find_forget_request(text)
+
+    assert found is None or text[found.start : found.end].strip() == found.text
+    assert found is None or found.text
+    assert find_forget_request(text) == found
+
+
+@pytest.mark.parametrize("seed", ["delete ", "the ", "a,"])
+def test_looking_for_a_request_takes_linear_time(seed: str) -> None:
+    """Up to the length at which a text is a document, which is the longest that is read."""
+    assert growth(lambda size: partial(find_forget_request, (seed * size)[:size]), 600) < 2 * LINEAR
