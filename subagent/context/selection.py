@@ -108,7 +108,7 @@ class PassageSelection:
 
     def offer(self, candidate: CandidatePassage, available: int, *, may_cut: bool) -> None:
         """Choose a passage if it fits, cut it if it may be, or note why it was left out."""
-        if any(_overlap(choice, candidate) for choice in self.chosen.get(_key(candidate), ())):
+        if self.holds(candidate.reference):
             return
         if candidate.text in self.texts:
             self.omit(candidate.reference, "duplicate")
@@ -127,6 +127,11 @@ class PassageSelection:
         self._choose(choice)
         self.texts.add(candidate.text)
 
+    def holds(self, reference: Reference) -> bool:
+        """Return whether a part of a span was chosen."""
+        file = self.chosen.get((reference.path, reference.version), ())
+        return any(overlap(choice.reference, reference) for choice in file)
+
     def omit(self, reference: Reference, reason: OmissionReason) -> None:
         """Note that a passage was left out."""
         self.omitted.setdefault(reference, Omitted(reference, reason))
@@ -137,7 +142,9 @@ class PassageSelection:
         choices = tuple(choice for file in files.values() for choice in file)
 
         def is_chosen(omitted: Omitted) -> bool:
-            return any(_overlap(choice, omitted) for choice in files.get(_key(omitted), ()))
+            return any(
+                overlap(choice.reference, omitted.reference) for choice in files.get(_key(omitted), ())
+            )
 
         return ContextPlan(choices, tuple(one for one in self.omitted.values() if not is_chosen(one)))
 
@@ -195,6 +202,7 @@ def _key(passage: Choice | CandidatePassage | Omitted) -> tuple[str, int]:
     return passage.reference.path, passage.reference.version
 
 
-def _overlap(choice: Choice, other: CandidatePassage | Omitted) -> bool:
-    start, end = choice.reference.span
-    return start < other.reference.span[1] and other.reference.span[0] < end
+def overlap(one: Reference, other: Reference) -> bool:
+    """Return whether two spans of one version of a file have a part in common."""
+    (start, end), (first, last) = one.span, other.span
+    return (one.path, one.version) == (other.path, other.version) and start < last and first < end

@@ -6,6 +6,7 @@ The newest statement about a thing stands before an older one that it contradict
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from memex.store.records import Reference
 from memex.subagent.context.assembly import Note
@@ -15,6 +16,7 @@ from memex.subagent.context.selection import (
     CandidatePassage,
     Cut,
     PassageSelection,
+    overlap,
     rank,
 )
 from memex.subagent.context.statements import StatementUnit
@@ -68,16 +70,18 @@ def select_mixed(
         if is_weak:
             selection.omit(candidate.reference, "relevance")
         elif unit is None:
-            selection.offer(candidate, available - chosen.chars, may_cut=candidate.value * CUT_FROM >= top)
-        elif not chosen.take(unit, available - selection.used):
+            if not chosen.holds(candidate.reference):
+                selection.offer(
+                    candidate, available - chosen.chars, may_cut=candidate.value * CUT_FROM >= top
+                )
+        elif not selection.holds(candidate.reference) and not chosen.take(unit, available, selection):
             selection.omit(candidate.reference, "budget")
     for reference, value in unread:
         selection.omit(reference, "relevance" if value * FLOOR < top else "budget")
     plan = selection.plan()
-    own = {choice.reference for choice in chosen.choices()}
     return ContextPlan(
         _merged(plan.choices, chosen),
-        tuple(omitted for omitted in plan.omitted if omitted.reference not in own),
+        tuple(omitted for omitted in plan.omitted if not chosen.holds(omitted.reference)),
     )
 
 
@@ -90,15 +94,25 @@ class _ChosenStatements:
     units: list[StatementUnit] = field(default_factory=list)
     chars: int = 0
 
-    def take(self, unit: StatementUnit, available: int) -> bool:
-        """Choose a statement, after the newer ones that contradict it, if all of them fit."""
+    def holds(self, reference: Reference) -> bool:
+        """Return whether a chosen statement holds a part of a span."""
+        return any(overlap(unit.reference, reference) for unit in self.units)
+
+    def take(self, unit: StatementUnit, available: int, passages: PassageSelection) -> bool:
+        """Choose a statement, after the newer ones that contradict it, if all of them fit beside the passages."""
         if unit in self.units:
             return True
-        wanted = [*self._newer(unit), unit]
-        added = [one for one in dict.fromkeys(wanted) if one not in self.units]
-        units = [*self.units, *added]
+        units = list(self.units)
+        for one in (*self._newer(unit), unit):
+            if one in units:
+                continue
+            if passages.holds(one.reference) or any(overlap(one.reference, own.reference) for own in units):
+                return False
+            units.append(one)
+        if len(units) > self.most:
+            return False
         chars = sum(note.chars for note in self._notes(units))
-        if len(units) > self.most or chars > available:
+        if chars > available - passages.used:
             return False
         self.units, self.chars = units, chars
         return True
@@ -124,18 +138,18 @@ class _ChosenStatements:
         for unit in current:
             groups.setdefault(_choice(unit).group, []).append(unit)
         ordered: list[list[Choice]] = []
-        shown: set[Reference] = set()
+        outdated = sorted((unit for unit in units if unit.newer), key=lambda unit: unit.order, reverse=True)
+        waiting = {unit: {one for one in self._newer(unit) if not one.newer} for unit in outdated}
         for group in groups.values():
             newest = sorted(group, key=lambda unit: unit.order, reverse=True)
             ordered.append([_choice(unit) for unit in newest])
-            here = {unit.reference for unit in newest}
-            older = [unit for unit in units if unit.newer and unit.reference not in shown]
-            below = [unit for unit in older if here & {one.reference for one in self._newer(unit)}]
-            shown |= {unit.reference for unit in below}
-            by_group: dict[object, list[Choice]] = {}
-            for unit in sorted(below, key=lambda unit: unit.order, reverse=True):
-                by_group.setdefault(_choice(unit).group, []).append(_choice(unit))
-            ordered += by_group.values()
+            for newer in waiting.values():
+                newer.difference_update(group)
+            below = [unit for unit, newer in waiting.items() if not newer]
+            for unit in below:
+                del waiting[unit]
+            runs = groupby(map(_choice, below), key=lambda choice: choice.group)
+            ordered += [list(run) for _, run in runs]
         return ordered
 
     def _notes(self, units: Sequence[StatementUnit]) -> list[Note]:

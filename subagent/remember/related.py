@@ -13,7 +13,7 @@ from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Addition, KnownStatement
 from memex.subagent.remember.file_series import first_file
 from memex.subagent.remember.mounts import link_target, may_link
-from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
+from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import is_statement_file, kind_under, mount_of
@@ -99,13 +99,13 @@ def stored_statements(hits: Iterable[Hit]) -> Iterator[FiledStatement]:
         if not is_statement_file(hit.path):
             continue
         for heading, line in _lines(hit):
-            stamp, item = STAMP.search(line), ITEM.match(line)
-            if stamp is None or item is None:
+            day, item = stamped_day(line), ITEM.match(line)
+            if day is None or item is None:
                 continue
             kind = kind_under(heading[-1]) if heading else "note"
             if item[3] is not None:
                 kind = "pending" if item[3] == " " else "done"
-            yield FiledStatement(hit.path, parse_bullet(line), kind, date.fromisoformat(stamp[1]))
+            yield FiledStatement(hit.path, parse_bullet(line), kind, day)
 
 
 def _is_about(hit: Hit, statement: Statement) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 LINE_END = re.compile(r"\r\n?|\n")
 ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])(?:[ \t]+(?:\[([ xX])\][ \t]+)?|$)")
-STAMP = re.compile(r"(?:^|[ \t]+)\((\d{4}-\d\d-\d\d)\)(?:[ \t]+\[\[[^\[\]\n]+\]\])*[ \t]*$")
+STAMP = re.compile(r"(?:^|(?<![ \t])[ \t]+)\((\d{4}-\d\d-\d\d)\)(?:[ \t]+\[\[[^\[\]\n]+\]\])*[ \t]*$")
 FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 
 # What at the head of a bullet would be a heading, a quote, a list, a rule or a table and no text.
@@ -55,6 +55,15 @@ def parse_bullet(item: str) -> str:
     else:
         first = STAMP.sub("", first)
     return "\n".join(filter(None, [_unescape_line(first), "\n".join(rest)])).strip()
+
+
+def stamped_day(line: str) -> datetime.date | None:
+    """Return the date that ends a line of a bullet; None if there is none, or no such day."""
+    stamp = STAMP.search(line)
+    try:
+        return datetime.date.fromisoformat(stamp[1]) if stamp else None
+    except ValueError:
+        return None
 
 
 def escape_line(line: str) -> str:
