@@ -8,6 +8,9 @@ the digest of every life.
 import gzip
 import hashlib
 import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -92,7 +95,7 @@ class LifeFile(_Part):
     language: Literal["en", "de", "fr"]
     about: str
     start: object
-    texts: tuple[LifeText, ...]
+    texts: tuple[LifeText, ...] = Field(min_length=1)
     questions: tuple[LifeQuestion, ...]
 
 
@@ -145,7 +148,7 @@ def load_life(path: Path) -> Life:
     try:
         data = path.read_bytes()
         text = gzip.decompress(data) if is_sealed else data
-    except OSError as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise ValidationFailed(f"Cannot read {path}: {error}.") from None
     try:
         content = LifeFile.model_validate(yaml.load(text, Loader=yaml.CSafeLoader))
@@ -153,4 +156,21 @@ def load_life(path: Path) -> Life:
         raise ValidationFailed(f"{path}: {describe_problem(error.errors()[0])}.") from None
     except yaml.YAMLError as error:
         raise ValidationFailed(f"{path} is no YAML: {error}.") from None
+    if problem := next(_problems(content), None):
+        raise ValidationFailed(f"{path}: {problem}.")
     return Life(content, is_sealed, hashlib.sha256(text).hexdigest())
+
+
+def _problems(content: LifeFile) -> Iterator[str]:
+    """Yield what is wrong with the ids of a life: one that stands twice, or one that names no fact."""
+    facts = {fact.id for text in content.texts for fact in text.facts}
+    ids = [fact.id for text in content.texts for fact in text.facts]
+    ids += [text.id for text in content.texts] + [question.id for question in content.questions]
+    yield from (f"the id {one} stands twice" for one, count in Counter(ids).items() if count > 1)
+    for text in content.texts:
+        named = [] if text.forget in (None, "all") else [*text.forget]
+        named += [one for fact in text.facts for one in fact.changes]
+        yield from (f"{text.id} names {one}, which is no fact" for one in named if one not in facts)
+    for question in content.questions:
+        named = [*question.expected, *question.outdated]
+        yield from (f"{question.id} names {one}, which is no fact" for one in named if one not in facts)

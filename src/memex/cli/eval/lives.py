@@ -46,11 +46,20 @@ def assistant(
         import asyncio
 
         check_installed(*NEEDED)
+        from memex.errors import ValidationFailed
         from memex.evals.lives.life import load_life, shipped_lives
-        from memex.evals.lives.measure import combine
+        from memex.evals.lives.measure import combine, measure
+        from memex.evals.lives.play import PlayedLife
 
         chosen = [load_life(path) for path in lives or shipped_lives()]
         chosen = [life for life in chosen if sealed is None or life.is_sealed == sealed]
+        if not chosen:
+            raise ValidationFailed(f"None of these lives is {'sealed' if sealed else 'open'}.")
+        figures = [figure.name for figure in measure(PlayedLife(chosen[0], (), ())).figures]
+        if unknown := [name for name in misses or () if name not in figures]:
+            raise ValidationFailed(
+                f"There is no figure {unknown[0]!r}.", hint=f"There are: {', '.join(figures)}."
+            )
         with progress_bar() as progress:
             measured = asyncio.run(_play(chosen, model, progress))
     is_sealed = {life.name for life in chosen if life.is_sealed}
