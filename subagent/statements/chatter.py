@@ -49,6 +49,8 @@ def is_chatter(sentences: Sequence[tuple[StatementKind, str]], text: str, tables
         return False
     if all(_is_note(sentence) for _, sentence in sentences):
         return False
+    if any(kind not in _WEAK_KINDS for kind, _ in sentences):
+        return False
     points = [_points(kind, sentence, tables) for kind, sentence in sentences]
     tone = sum(min(0, one) for one in points)
     return max(points) + tone / _TONE_DIVISOR <= _CHATTER_AT_MOST

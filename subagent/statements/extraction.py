@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal
 
-from memex.subagent.statements import chatter, language, secrets, segments
+from memex.subagent.statements import chatter, language, secrets, segments, sentences
 from memex.subagent.statements.language import (
     STATEMENT_KINDS,
     LanguageTables,
@@ -146,8 +146,8 @@ def _skip_chatter(
     found: list[Statement | SkippedSpan], text: str, tables: LanguageTables
 ) -> list[Statement | SkippedSpan]:
     """Return what was found; nothing of a text that is small talk alone."""
-    sentences = [(item.kind, item.text) for item in found if isinstance(item, Statement)]
-    if "```" in text or not chatter.is_chatter(sentences, text, tables):
+    stated = [(item.kind, item.text) for item in found if isinstance(item, Statement)]
+    if "```" in text or not chatter.is_chatter(stated, text, tables):
         return found
     return [
         SkippedSpan(item.start, item.end, "small_talk") if isinstance(item, Statement) else item
@@ -165,7 +165,7 @@ def find_attacks(text: str) -> tuple[tuple[int, int], ...]:
             found.append((piece.start, places.end_of(len(piece.text))))
             continue
         spoken = segments.speech_start(piece.text) if piece.role == "turn" else 0
-        for start, end in segments.split_sentences(piece.text[spoken:], tables):
+        for start, end in sentences.split_sentences(piece.text[spoken:], tables):
             head = piece.text[spoken + start : spoken + end][:JUDGED_CHARS].translate(APOSTROPHES)
             if is_attack(head):
                 found.append((places.of(spoken + start), places.end_of(spoken + end)))
@@ -230,7 +230,7 @@ def _read_turn(piece: Segment, tables: LanguageTables) -> Statement | SkippedSpa
     words = piece.text[segments.speech_start(piece.text) :]
     verdicts = [
         _judge(words[start:end], piece.kind, is_firm=False, tables=tables).verdict
-        for start, end in segments.split_sentences(words, tables)
+        for start, end in sentences.split_sentences(words, tables)
     ]
     kinds = [verdict for verdict in verdicts if verdict in STATEMENT_KINDS]
     if not kinds and verdicts:
@@ -244,7 +244,7 @@ def _read_sentences(piece: Segment, tables: LanguageTables) -> Iterator[Statemen
     places = piece.places()
     kind, is_label_ahead = piece.kind, False
     whole = [(0, len(piece.text.rstrip()))] if piece.is_firm and piece.role == "item" else None
-    for start, end in whole or segments.split_sentences(piece.text, tables):
+    for start, end in whole or sentences.split_sentences(piece.text, tables):
         label = _label(piece.text[start:end], tables)
         if label is not None and label[0] is not None:
             kind, is_label_ahead = label[0], True

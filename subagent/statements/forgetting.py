@@ -11,7 +11,7 @@ from importlib.resources import files
 
 import yaml
 
-from memex.subagent.statements import language, segments
+from memex.subagent.statements import language, segments, sentences
 from memex.subagent.statements.subjects import APOSTROPHES
 
 MAX_REQUEST_CHARS = 600  # a longer text is a document and asks for nothing
@@ -101,7 +101,7 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
         places = piece.places()
         if ">" in text[text.rfind("\n", 0, piece.start) + 1 : piece.start]:
             continue  # a quotation
-        for start, end in segments.split_sentences(piece.text, tables):
+        for start, end in sentences.split_sentences(piece.text, tables):
             yield places.of(start), places.end_of(end)
 
 

@@ -9,7 +9,7 @@ from itertools import takewhile
 from memex.store.markdown import MarkdownDocument
 from memex.store.records import Span
 from memex.subagent.remember.filing.entries import Entry, entry_subject
-from memex.subagent.statements import language, segments
+from memex.subagent.statements import language, sentences
 from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import kind_under
@@ -94,7 +94,7 @@ def prose_parts(text: str, document: MarkdownDocument) -> Iterator[str]:
         lines = [_QUOTE.sub("", line, count=1) for line in text[block.start : block.end].splitlines()]
         yield "\n".join(lines)
         for line in lines:
-            spans = list(segments.split_sentences(line, tables))
+            spans = list(sentences.split_sentences(line, tables))
             yield from (line[start:end] for start, end in spans)
             if len(spans) > 1:
                 yield line
@@ -108,7 +108,7 @@ def prose_sentences(text: str, document: MarkdownDocument, *, with_lines: bool =
         while block.kind == "paragraph" and start < block.end:
             end = line_end(text, start)
             line = text[start:end].rstrip()
-            spans = [(start + first, start + last) for first, last in segments.split_sentences(line, tables)]
+            spans = [(start + first, start + last) for first, last in sentences.split_sentences(line, tables)]
             yield from spans
             if with_lines and len(spans) > 1:
                 yield start + len(line) - len(line.lstrip()), start + len(line)
