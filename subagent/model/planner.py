@@ -20,6 +20,7 @@ from memex.subagent.model.context import CATALOGUE_CHARS, plan_context
 from memex.subagent.model.remember import plan_remember
 from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
 from memex.subagent.prompts import Prompt
+from memex.subagent.statements.forgetting import find_forget_request
 
 P = TypeVar("P")
 
@@ -103,7 +104,12 @@ class ModelPlanner:
             tools.reset_operations()  # the chosen passages must still be read, however much the model has read
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
-        """Return where the statements of a text belong; if the model fails, the built-in planner's plan."""
+        """Return where the statements of a text belong; if the model fails, the built-in planner's plan.
+
+        A request to forget is never shown to the model: rules alone decide what is taken out.
+        """
+        if find_forget_request(request.text) is not None:
+            return await self._builtin.plan_remember(request, tools)
         prompt = self._load("remember")
 
         async def plan(session: ModelSession, with_tools: bool) -> RememberPlan:

@@ -10,6 +10,7 @@ from memex.subagent.remember.related import FiledStatement, stored_statements
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.forgetting import ForgetRequest
 from memex.subagent.statements.relations import statement_weights
+from memex.subagent.statements.subjects import normal_form
 from memex.subagent.statements.values import values_of
 
 HITS = 8
@@ -52,7 +53,7 @@ async def plan_forgetting(request: ForgetRequest, project: str | None, tools: Me
     # People ask in two steps too: `Keith's wife told me. Wipe that please.`
     for topic in (request.topic, f"{request.topic} {request.beside}"):
         matches = await _find_matches(topic, tools)
-        meant = _meant(matches, is_several=request.is_several)
+        meant = _said_outright(request, matches) or _meant(matches, is_several=request.is_several)
         if meant or not request.beside:
             break
     if not meant or not all(is_writable(match.stored.path, project) for match in meant):
@@ -76,6 +77,15 @@ async def _find_matches(topic: str, tools: MemoryTools) -> list[_Match]:
         shares_name = not words.isdisjoint(tools.analyzer.lexemes(names))
         matches.append(_Match(stored, sum(weights[word] for word in words), words, shares_name))
     return sorted(matches, key=lambda match: -match.shared)
+
+
+def _said_outright(request: ForgetRequest, matches: Sequence[_Match]) -> list[_Match]:
+    """Return the statements with which the request ends, word for word."""
+    asked = normal_form(request.text)
+    formed = [(match, normal_form(match.stored.text)) for match in matches]
+    said = [(match, len(form)) for match, form in formed if len(form) > 1 and asked[-len(form) :] == form]
+    longest = max((words for _, words in said), default=0)
+    return [match for match, words in said if words == longest][:MAX_REMOVED]
 
 
 def _meant(matches: Sequence[_Match], *, is_several: bool) -> list[_Match]:

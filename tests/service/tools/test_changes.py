@@ -298,6 +298,16 @@ async def test_two_that_fit_are_candidates(service: Service, told: Caller) -> No
     assert [owed[0] in text, owed[1] in text] == [True, False]
 
 
+async def test_a_statement_that_is_named_word_for_word_is_meant(service: Service, told: Caller) -> None:
+    """Also where another one differs in a number alone, as the older of two rivals does."""
+    await remember(service, told, ROOM)
+    answer = await remember(service, told, NEW_ROOM)
+    await remember(service, told, f"Please forget that {answer['rivals'][0]['older'].lower()}")
+    text = await everything(service, told)
+
+    assert [ROOM in text, NEW_ROOM in text] == [False, True]
+
+
 async def test_a_request_that_names_nothing_forgets_nothing(service: Service, told: Caller) -> None:
     """All of memory, or a thing that is not stored: the note asks for the statement."""
     before = await stored(service, told)

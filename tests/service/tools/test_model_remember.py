@@ -14,6 +14,7 @@ from pydantic_ai.profiles import ModelProfile
 from tests.conftest import CallerOf
 from tests.kit.memory import open_project, remember, skipped
 
+from memex.service.log.replay.requests import replay_call
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
@@ -289,6 +290,19 @@ async def test_a_statement_is_taken_out(database: Database, alice: Caller) -> No
 
     assert told(result) == [("user/food.md", 2, "2 removed")]
     assert await files(service, alice) == {"user/food.md": "# Food\n\n- I like jazz. (day)\n\nIt is red.\n"}
+
+
+async def test_no_model_is_asked_what_to_forget(service: Service, database: Database, alice: Caller) -> None:
+    """Rules take out what a request means, and a replay of the call gives the same answer."""
+    await remember(service, alice, "I hate cilantro. My sister Lena is getting divorced.")
+    model = playing(answer(edit("Lena is getting divorced.")))
+    asked = model.service(database)
+    result = await remember(asked, alice, "Forget that my sister Lena is getting divorced.", call="call-1")
+    replayed = await replay_call(asked, alice, "call-1")
+
+    assert told(result) == [("user/profile.md", 2, "1 removed")]
+    assert (result["planner"], result["degraded"], model.told) == ("builtin", None, [])
+    assert replayed.is_equal
 
 
 async def test_a_known_statement_is_named(database: Database, alice: Caller) -> None:
