@@ -117,6 +117,28 @@ def test_versions_are_listed_compared_and_restored(memex: Memex, serving: Servin
     assert memex.json("restore", "user/v.md", "2", "--base-version", "3")["version"] == 4
 
 
+def test_a_file_is_moved_deleted_and_restored(memex: Memex, serving: Serving) -> None:
+    """Each is one more version, and the answer to a delete names the command that restores the file."""
+    serving.call("memory_write", path="user/m/old.md", content="text\n")
+
+    moved = memex.plain("move", "user/m/old.md", "user/m/new.md", "--reason", "a better name")
+    stale = memex.run("delete", "user/m/new.md", "--base-version", "1", "--json")
+    deleted = memex.plain("delete", "user/m/new.md")
+    gone = memex.run("read", "user/m/new.md")
+    restored = memex.plain("restore", "user/m/new.md", "2")
+    history = memex.json("history", "user/m/new.md")["revisions"]
+    again = memex.json("move", "user/m/new.md", "user/m/old.md")
+    last = memex.json("delete", "user/m/old.md", "--base-version", str(again["version"]))
+
+    assert moved == "user/m/new.md moved from user/m/old.md, version 2\n"
+    assert json.loads(stale.err)["code"] == "VERSION_CONFLICT"
+    assert deleted == ("user/m/new.md deleted by version 3\nTo restore it: memex restore user/m/new.md 2\n")
+    assert (gone.code, restored) == (1, "user/m/new.md restored from version 2 as version 4\n")
+    assert [revision["operation"] for revision in history] == ["restore", "delete", "move"]
+    assert history[2]["reason"] == "a better name"
+    assert (last["path"], last["version"]) == ("user/m/old.md", again["version"] + 1)
+
+
 def test_a_call_is_logged_and_reverted(memex: Memex, serving: Serving) -> None:
     """The log names the call by the id that it was given; reverting it writes new versions."""
     write = ("write", "user/call.md", "--content", "text\n", "--tool-call-id", "call-of-mine")

@@ -8,7 +8,7 @@ import typer
 
 from memex.cli.eval import main as evals
 from memex.cli.log import operations, provenance, queue, replay, spend
-from memex.cli.memory import agent, demo, files, prompt, revisions, transfer
+from memex.cli.memory import agent, demo, files, forget, prompt, revisions, transfer
 from memex.cli.operate import doctor, index, keys, mcp, migrate, projects, serve, setup
 
 MEMORY, FILES, VERSIONS, LOG, SERVICE = "Memory", "Files", "Versions", "Log", "Service"
@@ -20,12 +20,15 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(rich_help_panel=MEMORY)(agent.remember)
+app.command(rich_help_panel=MEMORY)(forget.forget)
 app.command(rich_help_panel=MEMORY)(agent.context)
 app.command(rich_help_panel=MEMORY)(prompt.prompt)
 app.command(rich_help_panel=MEMORY)(demo.demo)
 app.command("list", rich_help_panel=FILES)(files.list_files)
 app.command(rich_help_panel=FILES)(files.read)
 app.command(rich_help_panel=FILES)(files.write)
+app.command(rich_help_panel=FILES)(files.move)
+app.command(rich_help_panel=FILES)(files.delete)
 app.command(rich_help_panel=FILES)(files.find)
 app.command("import", rich_help_panel=FILES)(transfer.import_vault)
 app.command("export", rich_help_panel=FILES)(transfer.export_files)

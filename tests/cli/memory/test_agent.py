@@ -52,6 +52,54 @@ def test_remember_replaces_in_colours(memex: Memex) -> None:
     assert "\x1b[32m+- My favorite color is red." in written
 
 
+def test_remember_names_what_may_be_out_of_date_and_forget_takes_it_out(memex: Memex) -> None:
+    """Both stay until the user forgets the older one, by the command that the answer names; `revert` undoes it."""
+    ida = ("--user", "ida")
+    memex.plain("remember", "The workshop takes place in room 204. I hate cilantro.", *ida)
+
+    said = memex.plain("remember", "The workshop takes place in room 311.", *ida)
+    tried = memex.plain("forget", "The workshop takes place in room 204.", "--dry-run", *ida)
+    gone = memex.plain("forget", "The workshop takes place in room 204.", *ida, "--tool-call-id", "gone-1")
+    left = memex.plain("read", "user/notes.md", *ida)
+
+    assert re.search(
+        r"^may be out of date +in\nThe workshop takes place in room 204\. +user/notes\.md\n",
+        said,
+        re.MULTILINE,
+    )
+    assert "To take one out: memex forget 'The workshop takes place in room 204.' --user ida\n" in said
+    assert tried.startswith("Dry run: 1 file would lose what is to be forgotten.\n")
+    assert gone.startswith(
+        "Forgotten in 1 file. Earlier versions still hold it.\n\nuser/notes.md  version 3  1 removed\n"
+    )
+    assert "-- The workshop takes place in room 204. (" in gone
+    assert gone.endswith("undo     memex revert gone-1 --user ida\n")
+    assert ["room 204" in left, "room 311" in left] == [False, True]
+    assert memex.json("revert", "gone-1", *ida)["reverted"] == "gone-1"
+    assert "room 204" in memex.plain("read", "user/notes.md", *ida)
+
+
+def test_forget_lists_what_may_be_meant(memex: Memex) -> None:
+    """Nothing changes where two fit or none does; whatever the words are, they are never stored."""
+    jon = ("--user", "jon")
+    owed = ["I owe Karim 200 euros for the tent.", "I owe Karim 350 euros for the stove."]
+    memex.plain("remember", *owed, "I hate cilantro.", *jon)
+    before = memex.json("list", *jon)["files"]
+
+    several, document = memex.both("forget", "I", "owe", "Karim", "money", *jon)
+    none = memex.plain("forget", "Remember that the unicorn limps, and don't forget the milk", *jon)
+    refused = [memex.run("forget", words, *jon) for words in (" ", "x" * 501)]
+
+    assert several.startswith(
+        "Nothing is forgotten: it is not clear which statement is meant.\n\nmay be meant "
+    )
+    assert sorted(one["text"] for one in document["candidates"]) == owed
+    assert "`candidates`" in document["note"]
+    assert none.startswith("Nothing is forgotten: no stored statement fits these words.\n")
+    assert [(done.code, "VALIDATION_ERROR" in done.err) for done in refused] == [(1, True)] * 2
+    assert memex.json("list", *jon)["files"] == before
+
+
 def test_remember_takes_its_text_from_anywhere(memex: Memex, tmp_path: Path) -> None:
     """From words, a file, a dash and stdin alike; a dry run writes nothing."""
     source = tmp_path / "said.txt"

@@ -44,7 +44,7 @@ async def remember(
     done = await session.api.execute(
         session.context, "memory_remember", {"text": said, "dry_run": dry_run, "wait": not no_wait}
     )
-    return CommandOutput(done, lambda screen: _show_remembered(screen, session, said, done))
+    return CommandOutput(done, lambda screen: show_remembered(screen, session, said, done))
 
 
 @user_command
@@ -146,7 +146,8 @@ def _read_text(text: list[str] | None, file: str | None) -> str:
     return text_of(file)
 
 
-def _show_remembered(screen: Screen, session: CommandSession, said: str, done: dict[str, Any]) -> None:
+def show_remembered(screen: Screen, session: CommandSession, said: str, done: dict[str, Any]) -> None:
+    """Print what became of a text: what each file gained and lost, what was skipped, and what is unclear."""
     screen.line((_outcome(done), "bold"))
     if done["status"] == "queued":
         screen.line(
@@ -161,10 +162,13 @@ def _show_remembered(screen: Screen, session: CommandSession, said: str, done: d
         screen.line()
         screen.line((write["path"], "bold"), f"  version {write['version']}", (f"  {write['reason']}", "dim"))
         screen.diff(write["diff"])
-    if done["skipped"]:
+    skipped = [skip for skip in done["skipped"] if skip["reason"] != "forget"]  # the first line is about it
+    if skipped:
         screen.line()
         columns = [Column("skipped", cut=True), Column("why", "dim")]
-        screen.table(columns, [_skipped(skip, said) for skip in done["skipped"]])
+        screen.table(columns, [_skipped(skip, said) for skip in skipped])
+    _show_statements(screen, session, "may be out of date", done["rivals"], "older")
+    _show_statements(screen, session, "may be meant", done["candidates"], "text")
     screen.line()
     _fact(screen, "planner", _planner(done))
     _fact(screen, "call", done["tool_call_id"])
@@ -172,15 +176,38 @@ def _show_remembered(screen: Screen, session: CommandSession, said: str, done: d
         _fact(screen, "undo", session.command("revert", done["tool_call_id"]))
 
 
+def _show_statements(
+    screen: Screen, session: CommandSession, title: str, statements: list[dict[str, Any]], said: str
+) -> None:
+    """Print stored statements that may have to go, and the command that takes out the first of them."""
+    if not statements:
+        return
+    screen.line()
+    screen.table([Column(title), Column("in", "dim")], [(one[said], one["path"]) for one in statements])
+    screen.line(("To take one out: ", "dim"), session.command("forget", statements[0][said]))
+
+
 def _outcome(done: dict[str, Any]) -> str:
     files = format_count(len(done["writes"]), "file")
     if done["status"] == "queued":
         return "The text is in the queue; nothing is written yet."
+    if any(skip["reason"] == "forget" for skip in done["skipped"]):
+        return _forgetting_outcome(done, files)
     if not done["writes"]:
         return "Nothing to remember: the text states nothing new that is worth keeping."
     if done["status"] == "dry_run":
         return f"Dry run: {files} would be written."
     return f"Remembered in {files}."
+
+
+def _forgetting_outcome(done: dict[str, Any], files: str) -> str:
+    if done["candidates"]:
+        return "Nothing is forgotten: it is not clear which statement is meant."
+    if not done["writes"]:
+        return "Nothing is forgotten: no stored statement fits these words."
+    if done["status"] == "dry_run":
+        return f"Dry run: {files} would lose what is to be forgotten."
+    return f"Forgotten in {files}. Earlier versions still hold it."
 
 
 def _skipped(skip: dict[str, Any], said: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""`memex list`, `read`, `write` and `find`: the files of memory."""
+"""`memex list`, `read`, `write`, `move`, `delete` and `find`: the files of memory."""
 
 import sys
 from pathlib import Path
@@ -95,6 +95,39 @@ async def write(
             session.context, "memory_write", {"content": text, "overwrite": overwrite, **change}
         )
     return CommandOutput(written, lambda screen: _show_written(screen, written))
+
+
+@user_command
+async def move(
+    session: CommandSession,
+    path: Annotated[str, typer.Argument(metavar="FROM", help="The path of the file.")],
+    to: Annotated[str, typer.Argument(metavar="TO", help="The new path, at which no file stands.")],
+    reason: Reason = None,
+    base_version: BaseVersion = None,
+) -> CommandOutput:
+    """Move a file to another path. Its history stays with it inside user/, shared/ or a project."""
+    moved = await session.api.execute(
+        session.context,
+        "memory_move",
+        {"path": path, "to": to, "reason": reason, "base_version": base_version},
+    )
+    return CommandOutput(
+        moved,
+        lambda screen: screen.line(
+            (moved["path"], "bold"), f" moved from {path}, version {moved['version']}"
+        ),
+    )
+
+
+@user_command
+async def delete(
+    session: CommandSession, path: PathArgument, reason: Reason = None, base_version: BaseVersion = None
+) -> CommandOutput:
+    """Delete a file. Its versions stay, and `memex restore` brings the file back."""
+    deleted = await session.api.execute(
+        session.context, "memory_delete", {"path": path, "reason": reason, "base_version": base_version}
+    )
+    return CommandOutput(deleted, lambda screen: _show_deleted(screen, session, deleted))
 
 
 @user_command
@@ -226,6 +259,12 @@ def _show_written(screen: Screen, written: dict[str, Any]) -> None:
     else:
         did = "written,"
     screen.line((written["path"], "bold"), f" {did} version {written['version']}")
+
+
+def _show_deleted(screen: Screen, session: CommandSession, deleted: dict[str, Any]) -> None:
+    path, version = deleted["path"], deleted["version"]
+    screen.line((path, "bold"), f" deleted by version {version}")
+    screen.line(("To restore it: ", "dim"), session.command("restore", path, str(version - 1)))
 
 
 def _show_hits(
