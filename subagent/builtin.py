@@ -29,7 +29,7 @@ from memex.subagent.planner import (
 )
 from memex.subagent.remember.changes import Changes
 from memex.subagent.remember.file_series import FileSeries, first_file
-from memex.subagent.remember.forgetting import ForgetPlan, plan_forgetting
+from memex.subagent.remember.forgetting import ForgetPlan, plan_forgetting, stated_beside
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements import secrets
@@ -135,9 +135,8 @@ class BuiltinPlanner:
         reading = await offload.run(len(request.text), _extract_without_secrets, request.text)
         forgetting = ForgetPlan()
         if asked := find_forget_request(request.text):
-            # What is said beside the request is about what shall be forgotten.
-            reading = Extraction((), (SkippedSpan(asked.start, asked.end, "forget"),))
             forgetting = await plan_forgetting(asked, request.project, tools)
+            reading = stated_beside(reading, asked, forgetting, tools.analyzer)
         adds = await self._place(reading.statements, request, tools)
         projects = {request.project, None}
         own_paths = frozenset(

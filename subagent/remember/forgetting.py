@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memex.store.search.analyzer import Analyzer
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Removal
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import FiledStatement, stored_statements
-from memex.subagent.statements.extraction import Statement
+from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
 from memex.subagent.statements.forgetting import ForgetRequest
 from memex.subagent.statements.relations import statement_weights
 from memex.subagent.statements.subjects import normal_form
@@ -62,6 +63,35 @@ async def plan_forgetting(request: ForgetRequest, project: str | None, tools: Me
         )
     statement = Statement("note", request.text, request.start, request.end)
     return ForgetPlan(tuple(Removal(match.stored.path, statement, match.stored.text) for match in meant))
+
+
+def stated_beside(
+    reading: Extraction, request: ForgetRequest, plan: ForgetPlan, analyzer: Analyzer
+) -> Extraction:
+    """Return what a text states beside a request to forget.
+
+    A statement that shares a word with the request, or with what the request means, repeats what shall be
+    forgotten, and is skipped.
+    """
+    forgotten = [removal.removes for removal in plan.removals] or [one.text for one in plan.candidates[:1]]
+    named = set(analyzer.lexemes(" ".join([request.text, *forgotten])))
+
+    def is_beside(start: int, end: int) -> bool:
+        return end <= request.start or start >= request.end
+
+    kept = [
+        one
+        for one in reading.statements
+        if is_beside(one.start, one.end) and named.isdisjoint(analyzer.lexemes(one.text))
+    ]
+    dropped = [
+        SkippedSpan(one.start, one.end, "forget")
+        for one in reading.statements
+        if is_beside(one.start, one.end) and one not in kept
+    ]
+    skipped = [one for one in reading.skipped if is_beside(one.start, one.end)]
+    asked = SkippedSpan(request.start, request.end, "forget")
+    return Extraction(tuple(kept), tuple(sorted([*skipped, *dropped, asked], key=lambda one: one.start)))
 
 
 async def _find_matches(topic: str, tools: MemoryTools) -> list[_Match]:

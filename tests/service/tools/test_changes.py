@@ -281,6 +281,18 @@ async def test_a_clear_statement_is_forgotten_and_stays_in_the_history(
     assert await stored(service, told) == before
 
 
+async def test_what_is_said_beside_a_request_is_kept(service: Service, told: Caller) -> None:
+    """Only what repeats the forgotten is left out."""
+    await remember(service, told, DIVORCE)
+    text = "Forget that my sister Lena is getting divorced. Lena told me in private. I moved to Lisbon in May."
+    answer = await remember(service, told, text)
+    after = await everything(service, told)
+
+    assert "Lena" not in after
+    assert "I moved to Lisbon in May." in after
+    assert [reason for _, reason in skipped(text, answer)] == ["forget", "forget"]
+
+
 async def test_two_that_fit_are_candidates(service: Service, told: Caller) -> None:
     """Nothing is taken out before the caller names one."""
     owed = ["I owe Karim 200 euros for the tent.", "I owe Karim 350 euros for the stove."]
