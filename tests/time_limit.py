@@ -17,6 +17,8 @@ WORK = 400_000
 # How long `work` takes on a quiet machine with two cores, such as a small virtual one.
 QUIET_S = 0.04
 MEASURED_TIMES = 5
+# What other machines on the same host may take away for some seconds, which nothing here measures.
+NOISE = 2.0
 
 
 def work() -> int:
@@ -59,7 +61,7 @@ class TimeLimit:
         took_s = time.perf_counter() - started
         if took_s <= self.limit_s or item.get_closest_marker("slow"):
             return
-        allowed_s = self.limit_s * max(self.slowness, slowness())
+        allowed_s = self.limit_s * max(self.slowness, slowness()) * NOISE
         if took_s > allowed_s:
             pytest.fail(
                 f"The test took {took_s:.1f} s, and {allowed_s:.1f} s are allowed on this machine now. Make it"
