@@ -284,7 +284,9 @@ async def test_a_clear_statement_is_forgotten_and_stays_in_the_history(
 async def test_what_is_said_beside_a_request_is_kept(service: Service, told: Caller) -> None:
     """Only what repeats the forgotten is left out."""
     await remember(service, told, DIVORCE)
-    text = "Forget that my sister Lena is getting divorced. Lena told me in private. I moved to Lisbon in May."
+    text = (
+        "Forget that my sister Lena is getting divorced. Lena told me in private. I moved to Lisbon in May."
+    )
     answer = await remember(service, told, text)
     after = await everything(service, told)
 
