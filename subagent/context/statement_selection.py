@@ -185,7 +185,7 @@ def _choice(unit: StatementUnit) -> Choice:
 
 
 def _merged(passages: Sequence[Choice], chosen: _ChosenStatements) -> tuple[Choice, ...]:
-    """Return the pinned, then statements and other passages: first what holds the best."""
+    """Return the pinned passages, then the statements, then the other passages."""
     pinned = [choice for choice in passages if choice.reason == "pinned"]
     others = [choice for choice in passages if choice.reason != "pinned"]
     return (*pinned, *chosen.choices(), *others)

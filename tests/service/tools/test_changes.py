@@ -93,7 +93,7 @@ def reasons(answer: Result) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-async def told(service: Service, alice: Caller) -> Caller:
+async def known_user(service: Service, alice: Caller) -> Caller:
     """Alice, who has told memory some things."""
     await remember(service, alice, WORLD)
     return alice
@@ -102,12 +102,12 @@ async def told(service: Service, alice: Caller) -> Caller:
 # --- replaced and closed -------------------------------------------------------------------------------------
 
 
-async def test_a_correction_takes_the_place_of_what_it_corrects(service: Service, told: Caller) -> None:
+async def test_a_correction_takes_the_place_of_what_it_corrects(service: Service, known_user: Caller) -> None:
     """One statement goes for each, and nothing else; what was said of other things stays."""
     for older in CORRECTIONS:
-        await remember(service, told, older)
-    answers = [await remember(service, told, newer) for newer in CORRECTIONS.values()]
-    text = await everything(service, told)
+        await remember(service, known_user, older)
+    answers = [await remember(service, known_user, newer) for newer in CORRECTIONS.values()]
+    text = await everything(service, known_user)
 
     assert [reasons(answer) for answer in answers] == [[("user/notes.md", "1 replaced")]] * len(CORRECTIONS)
     assert [older for older in CORRECTIONS if older in text] == []
@@ -116,26 +116,28 @@ async def test_a_correction_takes_the_place_of_what_it_corrects(service: Service
     assert {answer["note"] for answer in answers} == {None}
 
 
-async def test_what_was_replaced_stays_in_the_history_and_comes_back(service: Service, told: Caller) -> None:
+async def test_what_was_replaced_stays_in_the_history_and_comes_back(
+    service: Service, known_user: Caller
+) -> None:
     """The version before holds the older statement, and reverting the call puts it in its place again."""
-    await remember(service, told, RENT)
-    before = await stored(service, told)
-    answer = await remember(service, told, NEW_RENT, call="raised")
+    await remember(service, known_user, RENT)
+    before = await stored(service, known_user)
+    answer = await remember(service, known_user, NEW_RENT, call="raised")
     version = answer["writes"][0]["version"]
-    past = await text_of(service, told, "user/notes.md", version=version - 1)
-    await service.revert(told, "raised")
+    past = await text_of(service, known_user, "user/notes.md", version=version - 1)
+    await service.revert(known_user, "raised")
 
     assert f"\n-- {RENT} (" in answer["writes"][0]["diff"]
     assert f"\n+- {NEW_RENT} (" in answer["writes"][0]["diff"]
     assert past == before["user/notes.md"]
-    assert await stored(service, told) == before
+    assert await stored(service, known_user) == before
 
 
-async def test_a_done_task_closes_the_open_one(service: Service, told: Caller) -> None:
+async def test_a_done_task_closes_the_open_one(service: Service, known_user: Caller) -> None:
     """It leaves the list of what is to do, and what was done stands under its own heading."""
-    await remember(service, told, LEASE)
-    answer = await remember(service, told, "I sent Priya the signed lease.")
-    todo, done = (await text_of(service, told, "user/tasks.md")).split("## Done")
+    await remember(service, known_user, LEASE)
+    answer = await remember(service, known_user, "I sent Priya the signed lease.")
+    todo, done = (await text_of(service, known_user, "user/tasks.md")).split("## Done")
 
     assert reasons(answer) == [("user/tasks.md", "1 replaced")]
     assert "Priya" not in todo
@@ -143,11 +145,13 @@ async def test_a_done_task_closes_the_open_one(service: Service, told: Caller) -
     assert "I sent Priya the signed lease." in done
 
 
-async def test_an_unclear_contradiction_is_a_rival(service: Service, told: Caller) -> None:
+async def test_an_unclear_contradiction_is_a_rival(service: Service, known_user: Caller) -> None:
     """Both stay; the answer names them, and a context shows the newer first and marks the older one."""
-    await remember(service, told, ROOM)
-    answer = await remember(service, told, NEW_ROOM)
-    found = await service.execute(told, "memory_context", {"query": "Where does the workshop take place?"})
+    await remember(service, known_user, ROOM)
+    answer = await remember(service, known_user, NEW_ROOM)
+    found = await service.execute(
+        known_user, "memory_context", {"query": "Where does the workshop take place?"}
+    )
     context = found["context"]
 
     assert answer["rivals"] == [{"path": "user/notes.md", "older": ROOM, "newer": NEW_ROOM}]
@@ -156,22 +160,22 @@ async def test_an_unclear_contradiction_is_a_rival(service: Service, told: Calle
     assert context.index(NEW_ROOM) < context.index("earlier, may be out of date") < context.index(ROOM)
 
 
-async def test_what_replaces_a_statement_has_no_rival(service: Service, told: Caller) -> None:
+async def test_what_replaces_a_statement_has_no_rival(service: Service, known_user: Caller) -> None:
     """A decision takes the place of an older one of the same thing; nothing is left to contradict it."""
-    await remember(service, told, "We decided to use Redis for the session cache.")
-    answer = await remember(service, told, "We decided to use Memcached for the session cache.")
+    await remember(service, known_user, "We decided to use Redis for the session cache.")
+    answer = await remember(service, known_user, "We decided to use Memcached for the session cache.")
 
     assert reasons(answer) == [("user/decisions.md", "1 replaced")]
     assert (answer["rivals"], answer["note"]) == ([], None)
 
 
-async def test_what_is_no_change_changes_nothing(service: Service, told: Caller) -> None:
+async def test_what_is_no_change_changes_nothing(service: Service, known_user: Caller) -> None:
     """A denial, a hypothesis, hearsay, an exception and a quotation leave the stored statement where it is."""
     for older in {older for older, _ in NO_CHANGES}:
-        await remember(service, told, older)
-    before = (await everything(service, told)).splitlines()
-    answers = {newer: await remember(service, told, newer) for _, newer in NO_CHANGES}
-    after = (await everything(service, told)).splitlines()
+        await remember(service, known_user, older)
+    before = (await everything(service, known_user)).splitlines()
+    answers = {newer: await remember(service, known_user, newer) for _, newer in NO_CHANGES}
+    after = (await everything(service, known_user)).splitlines()
 
     assert {line for line in before if line not in after} == set()
     changing = {newer: reasons(answer) for newer, answer in answers.items()}
@@ -206,46 +210,48 @@ async def test_statements_of_others_are_never_changed(service: Service, caller_o
 # --- once, at once and again ---------------------------------------------------------------------------------
 
 
-async def test_20_at_once_lose_nothing(service: Service, told: Caller) -> None:
+async def test_20_at_once_lose_nothing(service: Service, known_user: Caller) -> None:
     """Corrections and new statements at the same time: each new statement stands, and no corrected one does."""
     for older in CORRECTIONS:
-        await remember(service, told, older)
+        await remember(service, known_user, older)
     new = [f"The locker of player {n} has the colour {n}." for n in range(20 - len(CORRECTIONS))]
-    await asyncio.gather(*(remember(service, told, text) for text in (*new, *CORRECTIONS.values())))
-    lines = (await everything(service, told)).splitlines()
+    await asyncio.gather(*(remember(service, known_user, text) for text in (*new, *CORRECTIONS.values())))
+    lines = (await everything(service, known_user)).splitlines()
 
     for text in (*new, *CORRECTIONS.values()):
         assert sum(f"- {text} (" in line for line in lines) == 1, text
     assert [older for older in CORRECTIONS if any(older in line for line in lines)] == []
 
 
-async def test_a_repeated_call_and_a_replay_give_the_same_answer(service: Service, told: Caller) -> None:
+async def test_a_repeated_call_and_a_replay_give_the_same_answer(
+    service: Service, known_user: Caller
+) -> None:
     """A replacement, a rival and what is forgotten are done once, and planned again they come out alike."""
-    await remember(service, told, f"{RENT} {ROOM} {DIVORCE}")
+    await remember(service, known_user, f"{RENT} {ROOM} {DIVORCE}")
     texts = {
         "change": NEW_RENT,
         "rival": NEW_ROOM,
         "forget": "Forget that my sister Lena is getting divorced.",
     }
-    first = {name: await remember(service, told, text, call=name) for name, text in texts.items()}
-    before = await stored(service, told)
-    again = {name: await remember(service, told, text, call=name) for name, text in texts.items()}
-    replayed = {name: await replay_call(service, told, name) for name in texts}
+    first = {name: await remember(service, known_user, text, call=name) for name, text in texts.items()}
+    before = await stored(service, known_user)
+    again = {name: await remember(service, known_user, text, call=name) for name, text in texts.items()}
+    replayed = {name: await replay_call(service, known_user, name) for name in texts}
 
     assert again == first
-    assert await stored(service, told) == before
+    assert await stored(service, known_user) == before
     assert {name: result.difference for name, result in replayed.items() if not result.is_equal} == {}
 
 
-async def test_a_dry_run_shows_and_writes_nothing(service: Service, told: Caller) -> None:
+async def test_a_dry_run_shows_and_writes_nothing(service: Service, known_user: Caller) -> None:
     """Of a correction, of a rival and of a request to forget; only the note speaks of what would be."""
-    await remember(service, told, f"{RENT} {ROOM} {DIVORCE}")
+    await remember(service, known_user, f"{RENT} {ROOM} {DIVORCE}")
     notes = []
     for text in (NEW_RENT, NEW_ROOM, "Forget that my sister Lena is getting divorced."):
-        before = await stored(service, told)
-        tried = await remember(service, told, text, call=f"call-{len(notes)}", dry_run=True)
-        between = await stored(service, told)
-        done = await remember(service, told, text, call=f"call-{len(notes)}")
+        before = await stored(service, known_user)
+        tried = await remember(service, known_user, text, call=f"call-{len(notes)}", dry_run=True)
+        between = await stored(service, known_user)
+        done = await remember(service, known_user, text, call=f"call-{len(notes)}")
 
         assert between == before
         assert tried | {"status": "committed", "note": done["note"]} == done
@@ -260,17 +266,17 @@ async def test_a_dry_run_shows_and_writes_nothing(service: Service, told: Caller
 
 
 async def test_a_clear_statement_is_forgotten_and_stays_in_the_history(
-    service: Service, told: Caller
+    service: Service, known_user: Caller
 ) -> None:
     """The statement is taken out, the request is not stored, and a revert brings the statement back."""
-    await remember(service, told, DIVORCE)
-    before = await stored(service, told)
+    await remember(service, known_user, DIVORCE)
+    before = await stored(service, known_user)
     text = "Forget that my sister Lena is getting divorced."
-    answer = await remember(service, told, text, call="forget")
-    after = await everything(service, told)
-    history = await run_tool(service, told, "history", "seen", path="user/profile.md")
-    past = await text_of(service, told, "user/profile.md", version=2)
-    await service.revert(told, "forget")
+    answer = await remember(service, known_user, text, call="forget")
+    after = await everything(service, known_user)
+    history = await run_tool(service, known_user, "history", "seen", path="user/profile.md")
+    past = await text_of(service, known_user, "user/profile.md", version=2)
+    await service.revert(known_user, "forget")
 
     assert reasons(answer) == [("user/profile.md", "1 removed")]
     assert skipped(text, answer) == [(text, "forget")]
@@ -278,95 +284,97 @@ async def test_a_clear_statement_is_forgotten_and_stays_in_the_history(
     assert "Lena" not in after
     assert history["revisions"][0]["tool_call_id"] == "forget"
     assert DIVORCE in past
-    assert await stored(service, told) == before
+    assert await stored(service, known_user) == before
 
 
-async def test_what_is_said_beside_a_request_is_kept(service: Service, told: Caller) -> None:
+async def test_what_is_said_beside_a_request_is_kept(service: Service, known_user: Caller) -> None:
     """Only what repeats the forgotten is left out."""
-    await remember(service, told, DIVORCE)
+    await remember(service, known_user, DIVORCE)
     text = (
         "Forget that my sister Lena is getting divorced. Lena told me in private. I moved to Lisbon in May."
     )
-    answer = await remember(service, told, text)
-    after = await everything(service, told)
+    answer = await remember(service, known_user, text)
+    after = await everything(service, known_user)
 
     assert "Lena" not in after
     assert "I moved to Lisbon in May." in after
     assert [reason for _, reason in skipped(text, answer)] == ["forget", "forget"]
 
 
-async def test_two_that_fit_are_candidates(service: Service, told: Caller) -> None:
+async def test_two_that_fit_are_candidates(service: Service, known_user: Caller) -> None:
     """Nothing is taken out before the caller names one."""
     owed = ["I owe Karim 200 euros for the tent.", "I owe Karim 350 euros for the stove."]
-    await remember(service, told, " ".join(owed))
-    before = await stored(service, told)
-    answer = await remember(service, told, "Forget that I owe Karim money.")
-    between = await stored(service, told)
-    await remember(service, told, f"Forget this: {owed[1]}")
+    await remember(service, known_user, " ".join(owed))
+    before = await stored(service, known_user)
+    answer = await remember(service, known_user, "Forget that I owe Karim money.")
+    between = await stored(service, known_user)
+    await remember(service, known_user, f"Forget this: {owed[1]}")
 
     assert answer["status"] == "nothing"
     assert sorted(one["text"] for one in answer["candidates"]) == owed
     assert "`candidates`" in answer["note"]
     assert between == before
-    text = await everything(service, told)
+    text = await everything(service, known_user)
     assert [owed[0] in text, owed[1] in text] == [True, False]
 
 
-async def test_a_statement_that_is_named_word_for_word_is_meant(service: Service, told: Caller) -> None:
+async def test_a_statement_that_is_named_word_for_word_is_meant(service: Service, known_user: Caller) -> None:
     """Also where another one differs in a number alone, as the older of two rivals does."""
-    await remember(service, told, ROOM)
-    answer = await remember(service, told, NEW_ROOM)
-    await remember(service, told, f"Please forget that {answer['rivals'][0]['older'].lower()}")
-    text = await everything(service, told)
+    await remember(service, known_user, ROOM)
+    answer = await remember(service, known_user, NEW_ROOM)
+    await remember(service, known_user, f"Please forget that {answer['rivals'][0]['older'].lower()}")
+    text = await everything(service, known_user)
 
     assert [ROOM in text, NEW_ROOM in text] == [False, True]
 
 
-async def test_a_request_that_names_nothing_forgets_nothing(service: Service, told: Caller) -> None:
+async def test_a_request_that_names_nothing_forgets_nothing(service: Service, known_user: Caller) -> None:
     """All of memory, or a thing that is not stored: the note asks for the statement."""
-    before = await stored(service, told)
+    before = await stored(service, known_user)
     for text in (
         "Forget everything.",
         "Delete everything you know about me.",
         "Vergiss alles.",
         "Oublie tout.",
     ):
-        answer = await remember(service, told, text)
+        answer = await remember(service, known_user, text)
         assert (answer["status"], answer["candidates"]) == ("nothing", []), text
         assert "never carried out" in answer["note"], text
 
-    unknown = await remember(service, told, "Forget that the unicorn limps.")
+    unknown = await remember(service, known_user, "Forget that the unicorn limps.")
 
     assert unknown["note"].startswith("Nothing was taken out")
-    assert await stored(service, told) == before
+    assert await stored(service, known_user) == before
 
 
-async def test_what_asks_for_nothing_forgets_nothing(service: Service, told: Caller) -> None:
+async def test_what_asks_for_nothing_forgets_nothing(service: Service, known_user: Caller) -> None:
     """A reminder, a quotation, code, somebody else's words and a pasted document are no requests."""
-    await remember(service, told, DIVORCE)
+    await remember(service, known_user, DIVORCE)
     for text in NO_REQUESTS:
-        answer = await remember(service, told, text)
+        answer = await remember(service, known_user, text)
         assert "forget" not in {skip["reason"] for skip in answer["skipped"]}, text
-        assert DIVORCE in await text_of(service, told, "user/profile.md"), text
+        assert DIVORCE in await text_of(service, known_user, "user/profile.md"), text
 
 
-async def test_requests_are_understood_in_four_languages(service: Service, told: Caller) -> None:
+async def test_requests_are_understood_in_four_languages(service: Service, known_user: Caller) -> None:
     """Each takes out the one statement that it means."""
     for text in REQUESTS:
-        await remember(service, told, text)
-    answers = {text: await remember(service, told, request) for text, request in REQUESTS.items()}
-    left = await everything(service, told)
+        await remember(service, known_user, text)
+    answers = {text: await remember(service, known_user, request) for text, request in REQUESTS.items()}
+    left = await everything(service, known_user)
 
     assert [text for text in REQUESTS if text in left] == []
     assert {reason for answer in answers.values() for _, reason in reasons(answer)} == {"1 removed"}
     assert [said for said in WORLD.split(". ") if said.rstrip(".") not in left] == []
 
 
-async def test_a_file_that_is_no_list_of_statements_is_left_alone(service: Service, told: Caller) -> None:
+async def test_a_file_that_is_no_list_of_statements_is_left_alone(
+    service: Service, known_user: Caller
+) -> None:
     """What a person wrote by hand is not taken out, though the request fits it."""
     page = "# Lena\n\nMy sister Lena is getting divorced.\n"
-    await service.execute(told, "memory_write", {"path": "user/people/lena.md", "content": page})
-    answer = await remember(service, told, "Forget that my sister Lena is getting divorced.")
+    await service.execute(known_user, "memory_write", {"path": "user/people/lena.md", "content": page})
+    answer = await remember(service, known_user, "Forget that my sister Lena is getting divorced.")
 
     assert answer["writes"] == []
-    assert await text_of(service, told, "user/people/lena.md") == page
+    assert await text_of(service, known_user, "user/people/lena.md") == page

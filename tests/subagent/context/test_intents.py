@@ -75,7 +75,7 @@ async def listed(question: str, files: Files) -> list[str]:
     """Return the statements that answer a question."""
     intent = intent_of(question)
     assert intent is not None
-    units = await listed_statements(intent, NOTHING, files)  # type: ignore[arg-type]
+    units = await listed_statements(intent, NOTHING, files)  # type: ignore[arg-type]  # only what it reads
     return [unit.candidate.text for unit in units]
 
 

@@ -209,7 +209,7 @@ def test_a_selection_keeps_to_its_room_and_shows_the_newest(
     memory, pinned, units, passages = mixture
     plan = choose(pinned, units, passages, available=available, is_list=is_list)
     shuffled = list(units)
-    chance.shuffle(shuffled)  # type: ignore[attr-defined]
+    chance.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis types it as an object
     notes = memory.notes(plan)
     context = assemble(notes)
     places = {choice.reference: place for place, choice in enumerate(plan.choices)}

@@ -187,7 +187,7 @@ def test_any_text_is_split_verbatim(parts: list[str], start: int) -> None:
         first, last = (place - start for place in piece.reference.span)
         assert text[first:last] == piece.text
         assert None not in rest[first:last]
-        rest[first:last] = [None] * (last - first)  # type: ignore[list-item]
+        rest[first:last] = [None] * (last - first)  # type: ignore[list-item]  # blanked out
     left = "".join(char or "" for char in rest)
     assert all(not line.strip() or line.startswith("#") for line in left.splitlines())
     assert {unit.reference for unit in marked} == {unit.reference for unit in units}

@@ -45,7 +45,7 @@ NO_REQUESTS = [
 EVERYTHING = ["Forget everything.", "Vergiss alles.", "Oublie tout.", "Olvida todo."]
 
 
-def asked(text: str) -> ForgetRequest:
+def request_in(text: str) -> ForgetRequest:
     """Return the request in a text that asks."""
     found = find_forget_request(text)
     assert found is not None, text
@@ -55,7 +55,7 @@ def asked(text: str) -> ForgetRequest:
 def test_people_ask_in_their_own_words() -> None:
     """In four languages; what is meant is among the words that are searched, the request itself is not."""
     for text, meant in REQUESTS:
-        found = asked(text)
+        found = request_in(text)
         assert found.text == text
         assert meant.casefold() in found.topic.casefold(), found
         assert not found.is_everything, text
@@ -71,20 +71,20 @@ def test_what_only_sounds_like_a_request_is_none() -> None:
 
 def test_one_or_several_may_be_meant() -> None:
     """Everything about a thing is several; everything without a thing names nothing."""
-    one = asked("Please forget what I said about my landlord.")
-    several = asked("Delete everything about the boat trip from your notes.")
+    one = request_in("Please forget what I said about my landlord.")
+    several = request_in("Delete everything about the boat trip from your notes.")
 
     assert not one.is_several
     assert several.is_several
     assert not several.is_everything
     assert "boat trip" in several.topic
-    assert all(asked(text).is_everything for text in EVERYTHING)
+    assert all(request_in(text).is_everything for text in EVERYTHING)
 
 
 def test_what_is_meant_may_stand_beside_the_request() -> None:
     """People ask in two steps; typographic marks do not matter."""
     text = "Ottilie’s rent is none of your business.\nWipe that please. I’ll be back."
-    found = asked(text)
+    found = request_in(text)
 
     assert found.text == "Wipe that please."
     assert text[found.start : found.end].strip() == found.text
