@@ -25,7 +25,7 @@ RUN python -m pip wheel --quiet --no-index --find-links wheels --no-deps --wheel
 # Without pip in it; pip compiles as it installs, which the service may not do there.
 RUN python -m venv --without-pip /opt/memex \
  && python -m pip --python /opt/memex/bin/python install --quiet --no-index --find-links wheels \
-      "memex[$(echo $EXTRAS | tr ' ' ,)]"
+      "memex-memory[$(echo $EXTRAS | tr ' ' ,)]"
 
 # Of the system's libraries the Postgres programs need glibc and zlib, which the slim image has.
 FROM python

@@ -7,7 +7,9 @@ which, so this program asks no package index. Run it in the folder of requiremen
 import re
 import sys
 import tomllib
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 
 def main(extras: list[str]) -> None:
@@ -16,7 +18,7 @@ def main(extras: list[str]) -> None:
     project = settings["project"]
     asked = [*settings["build-system"]["requires"], *project["dependencies"]]
     for extra in extras:
-        asked += project["optional-dependencies"][extra]
+        asked += _requirements(project, extra)
     entries = re.split(
         r"^(?=[a-z0-9])", Path("requirements.lock").read_text(encoding="utf-8"), flags=re.MULTILINE
     )
@@ -29,6 +31,13 @@ def main(extras: list[str]) -> None:
         before = set(needed)
         needed |= {name for name, found in named.items() if needed & _asked_for_by(found)}
     print("".join(entry for name in sorted(needed) for entry in named[name]), end="")  # noqa: T201  # its output
+
+
+def _requirements(project: dict[str, Any], extra: str) -> list[str]:
+    """Return what an extra needs, with the needs of the project's own extras that it names."""
+    found: list[str] = project["optional-dependencies"][extra]
+    own = [re.findall(r"[\w-]+", each.partition("[")[2]) for each in found if _name(each) == project["name"]]
+    return [*found, *(need for other in chain.from_iterable(own) for need in _requirements(project, other))]
 
 
 def _name(requirement: str) -> str:

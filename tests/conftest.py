@@ -5,6 +5,7 @@ import gc
 import os
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from importlib import metadata
 from pathlib import Path
 
 import psycopg
@@ -19,6 +20,7 @@ from tests.kit.postgres_servers import LentDatabase, Server
 from tests.selection import SERVERS, NoProcess
 from tests.time_limit import TimeLimit
 
+from memex import distribution
 from memex.call_context import CallContext
 from memex.service.service import Caller, Service
 from memex.store.access import Role
@@ -39,6 +41,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Name the marks, and watch the time that a test takes."""
+    if not list(metadata.Distribution.discover(name=distribution.NAME)):
+        pytest.exit(
+            f"{distribution.NAME} is not installed in this environment: run make install", returncode=4
+        )
     config.addinivalue_line(
         "markers", "slow: takes over 5 seconds; runs in make test-all and, in shares, in .ci/run"
     )

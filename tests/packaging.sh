@@ -36,6 +36,10 @@ cd "$work"
 export MEMEX_DATA_DIR="$work/data"
 unset DATABASE_URL
 "$work/venv/bin/memex" --version
+"$work/venv/bin/memex-memory" --version
+# The command that hints name finds the package installed, so it fetches nothing of that name from an index.
+"$PYTHON" -m pip --python "$work/venv/bin/python" install --quiet --no-index \
+  "$("$work/venv/bin/python" -c 'from memex.distribution import NAME; print(f"{NAME}[embedded]")')"
 "$work/venv/bin/memex" write user/hello.md --content "# Hello from a wheel" --json >/dev/null
 "$work/venv/bin/memex" find wheel --json | grep -q user/hello.md
 "$work/venv/bin/memex" setup agents-md --print | grep -q memory_remember
@@ -48,13 +52,13 @@ from importlib.metadata import metadata
 
 import memex.integrations
 
-extras = set(metadata("memex").get_all("Provides-Extra"))
+extras = set(metadata("memex-memory").get_all("Provides-Extra"))
 told = set()
 for module in pkgutil.iter_modules(memex.integrations.__path__):
     try:
         importlib.import_module(f"memex.integrations.{module.name}")
     except ImportError as error:
-        found = re.search(r"memex\[([\w-]+)\]", str(error))
+        found = re.search(r"memex-memory\[([\w-]+)\]", str(error))
         if found:
             assert found[1] in extras, f"{module.name} names an extra that there is not: {error}"
             told.add(found[1])

@@ -393,7 +393,7 @@ class TestExporting:
         ):
             pass
 
-        assert 'pip install "memex[otel]"' in refused.value.hint
+        assert 'pip install "memex-memory[otel]"' in refused.value.hint
 
     @pytest.mark.parametrize(
         ("module", "unneeded"),

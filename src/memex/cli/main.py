@@ -55,9 +55,9 @@ app.add_typer(evals.app, name="eval", rich_help_panel=SERVICE)
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from memex.distribution import version
 
-        typer.echo(f"memex {version('memex')}")
+        typer.echo(f"memex {version()}")
         raise typer.Exit
 
 

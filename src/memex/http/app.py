@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
@@ -12,6 +11,7 @@ from fastapi.telemetry import TelemetryConfig
 from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 
+from memex import distribution
 from memex.errors import MemexError
 from memex.http import problems
 from memex.http.middleware import RequestMiddleware
@@ -71,7 +71,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
         redoc_url=None,
         static_url="/docs/static",
         title="Memex",
-        version=version("memex"),
+        version=distribution.version(),
         description=DESCRIPTION,
         lifespan=lifespan,
         telemetry=NO_TELEMETRY,

@@ -3,7 +3,7 @@
 agent = Agent(role=…, goal=…, backstory=…, llm=…, tools=memory_tools(user_id="alice"))
 
 CrewAI's packages cannot be installed beside those of Memex. So this module needs a Memex that runs, and of its
-packages only httpx2 and tenacity, which CrewAI brings along: `pip install --no-deps memex` there.
+packages only httpx2 and tenacity, which CrewAI brings along: `pip install --no-deps ./memex`, from a checkout.
 """
 
 import asyncio

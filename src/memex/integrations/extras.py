@@ -3,6 +3,8 @@
 from types import TracebackType
 from typing import Self
 
+from memex.distribution import install_command
+
 
 class RequiredExtra:
     """Around the imports of a library: a missing one is an ImportError that says what to install."""
@@ -18,5 +20,5 @@ class RequiredExtra:
     ) -> None:
         if isinstance(error, ModuleNotFoundError):
             raise ImportError(
-                f"{error.name} is not installed. Install it with: pip install 'memex[{self._extra}]'"
+                f"{error.name} is not installed. Install it with: {install_command(self._extra)}"
             ) from error

@@ -7,7 +7,6 @@ of Memex is a result too, marked as one, with its code: only faults of the proto
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from mcp import MCPError, types
-from memex import toolcalls
+from memex import distribution, toolcalls
 from memex.errors import MemexError, NotFound, Refused, ValidationFailed
 from memex.logging import frames
 from memex.mcp.connection import McpConnection, run_tool
@@ -120,7 +119,7 @@ def new_server(
     server: Server[Any] = Server(
         "memex",
         title="Memex",
-        version=version("memex"),
+        version=distribution.version(),
         instructions=prompts.load_text(PROMPT, prompts_dir).body,
         cache_hints={"tools/list": fresh, "resources/templates/list": fresh, "prompts/list": fresh},
         get_tool_input_schema=lambda _: None,  # no argument of ours is also sent as a header

@@ -1,7 +1,6 @@
 """What `/metrics` shows: what was counted since the start, and what is measured now."""
 
-from importlib.metadata import version
-
+from memex import distribution
 from memex.metrics import Gauges
 from memex.service.service import Service
 from memex.store.log import queue
@@ -25,5 +24,5 @@ async def _gauges(service: Service) -> Gauges:
         "memex_db_connections": {("used",): load.used, ("idle",): load.idle},
         "memex_db_requests_waiting": {(): load.waiting},
         "memex_queue_calls": {(status,): number for status, number in calls.items()},
-        "memex_build_info": {(version("memex"), ENGINE): 1},
+        "memex_build_info": {(distribution.version(), ENGINE): 1},
     }

@@ -1,11 +1,12 @@
 """Keys over HTTP: an admin makes, lists and revokes those of its tenant; and every key can ask whose it is."""
 
 from collections.abc import Callable
-from importlib.metadata import version
 
 import httpx2
 import pytest
 from tests.kit.http_service import Served
+
+from memex.distribution import version
 
 KeyOf = Callable[..., str]
 ClientOf = Callable[..., httpx2.Client]
@@ -94,7 +95,7 @@ def test_every_key_can_ask_whose_it_is(served: Served, key_of: KeyOf) -> None:
         "tenant": named.json()["tenant"],
         "user": None,
         "mounts": None,
-        "version": version("memex"),
+        "version": version(),
     }
     assert named.json()["mounts"] == [
         {"mount": "user", "language": "english", "writable": True},

@@ -335,7 +335,7 @@ def test_a_provider_whose_packages_are_missing_is_refused_with_their_extra() -> 
     with pytest.raises(ValidationFailed) as refused:
         chat_model("mistral:mistral-small-latest")
 
-    assert refused.value.hint == 'Install them: pip install "memex[mistral]".'
+    assert refused.value.hint == 'Install them: pip install "memex-memory[mistral]".'
 
 
 def test_a_provider_without_an_extra_of_ours_is_refused_with_its_own() -> None:

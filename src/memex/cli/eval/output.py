@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from memex.cli.output import Column, Screen, report_errors
+from memex.distribution import install_command
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def check_installed(*libraries: str) -> None:
     """Raise ValidationFailed if libraries of the extra `evals` are missing."""
     if missing := [name for name in libraries if find_spec(name) is None]:
         raise ValidationFailed(
-            f"Not installed: {', '.join(missing)}.", hint='Install them: pip install "memex[evals]"'
+            f"Not installed: {', '.join(missing)}.", hint=f"Install them: {install_command('evals')}"
         )
 
 

@@ -51,13 +51,12 @@ async def _collect() -> list[Finding]:
 
 
 async def _examine() -> AsyncIterator[Finding]:
-    from importlib.metadata import version
-
     from memex import logging
+    from memex.distribution import version
     from memex.postgres import conninfo_of
     from memex.settings import read_settings
 
-    yield Finding("memex", version("memex"))
+    yield Finding("memex", version())
     yield Finding("python", f"{platform.python_version()} ({sys.executable})")
     logging.configure("warning")
     with ExitStack() as held:
@@ -87,9 +86,8 @@ async def _examine() -> AsyncIterator[Finding]:
 
 async def _examine_service(settings: "Settings") -> AsyncIterator[Finding]:
     """Check the service at MEMEX_URL and the key. The doctor on its own machine checks its database."""
-    from importlib.metadata import version
-
     from memex.cli.session.opening import remote_from_settings
+    from memex.distribution import version
 
     url = f"MEMEX_URL: {settings.url}"
     try:
@@ -101,7 +99,7 @@ async def _examine_service(settings: "Settings") -> AsyncIterator[Finding]:
         name = "key" if error.code == "UNAUTHENTICATED" else "service"
         yield Finding(name, f"{url}: {error.code}: {error.message}", "problem", error.hint)
         return
-    own = version("memex")
+    own = version()
     if me["version"] == own:
         yield Finding("version", f"the service has {own}, as this command")
     else:

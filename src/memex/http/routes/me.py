@@ -1,11 +1,11 @@
 """Who a key is: what a client asks before it chooses what to ask."""
 
-from importlib.metadata import version
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel
 
+from memex import distribution
 from memex.http.callers import (
     KeyedRoute,
     KeyHolder,
@@ -63,5 +63,5 @@ async def me(
         tenant=await tenants.tenant_name(service.database, holder.tenant_id),
         user=holder.bound_user,
         mounts=mounts,
-        version=version("memex"),
+        version=distribution.version(),
     )

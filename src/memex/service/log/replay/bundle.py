@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 
+from memex import distribution
 from memex.call_context import CallContext
 from memex.errors import Refused, ValidationFailed
 from memex.service.call import Caller
@@ -136,7 +136,7 @@ async def _collect(connection: Connection, access: Access, logged: LoggedCall) -
         if found is not None:
             texts[reference] = found["content"]
     told = replace(logged, operation=_without_ids(logged.operation))
-    return Bundle(version("memex"), told, tuple(scopes), texts)
+    return Bundle(distribution.version(), told, tuple(scopes), texts)
 
 
 def _named(operation: Operation) -> Iterator[tuple[str, tuple[VirtualPath, int]]]:
