@@ -124,6 +124,7 @@ def said(tool: str, outcomes: Outcomes, shows: str | None = None, /, **arguments
 STATIC = "? /docs/static"  # the files of the page /docs, a mount without methods
 
 ROUTES: dict[str, list[Try]] = {
+    "GET /": [Try(everyone()), Try(everyone(), headers={"Accept": "text/html"})],
     "GET /openapi.json": [Try(everyone())],
     "GET /docs": [Try(everyone())],
     "GET /docs/oauth2-redirect": [Try(everyone())],

@@ -18,6 +18,7 @@ from memex.http.middleware import RequestMiddleware
 from memex.http.routes import (
     admin,
     files,
+    greeting,
     health,
     keys,
     mcp,
@@ -88,7 +89,18 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
     app.add_exception_handler(MemexError, problems.on_memex_error)
     app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
     app.add_exception_handler(HTTPException, problems.on_http_error)
-    for part in (tools, files, operations, provenance, queue, transfer, prompt_block, health, metrics):
+    for part in (
+        tools,
+        files,
+        operations,
+        provenance,
+        queue,
+        transfer,
+        prompt_block,
+        greeting,
+        health,
+        metrics,
+    ):
         app.include_router(part.router)
     for router in (me.router, operations.replayable_router, admin.router, keys.router):
         app.include_router(router)
