@@ -1,45 +1,127 @@
-"""The log of the process: one JSON object for each line, on stderr. The log holds no key and no memory text."""
+"""The log of the process, on stderr: a line of JSON for each event, or a line for people if stderr is a terminal.
+
+The log holds no key and no memory text.
+"""
 
 import logging
+import os
 import sys
+import threading
+import time
 import traceback
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 from structlog.stdlib import ProcessorFormatter
 from structlog.typing import EventDict, Processor
 
 LAST_FRAMES = 8
+MAX_HELD_S = 10.0  # a start that takes longer says why
 
 
-def configure(level: str) -> None:
-    """Send the events of Memex, and the records of its libraries, to stderr from this level on.
+class LogStream(Protocol):
+    """Where lines of the log go: stderr, or what holds them back for a while."""
+
+    def write(self, text: str, /) -> object:
+        """Take some text."""
+
+    def flush(self) -> None:
+        """Send what was taken."""
+
+    def isatty(self) -> bool:
+        """Return whether a person reads along."""
+
+
+class HeldLines:
+    """Holds the lines of a start back until `release`, so that the greeting of a program comes first.
+
+    A line that is written more than `MAX_HELD_S` after the start releases all lines: a person who waits that long
+    wants to know why.
+
+    Args:
+        target: where the lines go then.
+    """
+
+    def __init__(self, target: LogStream) -> None:
+        self._target = target
+        self._held: list[str] | None = []
+        self._lock = threading.RLock()
+        self._began_s = time.monotonic()
+
+    def write(self, text: str, /) -> None:
+        """Hold the text back, or pass it on if nothing is held back any more."""
+        with self._lock:
+            if self._held is None:
+                self._target.write(text)
+                return
+            self._held.append(text)
+            if time.monotonic() - self._began_s > MAX_HELD_S:
+                self.release()
+
+    def release(self) -> None:
+        """Pass on what was held back, and from now on each text as it comes."""
+        with self._lock:
+            held, self._held = self._held or [], None
+            self._target.write("".join(held))
+            self._target.flush()
+
+    def flush(self) -> None:
+        """Send what was passed on."""
+        self._target.flush()
+
+    def isatty(self) -> bool:
+        """Return whether the lines go to a terminal."""
+        return self._target.isatty()
+
+
+def configure(level: str, stream: LogStream | None = None) -> None:
+    """Send the events of Memex, and the records of its libraries, to a stream from this level on.
 
     Libraries are logged from `warning` on: uvicorn reports its start and end as `info`, and the events of Memex say
     this better.
+
+    Args:
+        level: the lowest level.
+        stream: stderr by default.
     """
+    target = stream or sys.stderr
     least = logging.getLevelNamesMapping()[level.upper()]
     common: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", key="time"),
+        _time_stamper(target),
         _without_message,
     ]
-    as_json = structlog.processors.JSONRenderer(ensure_ascii=False, default=str)
+    rendered = _renderer(target)
     structlog.configure(
-        processors=[*common, as_json],
+        processors=[*common, rendered],
         wrapper_class=structlog.make_filtering_bound_logger(least),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(target),  # type: ignore[arg-type]  # it only writes and flushes
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(target)
     handler.setFormatter(
         ProcessorFormatter(
             foreign_pre_chain=[*common, structlog.stdlib.add_logger_name],
-            processors=[ProcessorFormatter.remove_processors_meta, as_json],
+            processors=[ProcessorFormatter.remove_processors_meta, rendered],
         )
     )
     logging.basicConfig(handlers=[handler], level=max(least, logging.WARNING), force=True)
+
+
+def _time_stamper(target: LogStream) -> Processor:
+    if target.isatty():
+        return structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False, key="time")
+    return structlog.processors.TimeStamper(fmt="iso", key="time")
+
+
+def _renderer(target: LogStream) -> Processor:
+    """Return what makes a line of an event: for a person at a terminal, or JSON."""
+    if target.isatty():
+        return structlog.dev.ConsoleRenderer(
+            colors="NO_COLOR" not in os.environ, pad_event_to=0, timestamp_key="time", sort_keys=False
+        )
+    return structlog.processors.JSONRenderer(ensure_ascii=False, default=str)
 
 
 def frames(error: BaseException) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import re
 import signal
 import socket
@@ -12,10 +13,13 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psycopg
 import pytest
 from tests.cli.conftest import PATIENCE_S, PROGRAM, Memex, Serving
 from tests.kit import clusters
 from tests.kit.model_server import ModelServer, Request, Step, hangs
+
+from memex.store.embedded import server as embedded
 
 
 def test_the_first_start_makes_keys_that_work(memex: Memex) -> None:
@@ -169,6 +173,41 @@ def test_a_port_in_use_is_a_clear_error(memex: Memex) -> None:
     assert error["code"] == "VALIDATION_ERROR"
     assert f"127.0.0.1:{port}" in error["message"]
     assert "--port" in error["hint"]
+
+
+@pytest.fixture
+def outdated(prepared: Memex) -> Memex:
+    """The command over a file that another version indexed, which a start warns of."""
+    prepared.plain("write", "user/tea.md", "--content", "# Tea\n")
+    with embedded.start(prepared.data_dir) as lease, psycopg.connect(lease.conninfo) as connection:
+        connection.execute("set memex.maintenance = 'on'")
+        connection.execute("update scope set analyzer = 'analyzer-1' where analyzer is not null")
+    return prepared
+
+
+@pytest.mark.parametrize("where", ["terminal", "pipe"])
+def test_no_line_of_the_log_stands_above_the_greeting(outdated: Memex, where: str) -> None:
+    """What is logged before comes after it: for a person on a terminal, and as JSON elsewhere."""
+    ours, theirs = pty.openpty() if where == "terminal" else os.pipe()
+    environment = {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "100"}
+    serving = outdated.elsewhere(outdated.data_dir, **environment)
+    process = serving.spawn("serve", "--port", "0", stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    with os.fdopen(ours, errors="replace") as terminal:
+        lines: list[str] = []
+        while not any("index_of_another_version" in line for line in lines):
+            lines.append(re.sub(r"\x1b\[[\d;]*m", "", terminal.readline()))
+            assert lines[-1], lines
+        process.terminate()
+        process.wait(PATIENCE_S)
+    [greeting] = [n for n, line in enumerate(lines) if line.startswith("Memex answers at")]
+
+    assert not "".join(lines[:greeting]).strip()
+    assert "Ctrl-C ends it" in lines[-2]
+    if where == "terminal":
+        assert re.match(r"\d\d:\d\d:\d\d \[warning *\] index_of_another_version +scopes=1", lines[-1])
+    else:
+        assert json.loads(lines[-1])["command"].endswith("index rebuild --only-stale")
 
 
 @pytest.fixture

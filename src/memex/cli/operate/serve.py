@@ -18,6 +18,7 @@ from memex.cli.session.session import check_local
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
+    from memex.logging import HeldLines
     from memex.settings import Settings
     from memex.store.database import Database
 
@@ -82,12 +83,16 @@ def _serve(options: dict[str, Any], *, as_json: bool) -> None:
         update={name: value for name, value in options.items() if value is not None}
     )
     check_local(settings)
-    logging.configure(settings.log_level)
-    with listen(settings.host, settings.port) as listener, suppress(asyncio.CancelledError):
-        asyncio.run(_run(settings, listener, as_json=as_json))
+    log = logging.HeldLines(sys.stderr)
+    logging.configure(settings.log_level, log)
+    try:
+        with listen(settings.host, settings.port) as listener, suppress(asyncio.CancelledError):
+            asyncio.run(_run(settings, listener, log, as_json=as_json))
+    finally:
+        log.release()
 
 
-async def _run(settings: "Settings", listener: socket.socket, *, as_json: bool) -> None:
+async def _run(settings: "Settings", listener: socket.socket, log: "HeldLines", *, as_json: bool) -> None:
     import asyncio
 
     from memex import postgres
@@ -122,6 +127,7 @@ async def _run(settings: "Settings", listener: socket.socket, *, as_json: bool) 
             else:
                 _welcome(Screen(sys.stdout), ready)
                 sys.stdout.flush()
+            log.release()
 
         await serve(service, settings, listener, announce, ENDING)
 
