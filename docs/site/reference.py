@@ -71,7 +71,8 @@ A running service shows the same routes at `/docs`, where you can try calls, and
   below `/v1/admin` and `/metrics`, which need the key of an administrator.
 - **User**: with a key that is bound to a user, a call names no user. With any other key, each call
   names the user: in the member `context` of the body, or in the header `Memex-User`. The headers
-  `Memex-Project`, `Memex-Actor` and `Memex-Tool-Call-Id` name the rest of the context.
+  `Memex-Project`, `Memex-Actor` and `Memex-Tool-Call-Id` name the rest of the context. With
+  `Memex-Role: agent`, the key of an administrator gets only the rights of the user's agent.
 - **Errors** are problem bodies (RFC 9457) with a stable `code`, a `hint` and the `request_id`: [all
   codes](../errors.md).
 - **Lists** come in pages. To get the next page, send the `next_cursor` of a page as `cursor`.

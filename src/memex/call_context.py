@@ -16,6 +16,7 @@ class CallContext:
         project: the slug of the project that the work is about.
         tool_call_id: the id under which the call is logged; a write is done once under it.
         channel: how a write came, if the role of the caller does not say it. A key over HTTP cannot choose it.
+        role: `agent` gives an admin only the rights of the user's agent; None gives the rights of the key.
     """
 
     user_id: str | None = None
@@ -23,6 +24,7 @@ class CallContext:
     project: str | None = None
     tool_call_id: str | None = None
     channel: Channel | None = None
+    role: Literal["agent"] | None = None
 
     def under(self, tool_call_id: str | None) -> Self:
         """Return the context of a call with this id; None keeps the id that the context has."""

@@ -208,6 +208,7 @@ def context_headers(context: CallContext) -> dict[str, bytes]:
         "Memex-Actor": context.actor,
         "Memex-Project": context.project,
         "Memex-Tool-Call-Id": context.tool_call_id,
+        "Memex-Role": context.role,
     }
     return {name: _header(name, value) for name, value in named.items() if value is not None}
 
@@ -218,6 +219,7 @@ def _context_body(context: CallContext) -> dict[str, str]:
         "actor": context.actor,
         "project": context.project,
         "toolCallId": context.tool_call_id,
+        "role": context.role,
     }
     return {name: value for name, value in named.items() if value is not None}
 

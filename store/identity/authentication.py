@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memex.call_context import CallContext
 from memex.errors import Forbidden, Unauthenticated, ValidationFailed
@@ -21,6 +21,10 @@ class Principal:
     role: Role
     key_id: int | None = None
     bound_user: str | None = None
+
+    def acting_as(self, role: Role | None) -> "Principal":
+        """Return the holder in a role that has fewer rights; None keeps the role of the key."""
+        return self if role is None else replace(self, role=role)
 
 
 @dataclass(frozen=True, slots=True)

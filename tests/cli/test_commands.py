@@ -181,13 +181,14 @@ def test_keys_are_made_listed_and_revoked(memex: Memex, serving: Serving) -> Non
 
 def test_projects_have_members(memex: Memex) -> None:
     """Made, joined, left, closed and opened again."""
-    assert memex.plain("projects", "create", "apollo") == "Project apollo is made.\n"
+    made = memex.plain("projects", "create", "apollo")
+    assert made == "Project apollo is made.\nTo add a member: memex projects add apollo USER\n"
     assert memex.json("projects", "create", "apollo") == {"slug": "apollo", "created": False}
     assert memex.json("projects", "add", "apollo", "bob")["changed"] is True
     table, listed = memex.both("projects", "list")
     assert [(project["slug"], project["members"]) for project in listed["projects"]] == [("apollo", ["bob"])]
     assert table.splitlines()[1].split()[0] == "apollo"
-    memex.plain("write", "projects/apollo/plan.md", "--content", "# Plan\n", "--project", "apollo")
+    memex.plain("write", "projects/apollo/plan.md", "--content", "# Plan\n", "--user", "bob")
     assert memex.plain("projects", "remove", "apollo", "bob") == "bob is no longer a member of apollo.\n"
     assert memex.json("projects", "close", "apollo") == {"slug": "apollo", "closed": True}
 

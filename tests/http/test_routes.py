@@ -33,11 +33,11 @@ FOR_BOB = ("bob", "backend for bob")
 CALLERS = (
     *KEYLESS,
     *("backend", "alice as bob", *FOR_ALICE, *FOR_BOB),
-    *("admin", "admin for alice", "their alice", "their admin"),
+    *("admin", "admin for alice", "admin as alice's agent", "their alice", "their admin"),
 )
 MAY_SEE: Mapping[str, set[str]] = {
     **{caller: set() for caller in CALLERS},
-    **{caller: set(WORDS.values()) for caller in (*FOR_ALICE, "admin for alice")},
+    **{caller: set(WORDS.values()) for caller in (*FOR_ALICE, "admin for alice", "admin as alice's agent")},
     **{caller: {WORDS[GUIDE]} for caller in FOR_BOB},
     "admin": {WORDS[PLAN], WORDS[GUIDE]},
 }
@@ -54,7 +54,9 @@ def agents(
     """A route of agents: what alice, bob, the alice of another tenant, and a call that names nobody get."""
     return {
         **dict.fromkeys(KEYLESS, "UNAUTHENTICATED"),
-        **dict.fromkeys(("alice as bob", "admin", "admin for alice", "their admin"), "FORBIDDEN"),
+        **dict.fromkeys(
+            ("alice as bob", "admin", "admin for alice", "admin as alice's agent", "their admin"), "FORBIDDEN"
+        ),
         **dict.fromkeys(FOR_ALICE, alice),
         **dict.fromkeys(FOR_BOB, bob),
         "their alice": theirs,
@@ -62,13 +64,20 @@ def agents(
     }
 
 
-def admins(*, admin: str = OK, for_alice: str = OK, theirs: str = OK) -> Outcomes:
-    """A route of admins: what one gets who names nobody, who names alice, and who is another tenant's."""
+def admins(
+    *, admin: str = OK, for_alice: str = OK, as_agent: str | None = None, theirs: str = OK
+) -> Outcomes:
+    """A route of admins: what one gets who names nobody, who names alice, and who is another tenant's.
+
+    `as_agent` is what an admin gets who names alice and wants only the rights of her agent; by default as
+    `for_alice`.
+    """
     return {
         **dict.fromkeys(KEYLESS, "UNAUTHENTICATED"),
         **dict.fromkeys(("backend", "alice as bob", *FOR_ALICE, *FOR_BOB, "their alice"), "FORBIDDEN"),
         "admin": admin,
         "admin for alice": for_alice,
+        "admin as alice's agent": as_agent or for_alice,
         "their admin": theirs,
     }
 
@@ -146,7 +155,7 @@ ROUTES: dict[str, list[Try]] = {
     "GET /v1/me": [
         Try(
             agents(backend=OK)
-            | dict.fromkeys(("admin", "admin for alice", "their admin"), OK)
+            | dict.fromkeys(("admin", "admin for alice", "admin as alice's agent", "their admin"), OK)
             | {"alice as bob": "FORBIDDEN"},
         )
     ],
@@ -240,7 +249,7 @@ ROUTES: dict[str, list[Try]] = {
     "GET /v1/admin/catalogue": [Try(admins(), word) for word in WORDS.values()],
     "POST /v1/admin/import": [
         Try(admins(admin="VALIDATION_ERROR"), query={"into": "user"}, content=ZIPPED),
-        Try(admins(), query={"into": "shared"}, content=ZIPPED),
+        Try(admins(as_agent="READ_ONLY_MOUNT"), query={"into": "shared"}, content=ZIPPED),
         Try(
             admins(theirs="PROJECT_NOT_FOUND"),
             query={"into": "projects/apollo"},
@@ -251,12 +260,19 @@ ROUTES: dict[str, list[Try]] = {
         *(Try(admins(), word) for word in WORDS.values()),
         Try(admins(theirs="PROJECT_NOT_FOUND"), WORDS[PLAN], query={"from": "projects/apollo"}),
     ],
-    "GET /v1/admin/spend": [Try(admins())],
-    "GET /v1/admin/keys": [Try(admins())],
-    "POST /v1/admin/keys": [Try(admins(), "mx_", json={"role": "agent", "user": "alice"})],
+    "GET /v1/admin/spend": [Try(admins(as_agent="FORBIDDEN"))],
+    "GET /v1/admin/keys": [Try(admins(as_agent="FORBIDDEN"))],
+    "POST /v1/admin/keys": [
+        Try(admins(as_agent="FORBIDDEN"), "mx_", json={"role": "agent", "user": "alice"})
+    ],
     "DELETE /v1/admin/keys/{key_id}": [  # of no tenant; that of another: see test_keys
         Try(
-            admins(admin="VALIDATION_ERROR", for_alice="VALIDATION_ERROR", theirs="VALIDATION_ERROR"),
+            admins(
+                admin="VALIDATION_ERROR",
+                for_alice="VALIDATION_ERROR",
+                as_agent="FORBIDDEN",
+                theirs="VALIDATION_ERROR",
+            ),
             url={"key_id": "9000000000"},
         )
     ],
@@ -315,31 +331,36 @@ ROUTES: dict[str, list[Try]] = {
         run("memory_read", admins(theirs="PROJECT_NOT_FOUND"), WORDS[PLAN], path=PLAN),
         run("memory_read", admins(theirs="FILE_NOT_FOUND"), WORDS[GUIDE], path=GUIDE),
         run("memory_find", admins(), WORDS[NOTE], query="word"),
-        run("memory_write", admins(), path=GUIDE, content="ours", overwrite=True),
+        run("memory_write", admins(as_agent="READ_ONLY_MOUNT"), path=GUIDE, content="ours", overwrite=True),
         run("memory_write", admins(theirs="PROJECT_NOT_FOUND"), path=PLAN, content="ours", overwrite=True),
     ],
     "GET /v1/admin/prompt-block": [
         *(Try(admins(), word) for word in WORDS.values()),
         Try(admins(theirs="PROJECT_NOT_FOUND"), WORDS[PLAN], query={"project": "apollo"}),
     ],
-    "GET /v1/admin/projects": [Try(admins())],
+    "GET /v1/admin/projects": [Try(admins(as_agent="FORBIDDEN"))],
     "PUT /v1/admin/projects/{slug}": [
-        Try(admins(), url={"slug": "apollo"}),
-        Try(admins(), url={"slug": "gemini"}),
+        Try(admins(as_agent="FORBIDDEN"), url={"slug": "apollo"}),
+        Try(admins(as_agent="FORBIDDEN"), url={"slug": "gemini"}),
     ],
-    "DELETE /v1/admin/projects/{slug}": [Try(admins(theirs="PROJECT_NOT_FOUND"), url={"slug": "apollo"})],
+    "DELETE /v1/admin/projects/{slug}": [
+        Try(admins(as_agent="FORBIDDEN", theirs="PROJECT_NOT_FOUND"), url={"slug": "apollo"})
+    ],
     "PUT /v1/admin/projects/{slug}/members/{user:path}": [
-        Try(admins(theirs="PROJECT_NOT_FOUND"), url={"slug": "apollo", "user": "bob"})
+        Try(admins(as_agent="FORBIDDEN", theirs="PROJECT_NOT_FOUND"), url={"slug": "apollo", "user": "bob"})
     ],
     "DELETE /v1/admin/projects/{slug}/members/{user:path}": [
-        Try(admins(theirs="PROJECT_NOT_FOUND"), url={"slug": "apollo", "user": "alice"})
+        Try(admins(as_agent="FORBIDDEN", theirs="PROJECT_NOT_FOUND"), url={"slug": "apollo", "user": "alice"})
     ],
-    "GET /v1/admin/users": [Try(admins())],
+    "GET /v1/admin/users": [Try(admins(as_agent="FORBIDDEN"))],
     "GET /v1/admin/queue": [Try(admins(), QUEUED_CALL)],  # never the text, which holds the word of the note
     "POST /v1/admin/queue/{tool_call_id:path}/retry": [
         Try(
             admins(
-                admin="OPERATION_NOT_FOUND", for_alice="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"
+                admin="OPERATION_NOT_FOUND",
+                for_alice="OPERATION_NOT_FOUND",
+                as_agent="FORBIDDEN",
+                theirs="OPERATION_NOT_FOUND",
             ),
             url={"tool_call_id": QUEUED_CALL},  # nothing to try again: it was not given up
         )
@@ -366,6 +387,7 @@ class World:
             "bob": (bound["bob"], None),
             "admin": (admin, None),
             "admin for alice": (admin, "alice"),
+            "admin as alice's agent": (admin, "alice"),
             "their alice": (key_of(bound_to="alice", tenant=theirs), None),
             "their admin": (key_of("admin", tenant=theirs), "alice"),
         }
@@ -375,6 +397,7 @@ class World:
             caller: {"Authorization": f"Bearer {key}"} if key else {}
             for caller, (key, _) in keys_and_users.items()
         }
+        self._roles = {"admin as alice's agent": "agent"}
         self._plant()
 
     def _plant(self) -> None:
@@ -414,13 +437,15 @@ class World:
         method, _, template = route.partition(" ")
         body: dict[str, Any] = {"content": tried.content}
         headers = {**tried.headers, **self._headers[caller]}
-        user = self._users[caller]
+        user, role = self._users[caller], self._roles.get(caller)
         if template.endswith("/execute"):
-            body = {"json": {"context": {"userId": user}, **(tried.json or {})}}
+            body = {"json": {"context": {"userId": user, "role": role}, **(tried.json or {})}}
         elif tried.json is not None:
             body = {"json": tried.json}
         if user and not template.endswith("/execute"):
             headers["Memex-User"] = user
+        if role:
+            headers["Memex-Role"] = role
         url = template.replace(":path}", "}").format(**tried.url)
         return self._client.request(method, url, params=tried.query, headers=headers, **body)
 
@@ -504,7 +529,7 @@ def _check(response: Response, caller: str, tried: Try) -> None:
     assert got == tried.outcomes[caller], f"{caller}: {response.text}"
     seen = f"{response.headers} {_content(response)}"
     assert not [word for word in set(WORDS.values()) - MAY_SEE[caller] if word in seen], f"{caller}: {seen}"
-    if tried.shows and caller in (*FOR_ALICE, "admin for alice") and got == OK:
+    if tried.shows and caller in (*FOR_ALICE, "admin for alice", "admin as alice's agent") and got == OK:
         assert tried.shows in seen, f"{caller}: {seen}"
 
 
@@ -608,12 +633,14 @@ def test_a_user_id_that_a_header_cannot_carry_is_never_another(client_of: Client
     assert (spaced.status_code, spaced.json()["code"]) == (422, "VALIDATION_ERROR")
 
 
-@pytest.mark.parametrize("name", ["Memex-User", "Memex-Project", "Memex-Actor", "Memex-Tool-Call-Id"])
+@pytest.mark.parametrize(
+    "name", ["Memex-User", "Memex-Project", "Memex-Actor", "Memex-Tool-Call-Id", "Memex-Role"]
+)
 def test_a_context_header_sent_twice_is_refused(client_of: ClientOf, name: str) -> None:
     """Of two users named at once neither is taken: a proxy and we could choose differently."""
     backend = client_of("agent")
 
-    refused = backend.get("/v1/files", headers=[("Memex-User", "alice"), (name, "bob"), (name, "alice")])
+    refused = backend.get("/v1/files", headers=[("Memex-User", "alice"), (name, "agent"), (name, "agent")])
 
     assert refused.json()["code"] == "VALIDATION_ERROR"
 

@@ -62,6 +62,15 @@ class UserOptions:
             rich_help_panel=_ACTING,
         ),
     ] = None
+    as_admin: Annotated[
+        bool,
+        typer.Option(
+            "--as-admin",
+            help="Act with the rights of an administrator: all projects, writing to shared/, and the calls of "
+            "administrators. By default the command may do what the user's agent may do.",
+            rich_help_panel=_ACTING,
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Who calls: the key from the header, the rest from the request's context. One dependency a kind of route."""
 
 from collections.abc import Callable, Coroutine
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Header, Request, Response
 from fastapi.routing import APIRoute
@@ -87,6 +87,9 @@ class RequestContext(BaseModel):
     actor: str | None = None
     tool_call_id: str | None = Field(None, validation_alias=AliasChoices("toolCallId", "tool_call_id"))
     project: str | None = None
+    role: Literal["agent"] | None = Field(
+        None, description="Of an admin who wants only the rights of the user's agent."
+    )
 
 
 def _context_header(description: str) -> Any:
@@ -99,13 +102,19 @@ def context_of_headers(
     memex_actor: Annotated[str | None, _context_header("Who makes it, such as a program's name.")] = None,
     memex_project: Annotated[str | None, _context_header("The project that is searched.")] = None,
     memex_tool_call_id: Annotated[str | None, _context_header("A write is done once under it.")] = None,
+    memex_role: Annotated[
+        Literal["agent"] | None,
+        Header(description="Of an admin who wants only the rights of the user's agent."),
+    ] = None,
 ) -> RequestContext:
     """Return the context that the headers carry."""
+    _check_once(request, "memex-role")
     return RequestContext(
         userId=_text(request, "memex-user", memex_user),
         actor=_text(request, "memex-actor", memex_actor),
         project=_text(request, "memex-project", memex_project),
         toolCallId=_text(request, "memex-tool-call-id", memex_tool_call_id),
+        role=memex_role,
     )
 
 
@@ -115,7 +124,7 @@ async def resolve(
     """Return the caller of a key in a context; raises as `Service.caller`, which logs it under `action`."""
     return await service.caller(
         holder,
-        CallContext(context.user_id, context.actor, context.project),
+        CallContext(context.user_id, context.actor, context.project, role=context.role),
         role=role,
         action=action,
         tool_call_id=context.tool_call_id,
@@ -150,10 +159,15 @@ def _route(request: Request) -> str:
 
 def _text(request: Request, name: str, value: str | None) -> str | None:
     """Return a header's value, which the framework reads as Latin-1, as the UTF-8 that it is."""
-    times = len(request.headers.getlist(name))
-    if times > 1:  # a proxy might have looked at the other one
-        raise ValidationFailed(f"The header {name} came {times} times.", hint="Send it once.")
+    _check_once(request, name)
     try:
         return value.encode("latin-1").decode("utf-8") if value is not None else None
     except UnicodeDecodeError:
         raise ValidationFailed(f"The header {name} is not UTF-8.", hint="Send its value in UTF-8.") from None
+
+
+def _check_once(request: Request, name: str) -> None:
+    """Refuse a header that came more than once: a proxy might have looked at the other one."""
+    times = len(request.headers.getlist(name))
+    if times > 1:
+        raise ValidationFailed(f"The header {name} came {times} times.", hint="Send it once.")

@@ -135,9 +135,10 @@ class Service:
         """
         try:
             check_role(principal, role or principal.role)
+            acting = principal.acting_as(context.role)
             return Caller(
-                principal,
-                await authentication.resolve(self.database, principal, context, language=self._language),
+                acting,
+                await authentication.resolve(self.database, acting, context, language=self._language),
             )
         except Refused as refusal:
             await self._log_refusal(principal, context, action, tool_call_id, refusal)

@@ -63,7 +63,9 @@ def test_what_is_no_age_is_refused(memex: Memex, age: str) -> None:
 def test_calls_that_saw_a_version_are_found(memex: Memex) -> None:
     """With how they saw it and what they wrote; a call's versions the other way; of a shared file everybody's."""
     sue = ("--user", "sue")
-    memex.plain("write", "shared/tea.md", "--content", "# Tea\n\nOolong is from Fujian.\n", *sue)
+    memex.plain(
+        "write", "shared/tea.md", "--content", "# Tea\n\nOolong is from Fujian.\n", *sue, "--as-admin"
+    )
     memex.plain("context", "oolong", *sue, "--tool-call-id", "asked")
 
     plain, calls = memex.both("seen", "shared/tea.md@1", *sue)

@@ -81,12 +81,14 @@ def test_what_was_given_up_is_shown_and_tried_again(memex: Memex) -> None:
     """With the reason, and the command for it; by its user's name only that one's."""
     cal = ("--user", "cal")
     memex.plain("projects", "create", "apollo")
+    memex.plain("projects", "add", "apollo", "cal")
     memex.plain("remember", TEA, "--no-wait", *cal, "--project", "apollo", "--tool-call-id", "cal-1")
     memex.plain("projects", "close", "apollo")
 
     worked = memex.plain("queue", "work")
     listed = memex.plain("queue", "list", *cal)
     memex.plain("projects", "create", "apollo")
+    memex.plain("projects", "add", "apollo", "cal")
     not_dans = memex.run("queue", "retry", "cal-1", "--user", "dan", "--json")
     retried = memex.plain("queue", "retry", "cal-1", *cal)
     done = memex.json("queue", "work")

@@ -9,7 +9,9 @@ pytestmark = pytest.mark.usefixtures("server_up")
 def test_it_prints_the_bare_block_in_a_pipe(memex: Memex) -> None:
     """Nothing else stands around it, so that it can go into a prompt as it is."""
     user = ("--user", "pat")
-    memex.plain("write", "shared/rules.md", "--content", "---\npinned: true\n---\nBe kind.", *user)
+    memex.plain(
+        "write", "shared/rules.md", "--content", "---\npinned: true\n---\nBe kind.", *user, "--as-admin"
+    )
     memex.plain("write", "user/tea.md", "--content", "# Tea", *user)
     plain, document = memex.both("prompt", "--budget", "3000", *user)
 

@@ -92,6 +92,7 @@ def test_what_another_version_indexed_is_said_and_mended(outdated: Memex) -> Non
 def test_rebuild_takes_what_is_named(outdated: Memex) -> None:
     """A user, the shared files or a project of a tenant, a tenant, or all; each in its language or another."""
     outdated.plain("projects", "create", "apollo")
+    outdated.plain("projects", "add", "apollo", "me")
     outdated.plain("write", "projects/apollo/a.md", "--content", "Die Häuser stehen leer.\n")
 
     project = outdated.json("index", "rebuild", "--project", "apollo", "--language", "german")

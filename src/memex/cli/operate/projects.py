@@ -20,7 +20,7 @@ async def create(session: CommandSession, slug: Slug) -> CommandOutput:
     """Create a project, or reopen a closed one with its files but without its members."""
     document = await session.api.open_project(session.context, slug)
     did = "is made" if document["created"] else "was there, and is open"
-    return CommandOutput(document, lambda screen: screen.line(f"Project {slug} {did}."))
+    return CommandOutput(document, lambda screen: _show_created(screen, session, slug, did))
 
 
 @app.command()
@@ -66,6 +66,11 @@ async def remove(session: CommandSession, slug: Slug, user: Member) -> CommandOu
             f"{user} is {'no longer' if document['changed'] else 'not'} a member of {slug}."
         ),
     )
+
+
+def _show_created(screen: Screen, session: CommandSession, slug: str, did: str) -> None:
+    screen.line(f"Project {slug} {did}.")
+    screen.line(("To add a member: ", "dim"), session.command("projects", "add", slug, "USER"))
 
 
 def _show_projects(screen: Screen, projects: list[dict[str, Any]]) -> None:

@@ -10,8 +10,16 @@ from typing import Any, Concatenate, ParamSpec
 from memex.cli.options import DemoOptions, Json, TenantOptions, UserOptions
 from memex.cli.output import CommandOutput, print_output, report_errors
 from memex.cli.session.session import CommandSession, Options
+from memex.errors import MemexError
 
 P = ParamSpec("P")
+
+# What to do about an error of a command that acts as the user's agent, where an administrator may do more; by code.
+AS_ADMIN_HINTS = {
+    "READ_ONLY_MOUNT": "Add --as-admin to write to shared/ as an administrator.",
+    "PROJECT_NOT_FOUND": "Add the user with `memex projects add SLUG USER`, or use --as-admin.",
+    "OPERATION_NOT_FOUND": "See the newest calls with `memex log`. Add --as-admin for calls of administrators.",
+}
 
 
 def user_command(
@@ -70,4 +78,9 @@ async def _in_session(
     from memex.cli.session.opening import open_session
 
     async with open_session(options) as session:
-        return await command(session, **given)
+        try:
+            return await command(session, **given)
+        except MemexError as error:
+            if session.role == "agent" and error.code in AS_ADMIN_HINTS:
+                error.hint = AS_ADMIN_HINTS[error.code]
+            raise

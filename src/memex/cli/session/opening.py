@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from memex.cli.options import UserOptions
+from memex.cli.options import TenantOptions, UserOptions
 from memex.cli.session.session import CommandSession, Options
 from memex.errors import ValidationFailed
 
@@ -41,7 +41,7 @@ def remote_from_settings(settings: "Settings") -> "RemoteMemex":
 
 @asynccontextmanager
 async def _local_session(settings: "Settings", options: Options) -> AsyncIterator[CommandSession]:
-    """A session on DATABASE_URL or the embedded Postgres. It acts as an admin, because it has the database."""
+    """A session on DATABASE_URL or the embedded Postgres. It may act as an admin, because it has the database."""
     from memex import logging, postgres
 
     logging.configure(settings.log_level)
@@ -52,7 +52,7 @@ async def _local_session(settings: "Settings", options: Options) -> AsyncIterato
     gc.enable()
     start = partial(running_service, settings, started=started)
     async with OwnedMemex(start, options.tenant, role="admin", is_tenant_made=False) as api:
-        yield CommandSession(api=api, owned=api, **asdict(options))
+        yield CommandSession(api=api, owned=api, role=_role(options), **asdict(options))
 
 
 @asynccontextmanager
@@ -60,7 +60,8 @@ async def _remote_session(settings: "Settings", options: Options) -> AsyncIterat
     """A session with the service at MEMEX_URL, as the owner of MEMEX_API_KEY, on the routes of the key's role.
 
     Raises:
-        ValidationFailed: there is no key, or --tenant is given although the key determines the tenant.
+        ValidationFailed: there is no key, --tenant is given although the key determines the tenant, or --as-admin
+            is given although the key is an agent's.
         Unauthenticated: the key is unknown or revoked.
         StoreUnavailable: no Memex answers at the URL.
     """
@@ -76,4 +77,15 @@ async def _remote_session(settings: "Settings", options: Options) -> AsyncIterat
         remote.role = me["role"]
         if me["user"] is not None and given.get("user") == UserOptions().user:
             given["user"] = None  # the default value; the key names the user
-        yield CommandSession(api=remote, **given)
+        if remote.role == "agent" and given.get("as_admin"):
+            raise ValidationFailed(
+                "The key is an agent's, so --as-admin cannot be given.",
+                hint="Leave out --as-admin, or set MEMEX_API_KEY to an admin's key.",
+            )
+        yield CommandSession(api=remote, role=_role(options) if remote.role == "admin" else None, **given)
+
+
+def _role(options: Options) -> Literal["agent"] | None:
+    """Return the role of a command: that of the user's agent, unless --as-admin is given or there is no user."""
+    is_for_tenant = isinstance(options, TenantOptions)
+    return None if is_for_tenant or (isinstance(options, UserOptions) and options.as_admin) else "agent"

@@ -2,7 +2,7 @@
 
 import shlex
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from memex.call_context import CallContext
 from memex.cli.options import DemoOptions, TenantOptions, UserOptions
@@ -30,6 +30,8 @@ class CommandSession:
         user: the user whose memory it is; None for no user, or for the user of the key.
         project: the project that the work belongs to.
         tool_call_id: the id under which the call is logged.
+        role: `agent` if an administrator wants only the rights of the user's agent.
+        as_admin: whether --as-admin was given.
     """
 
     api: "MemexApi"
@@ -38,11 +40,13 @@ class CommandSession:
     user: str | None = None
     project: str | None = None
     tool_call_id: str | None = None
+    role: Literal["agent"] | None = None
+    as_admin: bool = False
 
     @property
     def context(self) -> CallContext:
         """The context of each call. What a person writes on the command line comes by the channel `user`."""
-        return CallContext(self.user, ACTOR, self.project, self.tool_call_id, channel="user")
+        return CallContext(self.user, ACTOR, self.project, self.tool_call_id, channel="user", role=self.role)
 
     @property
     def local(self) -> "OwnedMemex":
@@ -52,8 +56,8 @@ class CommandSession:
         return self.owned
 
     def of(self, user: str | None) -> Self:
-        """Return the same session for another user, or for none."""
-        return replace(self, user=user)
+        """Return the same session for another user, or for none, which only an administrator can ask."""
+        return replace(self, user=user, role=self.role if user is not None else None)
 
     def command(self, *words: str) -> str:
         """Return the shell line that runs another command for the same tenant and user."""
@@ -64,6 +68,8 @@ class CommandSession:
             if value is not None and value != getattr(default, name)
             for option in (f"--{name}", value)
         ]
+        if self.as_admin:
+            options.append("--as-admin")
         return shlex.join([program_name(), *words, *options])
 
 

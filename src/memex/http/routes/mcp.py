@@ -177,7 +177,7 @@ async def answer(
     from memex.mcp.connection import McpConnection  # noqa: PLC0415  # see McpServers
 
     api = LocalMemex(service, holder, role=role, nobody_hint=NOBODY_HINT)
-    named = CallContext(context.user_id, context.actor, context.project)
+    named = CallContext(context.user_id, context.actor, context.project, role=context.role)
     request.state.connection = McpConnection(api, named)
     return McpResponse(manager)
 

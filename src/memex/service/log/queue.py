@@ -156,7 +156,7 @@ async def _resume(service: Service, taken: LeasedCall) -> None:
         raise Forbidden("The user of this call is not there any more.")
     caller = await service.caller(
         Principal(taken.tenant_id, said["role"], said["key_id"]),
-        CallContext(said["user"], said["actor"], said["project"], said["channel"]),
+        CallContext(said["user"], said["actor"], said["project"], channel=said["channel"]),
         action=taken.kind,
         tool_call_id=taken.tool_call_id,
     )
