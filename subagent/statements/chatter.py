@@ -6,9 +6,10 @@ A text with the form of a note, of whole sentences with capitals and full stops,
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
-from memex.subagent.statements.language import LanguageTables, StatementKind
+from memex.subagent.statements.language import LanguagePattern, LanguageTables, StatementKind
 from memex.subagent.statements.subjects import JUDGED_CHARS, plain_form
 
 # A longer text says something.
@@ -44,14 +45,15 @@ def is_chatter(sentences: Sequence[tuple[StatementKind, str]], text: str, tables
     """
     if not sentences or len(text) > _MAX_CHARS or tables.keep_request.search(text):
         return False
-    is_known = _KNOWN_LANGUAGE.search(text) or any(pattern.search(text) for pattern in tables.chatter)
+    is_known = _KNOWN_LANGUAGE.search(text) or any(pattern.regex.search(text) for pattern in tables.chatter)
     if _OTHER_SCRIPT.search(text) or not is_known:
         return False
     if all(_is_note(sentence) for _, sentence in sentences):
         return False
     if any(kind not in _WEAK_KINDS for kind, _ in sentences):
         return False
-    points = [_points(kind, sentence, tables) for kind, sentence in sentences]
+    languages = tables.languages_of(text)
+    points = [_points(kind, sentence, languages, tables) for kind, sentence in sentences]
     tone = sum(min(0, one) for one in points)
     return max(points) + tone / _TONE_DIVISOR <= _CHATTER_AT_MOST
 
@@ -60,18 +62,28 @@ def _is_note(sentence: str) -> bool:
     return _WHOLE_SENTENCE.match(sentence) is not None and "!!" not in sentence
 
 
-def _points(kind: StatementKind, sentence: str, tables: LanguageTables) -> int:
+def _points(kind: StatementKind, sentence: str, languages: frozenset[str], tables: LanguageTables) -> int:
     """Return what speaks for a sentence, less what speaks against it."""
     head = sentence[:JUDGED_CHARS]
     plain = plain_form(head)
     words = plain.split()
-    for_it = min(2, sum(pattern.search(plain) is not None for pattern in tables.substance))
-    against = min(3, sum(pattern.search(head) is not None for pattern in tables.chatter))
+    for_it = _count(tables.substance, plain, None, 2)
+    against = _count(tables.chatter, head, languages, 3)
     points = 2 * (for_it - against) + (kind == "profile")
     if kind not in _WEAK_KINDS:
         points += 3
     if _WORD.search(plain):
         points += 3 * (_DIGIT.search(plain) is not None)
     points += 2 * (_NAME.search(head) is not None)
-    points += 2 * (len(words) > 2 and tables.moment.search(plain) is not None)
+    points += 2 * (len(words) > 2 and _count(tables.moment, plain, languages, 1) > 0)
     return points + (len(words) >= 14) - (len(words) <= 2)
+
+
+def _count(
+    patterns: Iterable[LanguagePattern], text: str, languages: frozenset[str] | None, most: int
+) -> int:
+    """Return how many of the patterns of some languages, or of all, are found in a text, but `most` at most."""
+    found = (
+        one for one in patterns if (languages is None or one.language in languages) and one.regex.search(text)
+    )
+    return sum(1 for _ in islice(found, most))

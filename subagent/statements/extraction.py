@@ -16,7 +16,7 @@ Pure: no clock, no connection, no model. Total, and linear in the text's length.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal
@@ -24,6 +24,7 @@ from typing import Literal
 from memex.subagent.statements import chatter, language, secrets, segments, sentences
 from memex.subagent.statements.language import (
     STATEMENT_KINDS,
+    LanguagePattern,
     LanguageTables,
     NonStatement,
     StatementKind,
@@ -132,14 +133,19 @@ def extract_statements(text: str) -> Extraction:
 def _withhold_values(found: list[Statement | SkippedSpan], text: str) -> list[Statement | SkippedSpan]:
     """Return what was found, without the values that stand behind the sentence or heading that names a secret."""
     kept: list[Statement | SkippedSpan] = []
-    is_named = False
+    before: Statement | SkippedSpan | None = None
     for item in found:
-        if is_named and isinstance(item, Statement) and secrets.is_lone_value(item.text):
+        if isinstance(item, Statement) and secrets.is_lone_value(item.text) and _is_named(before, text):
             kept.append(SkippedSpan(item.start, item.end, "secret"))
             continue
         kept.append(item)
-        is_named = secrets.names_secret(text[max(item.start, item.end - 80) : item.end])
+        before = item
     return kept
+
+
+def _is_named(before: Statement | SkippedSpan | None, text: str) -> bool:
+    """Whether a sentence or heading ends with the name of a secret."""
+    return before is not None and secrets.names_secret(text[max(before.start, before.end - 80) : before.end])
 
 
 def _skip_chatter(
@@ -225,7 +231,8 @@ def _whole_segment(piece: Segment, kind: StatementKind) -> Statement:
 
 def _read_turn(piece: Segment, tables: LanguageTables) -> Statement | SkippedSpan:
     """Return a named speaker's turn as one statement, so that his name stays with all that he said."""
-    if tables.open_question.match(plain_form(piece.text[:JUDGED_CHARS])):
+    head = plain_form(piece.text[:JUDGED_CHARS])
+    if _fits(tables.open_question, head, tables.languages_of(head)):
         return _whole_segment(piece, "note")
     words = piece.text[segments.speech_start(piece.text) :]
     verdicts = [
@@ -350,7 +357,8 @@ def _verdict(
     plain = plain_form(head)
     if len(plain) <= _SMALL_TALK_CHARS and _is_small_talk(plain, tables):
         return "small_talk"
-    if tables.open_question.match(plain):
+    languages = tables.languages_of(plain)
+    if _fits(tables.open_question, plain, languages):
         return hint or "note"
     if is_question:
         return "question"
@@ -360,13 +368,20 @@ def _verdict(
     is_closed = head.rstrip().endswith((".", "!"))
     for rule in tables.rules:
         # Who leaves out the question mark leaves out the full stop too.
-        if not (is_closed and rule.verdict == "question") and rule.match.match(plain):
+        if rule.language not in languages or (is_closed and rule.verdict == "question"):
+            continue
+        if rule.match.match(plain):
             return rule.verdict
     if hint is None and tables.instruction.match(plain):
         return "instruction"
-    if hint is None and tables.task.match(plain):
+    if hint is None and _fits(tables.task, plain, languages):
         return "pending"
     return hint or "note"
+
+
+def _fits(patterns: Iterable[LanguagePattern], plain: str, languages: frozenset[str]) -> bool:
+    """Whether a sentence fits one of the patterns that belong to its languages."""
+    return any(one.language in languages and one.regex.match(plain) for one in patterns)
 
 
 def _is_small_talk(plain: str, tables: LanguageTables) -> bool:

@@ -35,15 +35,30 @@ NonStatement = Literal["small_talk", "question", "instruction"]
 
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CAPTURING = re.compile(r"\(\?P<\w+>")
+_WORD = re.compile(r"[^\W\d_]+")
 _FRAGMENT = re.compile(r"\{([a-z_]+)\}")
+
+
+# Tables whose patterns are tried only on sentences that may be in their language: they are the costly ones.
+_BY_LANGUAGE = ("task", "open_question", "substance", "chatter", "moment")
+_ANY_LANGUAGE = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LanguagePattern:
+    """A pattern of one language; of any, if `language` is empty."""
+
+    regex: re.Pattern[str]
+    language: str
 
 
 @dataclass(frozen=True, slots=True)
 class StatementRule:
-    """A pattern and what a sentence is that it fits."""
+    """A pattern and what a sentence is that it fits; `language` as in `LanguagePattern`."""
 
     match: re.Pattern[str]
     verdict: StatementKind | NonStatement
+    language: str = _ANY_LANGUAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +90,12 @@ class LanguageTables:
     small_talk: re.Pattern[str]
     rules: Sequence[StatementRule]
     instruction: re.Pattern[str]
-    task: re.Pattern[str]
+    task: Sequence[LanguagePattern]
     list_task: re.Pattern[str]
     order_with_fact: re.Pattern[str]
     correction: re.Pattern[str]
     to_assistant: re.Pattern[str]
-    open_question: re.Pattern[str]
+    open_question: Sequence[LanguagePattern]
     dangling: re.Pattern[str]
     keys: Sequence[SubjectRule]
     any_key: re.Pattern[str]  # all of `keys` at once; `lastindex` counts from 1 the one that fits first
@@ -101,14 +116,24 @@ class LanguageTables:
     open_end: re.Pattern[str]
     letter_head: re.Pattern[str]
     letter_end: re.Pattern[str]
-    substance: Sequence[re.Pattern[str]]
-    chatter: Sequence[re.Pattern[str]]
-    moment: re.Pattern[str]
+    substance: Sequence[LanguagePattern]
+    chatter: Sequence[LanguagePattern]
+    moment: Sequence[LanguagePattern]
     keep_request: re.Pattern[str]
     change: re.Pattern[str]
     closing: re.Pattern[str]
     no_change: re.Pattern[str]
     change_words: re.Pattern[str]
+    function_words: Mapping[str, frozenset[str]]
+    letters: Mapping[str, frozenset[str]]
+
+    def languages_of(self, text: str) -> frozenset[str]:
+        """Return the languages that a text may be in, by its small words and letters; all if nothing tells."""
+        folded = text.casefold()
+        words = set(_WORD.findall(folded))
+        found = {code for code, known in self.function_words.items() if not known.isdisjoint(words)}
+        found |= {code for code, letters in self.letters.items() if not letters.isdisjoint(folded)}
+        return frozenset((found or self.function_words.keys()) | {_ANY_LANGUAGE})
 
 
 @cache
@@ -123,7 +148,7 @@ def load(code: str) -> LanguageTables:
 def compile_tables(texts: Sequence[str]) -> LanguageTables:
     """Return tables in YAML, compiled: the first one's, and what the others add to them."""
     # A safe loader, in C where there is one.
-    tables, *others = (yaml.load(text, Loader=_YAML_LOADER) for text in texts)  # noqa: S506
+    tables, *others = (_tagged(yaml.load(text, Loader=_YAML_LOADER)) for text in texts)  # noqa: S506
     for other in others:
         tables = _merge_tables(tables, other)
     fragments: dict[str, str] = {}
@@ -132,6 +157,10 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
 
     def compiled(pattern: str | Sequence[str]) -> re.Pattern[str]:
         return re.compile(_fill_fragments(_join_pattern(pattern), fragments), re.IGNORECASE)
+
+    def by_language(name: str) -> list[LanguagePattern]:
+        groups = groupby(tables[name], key=itemgetter("language"))
+        return [LanguagePattern(compiled([row["match"] for row in rows]), code) for code, rows in groups]
 
     labels = {
         label: None if kind == "none" else kind for kind, names in tables["labels"].items() for label in names
@@ -156,17 +185,19 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         small_talk=compiled(tables["small_talk"]),
         rules=[
             StatementRule(
-                compiled([pattern for row in rows for pattern in _list_alternatives(row["match"])]), verdict
+                compiled([pattern for row in rows for pattern in _list_alternatives(row["match"])]),
+                verdict,
+                code,
             )
-            for verdict, rows in groupby(rules, key=itemgetter("is"))
+            for (verdict, code), rows in groupby(rules, key=itemgetter("is", "language"))
         ],
         instruction=compiled(tables["instruction"]),
-        task=compiled(tables["task"]),
+        task=by_language("task"),
         list_task=compiled(tables["list_task"]),
         order_with_fact=compiled(tables["order_with_fact"]),
         correction=compiled(tables["correction"]),
         to_assistant=compiled(tables["to_assistant"]),
-        open_question=compiled(tables["open_question"]),
+        open_question=by_language("open_question"),
         dangling=compiled(tables["dangling"]),
         keys=keys,
         any_key=_alternatives([rule.match.pattern for rule in keys]),
@@ -187,15 +218,34 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         open_end=compiled(tables["open_end"]),
         letter_head=compiled(tables["letter_head"]),
         letter_end=compiled(tables["letter_end"]),
-        substance=[compiled(pattern) for pattern in tables["substance"]],
-        chatter=[compiled(pattern) for pattern in tables["chatter"]],
-        moment=compiled(tables["moment"]),
+        substance=[LanguagePattern(compiled(row["match"]), row["language"]) for row in tables["substance"]],
+        chatter=[LanguagePattern(compiled(row["match"]), row["language"]) for row in tables["chatter"]],
+        moment=by_language("moment"),
         keep_request=compiled(tables["keep_request"]),
         change=compiled(tables["change"]),
         closing=compiled(tables["closing"]),
         no_change=compiled(tables["no_change"]),
         change_words=compiled(tables["change_words"]),
+        function_words=tables["function_words"],
+        letters=tables["letters"],
     )
+
+
+def _tagged(tables: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables of one file, with their language beside each pattern that is tried on it alone."""
+    code = tables.get("language", _ANY_LANGUAGE)
+    tagged = {
+        name: [{"match": pattern, "language": code} for pattern in _list_alternatives(tables[name])]
+        for name in _BY_LANGUAGE
+        if name in tables
+    }
+    rules = [
+        row | {"language": _ANY_LANGUAGE if row.get("attack") else code} for row in tables.get("rules", ())
+    ]
+    words = {code: frozenset(tables["function_words"])} if "function_words" in tables else {}
+    letters = {code: frozenset(tables["letters"])} if "letters" in tables else {}
+    own = {"rules": rules, "function_words": words, "letters": letters}
+    return {name: table for name, table in tables.items() if name != "language"} | tagged | own
 
 
 def _by_name(roles: Mapping[str, Sequence[str]]) -> dict[str, str]:

@@ -8,6 +8,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from memex.subagent.statements.lock_codes import find_lock_codes
+
 _TOKENS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"  # a JSON web token
@@ -19,19 +21,33 @@ _TOKENS = re.compile(
     r"|\bdop_v1_[0-9a-f]{32,}|\bhooks\.slack\.com/services/[\w/]{20,}|\bAGE-SECRET-KEY-1[0-9A-Z]{20,}"
     r"|\bmx_(?=[\w-]{0,60}\d)[\w-]{16,}"  # a key of Memex
     r"|\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:[^\s/@]{3,200}@"
+    r"|\bBearer\s+(?=[\w.~+/-]{0,80}\d)[\w.~+/-]{16,}"
+    r"|(?<!\S)(?:-u|--user)[ =]['\"]?[^\s:'\"]{1,60}:[^\s'\"]{3,100}|(?<!\S)--?pass(?:word|wd"
+    r"|phrase)?[ =]['\"]?[^\s'\"-][^\s'\"]{3,100}"
+    # The usual name of who may do everything, and a password.
+    r"|(?<!\S)(?i:admin|root|administrator|superuser)(?: ?[/:] ?| )(?!v?\d+\.\d"
+    r"|\d+[-/])(?=[^\s/]{0,40}\d)(?=[^\s/]{0,40}[^\W\d_])"
+    r"[^\s/:,;.]{6,40}(?=[.,;!]?(?:\s|$))"
+    # A password by its look: capitals, small letters, digits, and a sign between them.
+    r"|(?<![^\s\"'`(:])(?=[\w!*^~?-]{0,40}[A-Z])(?=[\w!*^~?-]{0,40}[a-z])(?=[\w!*^~?-]{0,40}\d)[A-Za-z0-9]{2,20}[!*^~][\w!*^~?-]{2,30}"
+    r"(?=[\"'`),.;]?(?:\s|$))"
     # A name and a password behind a slash.
     r"|(?<!\S)[\w.@+-]{2,40} ?/ (?=\S{0,40}\d)(?=\S{0,40}[^\W\d_])(?=\S{0,40}[!#$%&*?=+^~@])[^\s/]{8,40}(?!\S)"
 )
 
 _LOCK = (
-    r"(?:door|gate|alarm|safe|lock|padlock|locker|lockbox|key ?safe|key ?box|keypad|entry|entrance|access|garage"
-    r"|building|security|shed|vault|loft|barn|cabinet|card|sim|phone|tablet|screen|recovery|backup|rescue|unlock"
-    r"|activation|verification|one-time|pairing|reset|master|2fa|mfa|authenticator|intercom|garden|stable|office)"
+    r"(?:door|gate|alarm|safe|lock|padlock|locker|lockbox|key ?safe|key ?box|keypad|entry|entrance|access"
+    r"|garage"
+    r"|building|security|shed|vault|loft|barn|cabinet|card|sim|phone|tablet|screen|recovery|backup|rescue"
+    r"|unlock"
+    r"|activation|verification|one-time|pairing|reset|master|2fa|mfa|authenticator|intercom|garden|stable"
+    r"|office)"
 )
 _OF = r"(?:de l'|de la |del |de los |du |des |de |d'|pour le |pour la |para el |para la )(?:[\w'-]{1,20} ){0,2}?"
 _PASSWORDS = (
     r"pass ?words?(?! (?:managers?|polic|resets?|fields?|forms?|pages?|rules?|hash|store|vault|length))"
-    r"|passwd|passphrase|pass ?code|pwd|pass(?=[ ]?[:=])|pw(?=[ ]?[:=])"
+    r"|passkeys?|passwd|pswd|passw|psw|pword|passphrase|pass ?code|pwd|pass(?=[ ]?[:=]| (?:for|to|on) )|pw"
+    r"|passwort"
     r"|(?:[^\W\d_]{1,20}-?)?(?:passwort|passwörter|kennwort)|losungswort"
     r"|mots? de passe|mdp|contraseñas?|contrasenas?|senha|credentials?|zugangsdaten"
     r"|(?:api|access|secret|private|account|wi-?fi|wlan|network|router|encryption|wpa)[ _-]?(?:key|secret)"
@@ -44,51 +60,106 @@ _CODES = (
     rf"{_LOCK}(?:'s)?[ -](?:door |gate |lock |entry |access )?(?:codes?|combination|combo|pin)"
     r"|(?:padlock|lock|safe|keypad|locker|lockbox|key ?safe)[ -]number"
     rf"|(?:codes?|combination|combo|pin|number) (?:for|of|to|on) (?:[\w'-]{{1,20}} ){{0,3}}?"
-    r"(?:door|gate|alarm|safe|padlock|lock|locker|lockbox|key ?safe|keypad|garage|shed|vault|building|loft|barn)"
+    r"(?:door|gate|alarm|safe|padlock|lock|locker|lockbox|key ?safe|keypad|garage|shed|vault|building|loft"
+    r"|barn)"
+    r"|(?:one|single)[ -](?:time|use)[ -](?:code|pin)|(?-i:m?TANs?)|einmal-?code|code à usage unique"
+    r"|código de un solo uso"
+    r"|(?!(?:qr|bar|zip|source|quell|länder|farb|fehler|error|morse|dress|promo|rabatt|gutschein|exit"
+    r"|status|swift|bic|http|area)-)"
+    r"[^\W\d_]{3,20}-codes?|kartenprüfnummer|prüfziffern?|cryptogramme|code au dos"
+    r"|(?:purchase|voice|parental|guest|visitor|member|customer|confirmation|safety|device|remote|panel"
+    r"|disarm|exit-proof|private"
+    r"|personal|spare|delivery|pick-?up|parcel|gym|club|bathroom|toilet|roof|elevator|lift|pool|car|boat"
+    r"|bike|room) (?:pin|codes?(?= (?:is|was|changed|to) |:))"
+    r"|(?:verification|bestätigung|vérification|verificación)(?=:? \d{3} ?\d{3}\b)"
     r"|combination|combo|pin(?:[ -]?(?:code|number|nummer))?s?|pins|puk|otp|cvv2?|cvc2?"
-    r"|codes? (?:für|fürs|zum|zur|vom) (?:[\w'-]{1,20} ){0,2}?[^\W\d_]{0,12}(?:alarm|tür|tor|safe|tresor|garage"
-    r"|schloss|keller|eingang|haus|lager|schuppen)[^\W\d_]{0,12}|geheimzahl|geheimnummer|(?:zahlen)?kombination|zahlenschloss|"
-    r"(?:tür|haustür|tor|alarm|tresor|safe|zugangs|zutritts|schloss|garagen|eingangs|wiederherstellungs|aktivierungs"
+    r"|codes? (?:für|fürs|zum|zur|vom) (?:[\w'-]{1,20} ){0,2}?[^\W\d_]{0,12}(?:alarm|tür|tor|safe|tresor"
+    r"|garage"
+    r"|schloss|keller|eingang|haus|lager|schuppen)[^\W\d_]{0,12}|geheimzahl|geheimnummer"
+    r"|(?:zahlen)?kombination|zahlenschloss|"
+    r"(?:tür|haustür|tor|alarm|tresor|safe|zugangs|zutritts|schloss|garagen|eingangs|wiederherstellungs"
+    r"|aktivierungs"
     r"|entsperr|freischalt|bestätigungs|karten|keller|sicherheits|spind)-?(?:code|pin|kombination)"
     r"|digicode|combinaison"
     r"|code (?:pin|secret|confidentiel|d'accès|d'entrée|d'activation|de récupération|de secours|de sécurité"
     r"|de déverrouillage|de vérification|puk|temporaire"
-    rf"|{_OF}(?:alarme|porte|portail|coffre|cb|carte|immeuble|garage|cadenas|boîte|digicode|local|box|téléphone))"
-    r"|combinación|(?:código|clave|pin) (?:secret[oa]|de (?:acceso|activación|recuperación|seguridad|verificación)"
+    rf"|{_OF}(?:alarme|porte|portail|coffre|cb|carte|immeuble|garage|cadenas|boîte|digicode|local|box"
+    rf"|téléphone))"
+    r"|combinación|(?:código|clave|pin) (?:secret[oa]|de (?:acceso|activación|recuperación|seguridad"
+    r"|verificación)"
     rf"|{_OF}(?:alarma|puerta|portal|caja|tarjeta|candado|garaje|entrada|edificio|móvil|trastero))"
 )
 _NAMES = re.compile(
     rf"(?<![^\W_])(?:(?P<password>{_PASSWORDS})|(?P<code>{_CODES})"
     r"|(?P<key>(?:[\w-]{1,20}[_-])?(?:key|token|secret)|schlüssel|clé|clave|llave|jeton)"
     r"|(?P<bare>codes?|códigos?)"
-    r"|(?P<login>log-?in|sign-?in|logged in|log in|access|accès|acces|acceso|zugang|anmeldung|account|compte|konto"
-    r"|user(?:name)?|benutzer(?:name)?|identifiant|usuario|utilisateur|wi-?fi|wlan))(?![^\W_])",
+    r"|(?P<login>log[ -]?in|sign[ -]?in|logged in|logged on|log on|zugang|anmeldung|connexion|wi-?fi|wlan)"
+    r"|(?P<account>access|accès|acces|acceso|account|compte|konto|user(?:name)?|benutzer(?:name)?"
+    r"|identifiant|usuario"
+    r"|utilisateur))(?![^\W_])",
     re.IGNORECASE,
 )
 
 # What links a name to its value.
 _LINK = (
     r"(?:\s*[:=→][\"'`*(\s]*"
-    r"|\s+(?:is|are|was|lautet|lauten|ist|heißt|est|c'est|es|son|é)(?:\s+(?:now|jetzt|maintenant|ahora|nun|still|noch"
-    r"|toujours|again))?[\s:\"'`*(]+|\s+(?:changed|set|reset|geändert|changé)\s+(?:to|auf|en|pour)\s+[\"'`*(]*)"
+    r"|(?:\s+(?:is|are|was|reads|goes|says|lautet|lauten|ist|heißt|est|c'est|es|son|é)|'s)(?:\s+(?:now"
+    r"|jetzt|maintenant|ahora|nun|still|noch"
+    r"|toujours|again))?[\s:\"'`*(]+|\s+(?:changed|set|reset|geändert|changé)\s+(?:to|auf|en"
+    r"|pour)\s+[\"'`*(]*)"
 )
 # Letters and digits: `password is required` names none.
 _MIXED = r"(?=[^\s\"'`]{0,60}\d)(?=[^\s\"'`]{0,60}[^\W\d_])[^\s\"'`,;]{6}"
 _NO_VALUE = (
-    r"(?!(?:see|ask|in|on|at|is|not|no|none|the|a|an|my|your|our|too|very|still|always|never|now|only|kept|same|stored"
-    r"|required|needed|wrong|safe|secure|weak|strong|unknown|mandatory|missing|what|where|siehe|frag|im|bei|nicht|zu"
-    r"|noch|das|der|die|ein|eine|falsch|sicher|nötig|unbekannt|voir|demander?|dans|chez|pas|le|la|les|un|une|trop"
-    r"|ver|preguntar|el|en|una|muy|demasiado|sin|expir\w+|oubli\w+|perdu\w*|chang\w+|olvidad[oa]|caducad[oa]|\w{1,30}(?:ed|ing|ert|iert)"
+    r"(?!(?:see|ask|in|on|at|is|not|no|none|the|a|an|my|your|our|too|very|still|always|never|now|only|kept"
+    r"|same|stored"
+    r"|required|needed|wrong|safe|secure|weak|strong|unknown|mandatory|missing|what|where|siehe|frag|im|bei"
+    r"|nicht|zu"
+    r"|noch|das|der|die|ein|eine|falsch|sicher|nötig|unbekannt|voir|demander?|dans|chez|pas|le|la|les|un"
+    r"|une|trop"
+    r"|ver|preguntar|el|en|una|muy|demasiado|sin|expir\w+|oubli\w+|perdu\w*|chang\w+|olvidad[oa]"
+    r"|caducad[oa]|\w{1,30}(?:ed|ing|ert|iert)"
     r"|(?:ge|ab|ver|be|er)\w{2,20}(?:en|t))(?![\w-]))"
 )
 # No word of a phrase that is a secret: `Passwords: never in a mail`.
 _NO_WORD = (
-    r"(?!(?:the|and|every|each|all|must|should|never|always|only|not|with|for|from|every|change|rotate|keep|see|ask"
-    r"|use|write|nur|nie|immer|nicht|mit|und|alle|jede\w?|bitte|siehe|jamais|toujours|pas|avec|pour|dans|tous|voir"
+    r"(?!(?:the|and|every|each|all|must|should|never|always|only|not|with|for|from|every|change|rotate|keep"
+    r"|see|ask"
+    r"|use|write|nur|nie|immer|nicht|mit|und|alle|jede\w?|bitte|siehe|jamais|toujours|pas|avec|pour|dans"
+    r"|tous|voir"
     r"|nunca|siempre|para|con|todos|todas|ver)\b)"
 )
 _WORD_END = r"(?=[\"'`*).,;!]*(?:\s*$|\s+[-–—(]|[.,;!]\s|\s*\n|[\"'`)]))"
+_NO_COUNT = (
+    r"(?<![£$€+#/.,:\d])(?<!\bin )(?<!\bsince )(?<!\bseit )(?<!\ben )(?<!\bdepuis )(?<!\bdesde )(?<!\bof )"
+    r"(?<!\bcall )(?<!\bring )(?<!\btel )(?<!\bafter )(?<!\bbefore )(?<!\bline )(?<!\bversion )(?<!\border )"
+)
+_UNIT = (
+    r"(?![\d]|[ ]?(?:[%€$£]|digits?|characters?|chars|letters?|times?|days?|hours?|minutes?|weeks?|months?"
+    r"|years?"
+    r"|tries|people|stellig|stellen|zeichen|tage|mal|jahre|chiffres|caractères|jours|fois|cifras|dígitos"
+    r"|días|veces|euros?"
+    r"|km|mm|cm|mb|gb|versuche|pounds?|quid)(?![^\W_]))(?![.,:/-]\d|[ ]\d{2})"
+)
+# A word that hardly anybody writes but as a password: letters, digits, and a sign or a capital among them.
+_STRONG = (
+    r"(?!v?\d+[.:]\d|\d{1,4}[-/.]\d|https?:|[\w.+-]+@[\w-]+\."
+    r"|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,4}(?![\w]))(?=[^\s\"'`]{0,40}\d)"
+    r"(?=[^\s\"'`]{0,40}[^\W\d_])(?=[^\s\"'`]{0,40}[!#$%&*?=+^~@_-]|(?-i:[^\s]{0,40}[a-z0-9][A-Z][a-z]"
+    r"|[A-Z][a-z]{2,20}\d{2}))"
+    r"[^\s\"'`,;/]{6,40}(?=[\"'`,;.)]*(?:\s|$))"
+)
+# The same without any word that leads to it: with a small letter, and with a sign or a capital inside.
+_OBVIOUS = (
+    r"(?<![^\s\"'`(:=])(?=[^\s]{0,40}(?-i:[a-zß-ÿ]))(?=[^\s]{0,40}[!#$%&*?+^~@_]"
+    r"|(?-i:[^\s]{0,40}[a-z0-9][A-Z][a-z]))" + _STRONG
+)
 _PASSWORD_VALUE = re.compile(
+    rf"[^!?\n]{{0,70}}?{_OBVIOUS}"
+    rf"|[^.!?\n]{{0,50}}?\s(?:to|auf|en|a|por|in|as|it's|zu)\s+[\"'`]*(?!v?\d+[.:]\d"
+    rf"|\d{{1,4}}[-/.]\d){_MIXED}"
+    rf"|(?:\s+|{_LINK})(?:\d{{4,8}}|\d{{3}}[ -]\d{{3}})(?![\w:/-]|[.,]\d){_UNIT}|"
+    rf"[^.!?\n:=]{{0,50}}?\s[-–—]+\s+{_STRONG}|"
     rf"[^.!?\n:=]{{0,50}}?{_LINK}{_MIXED}"
     rf"|[\"'`*)]*{_LINK}(?=[^\s]{{0,40}}[!#$%&*?=+^~@_-])(?=[^\s]{{0,40}}[^\W_]){_NO_VALUE}[^\s\"'`]{{6}}"
     rf"|[^.!?\n:=]{{0,40}}?[\"'`*)]*\s*[:=]\s*[\"'`*]*{_NO_VALUE}[^\s\"'`,;]{{4,60}}{_WORD_END}"
@@ -96,18 +167,10 @@ _PASSWORD_VALUE = re.compile(
     r"[^\s\"'`,;.]{5,60}"
     rf"[\"'`*]*[.!]?\s*$"
     rf"|[^.!?\n:=]{{0,40}}?\s*[:=]\s*(?:{_NO_WORD}[^\W\d_]{{3,15}}[ -]){{1,5}}{_NO_WORD}[^\W\d_]{{3,15}}[.!]?\s*$"
+    rf"|[^.!?\n:=]{{0,40}}?[,(]\s*{_NO_COUNT}\d{{4,8}}(?=[,).]){_UNIT}"
     rf"|(?:,|\s+[\"'`*(]*|\s*\()\s*{_MIXED}"
     r"|\s*\n\s*(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[^\W\d_])[^\s]{6}",
     re.IGNORECASE,
-)
-_NO_COUNT = (
-    r"(?<![£$€+#/.,:\d])(?<!\bin )(?<!\bsince )(?<!\bseit )(?<!\ben )(?<!\bdepuis )(?<!\bdesde )(?<!\bof )"
-    r"(?<!\bcall )(?<!\bring )(?<!\btel )(?<!\bafter )(?<!\bbefore )(?<!\bline )(?<!\bversion )(?<!\border )"
-)
-_UNIT = (
-    r"(?![\d]|[ ]?(?:[%€$£]|digits?|characters?|chars|letters?|times?|days?|hours?|minutes?|weeks?|months?|years?"
-    r"|tries|people|stellig|stellen|zeichen|tage|mal|jahre|chiffres|caractères|jours|fois|cifras|dígitos|días|veces|euros?"
-    r"|km|mm|cm|mb|gb|versuche|pounds?|quid)(?![^\W_]))(?![.,:/-]\d|[ ]\d{2})"
 )
 _DIGITS = rf"{_NO_COUNT}#?\d{{4,8}}[#*]?{_UNIT}"
 _GROUPED = r"(?<![\d.,:/-])\d{1,3}(?:(?: ?[-–] ?|/| )\d{1,3}){2,5}(?![\w/]|[.,:-]\d)(?!\.\d)"
@@ -115,17 +178,18 @@ _CAPITALS = (
     r"(?-i:(?<![\w-])(?=[A-Z0-9-]{0,40}\d)(?=[A-Z0-9-]{0,40}[A-Z])"
     r"[A-Z0-9]{1,12}(?:-[A-Z0-9]{1,12}){1,7}(?![\w-]))"
 )
-_SHORT_MIX = r"(?-i:(?<![\w.,:/-])(?=[A-Z0-9]{0,12}\d{3})\d{0,9}[A-Z]{1,3}\d{0,9}(?![\w:/-]|\.\d))"
+_SHORT_MIX = r"(?-i:(?<![\w.,:/-])(?=(?:[A-Z]{0,3}\d){3})\d{0,9}[A-Z]{1,3}\d{0,9}(?![\w:/-]|\.\d))"
 _CODE_VALUE = re.compile(
     rf"[^.!?\n]{{0,60}}?(?:{_DIGITS}|{_GROUPED}|{_CAPITALS}|{_SHORT_MIX})"
-    rf"|[\"'`*)]*{_LINK}{_MIXED}|[\"'`*)]*{_LINK}\d{{3}}(?![\w.,:/%€-])"
+    rf"|[\"'`*)]*{_LINK}{_MIXED}|[^.!?\n]{{0,40}}?[\"'`*)]*{_LINK}\d{{3}}(?![\w:/%€-]|[.,]\d){_UNIT}"
+    rf"|[^.!?\n]{{0,40}}?{_NO_COUNT}\d{{3}}[ -]\d{{3}}(?![\w:/%€-]|[.,]\d){_UNIT}"
     rf"|[^.!?\n]{{0,40}}?{_LINK}(?-i:(?=[A-Z0-9]{{0,12}}\d\d)(?=[A-Z0-9]{{0,12}}[A-Z])[A-Z0-9]{{4,12}})(?!\w)"
     rf"|\s+\d{{3,8}}(?=[\"'`*).,;!]*(?:\s|$)){_UNIT}",
     re.IGNORECASE,
 )
 _BARE_VALUE = re.compile(
     rf"(?:\s+(?:now|jetzt|maintenant|ahora|since \w+|depuis \w+))?[\"'`*)]*{_LINK}(?:(?-i:\d{{4,8}}[#*A-Z]?"
-    rf"|[A-Z]\d{{3,8}}){_UNIT}(?!\w)|{_CAPITALS})",
+    rf"|[A-Z]\d{{3,8}}){_UNIT}(?!\w)|{_CAPITALS})|\s+\d{{6}}(?![\w:/-]|[.,]\d){_UNIT}",
     re.IGNORECASE,
 )
 _KEY_VALUE = re.compile(
@@ -133,15 +197,26 @@ _KEY_VALUE = re.compile(
     r"|[^.!?\n]{0,60}?(?-i:(?<![\w/.-])(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[a-z])(?=[\w-]{0,60}[A-Z])[\w-]{20})",
     re.IGNORECASE,
 )
-_LOGIN_VALUE = re.compile(
+_ACCOUNT_VALUES = (
     r"[^.!?\n]{0,40}?[:=,\s]\s*[\w.@+-]{2,60} ?/ ?(?=[^\s/]{0,40}[\d!#$%&*?=+^~@_-])(?=[^\s/]{0,40}[^\W\d_])"
     r"[^\s/\"'`,;]{6,60}(?=[\"'`,;.)]*(?:\s|$))"
-    rf"|[^.!?\n]{{0,60}}?\b(?:key|schlüssel|clé|clave|code|pw|pass|mdp)\s*[:=]?\s*[\"'`]*{_MIXED}",
+    rf"|[^.!?\n]{{0,60}}?\b(?:key|schlüssel|clé|clave|code|pw|pass|mdp)\s*[:=]?\s*[\"'`]*{_MIXED}"
+)
+_ACCOUNT_VALUE = re.compile(_ACCOUNT_VALUES, re.IGNORECASE)
+_LOGIN_VALUE = re.compile(
+    rf"[^!?\n]{{0,40}}?[:=]\s*(?=[^\s]{{0,40}}(?-i:[a-z]{{3}}))(?!v?\d+[.:]\d|\d{{1,4}}[-/.]\d|https?:"
+    rf"|[\w.-]+\.[a-z]{{2,4}}\b)"
+    rf"(?=[^\s]{{0,40}}\d)[\w!#$%&*?+^~=-]{{8,40}}(?=[\"'`,;.)]*\s*$)|"
+    rf"[^.!?\n]{{0,50}}?[:=,]\s*[\w.@+-]{{2,60}}\s?[,;|]\s*{_STRONG}"
+    rf"|[^!?\n]{{0,70}}?\s(?:and(?: then)?|then|und(?: dann)?|et|puis|y|luego|/)\s+{_STRONG}"
+    rf"|[^!?\n]{{0,60}}?(?:\bis|\bwith|\bmit|\bavec|\bcon|\bist|\best|\bes|[:=])\s+[\"'`]*{_STRONG}|"
+    rf"{_ACCOUNT_VALUES}",
     re.IGNORECASE,
 )
 # A bare `code` is one for a lock only behind one of these, and not in `error code`.
 _DETERMINER = re.compile(
-    r"(?:^|\W)(?:the|new|old|my|our|her|his|their|le|mon|notre|nouveau|ancien|der|den|neue[rn]?|mein|unser|el|nuevo|mi"
+    r"(?:^|\W)(?:the|new|old|my|our|her|his|their|le|mon|notre|nouveau|ancien|der|den|neue[rn]?|mein|unser"
+    r"|el|nuevo|mi"
     r"|nuestro)\s$",
     re.IGNORECASE,
 )
@@ -151,6 +226,7 @@ _VALUES = {
     "key": _KEY_VALUE,
     "bare": _BARE_VALUE,
     "login": _LOGIN_VALUE,
+    "account": _ACCOUNT_VALUE,
 }
 _NEAR_CHARS = 130
 
@@ -160,10 +236,33 @@ _VALUE_FIRST = re.compile(
     rf"(?:is|ist|est|es)\s+(?:[\w']{{1,20}} ){{0,4}}?(?:{_PASSWORDS}|{_CODES})(?![^\W_])",
     re.IGNORECASE,
 )
+# What proves to an office or a bank who somebody is, and the words that bring a wallet back.
+_PERSONAL = re.compile(
+    r"\b(?:social security|ssn)\b[^.!?\n]{0,30}?\b\d{3}-?\d{2}-?\d{4}\b"
+    r"|\b(?:maiden name|security (?:question|answer)|secret (?:question|answer)|sicherheitsfrage"
+    r"|mädchenname|question (?:secrète|de sécurité)"
+    r"|nom de jeune fille|pregunta (?:secreta|de seguridad)|apellido de soltera)\b"
+    r"(?=[^\n]{0,80}\b(?:bank|account|login|answer|question|konto|antwort|sicherheitsfrage|banque|compte"
+    r"|réponse|banco|cuenta|respuesta)\b)"
+    r"[^!?\n]{0,80}?(?:\b(?:is|ist|lautet|est|es)|[:=?])\s+[\"'`]*(?-i:[A-ZÀ-Þ\d])[\w'-]{2,}"
+    r"|\b(?:seed|recovery|backup|mnemonic|wallet|wiederherstellungs\w*|récupération|recuperación|semilla)\b"
+    r"[^\n]{0,60}?(?:[:=]|\b(?:is|are|ist|sind|lautet|lauten|est|sont|es"
+    r"|son))\s+[\"'`]*(?-i:[a-zß-ÿ]{3,9}[ ,]{1,2}){7,23}(?-i:[a-zß-ÿ]{3,9})",
+    re.IGNORECASE,
+)
+# The word by which one says to a guard or a hotline that one is who one is.
+_CODE_WORD = re.compile(
+    r"\b(?:safe ?word|code ?word|kodewort|codewort|losung|parole|mot de code"
+    r"|palabra clave)\b[^.!?\n:]{0,50}?(?:[:=]|\b(?:is|ist|lautet|est|es))\s+"
+    r"[\"'`]*(?-i:[A-ZÀ-Þ])[\w-]{2,}(?=[\"'`.!]*\s*$)"
+    r"|(?<!\S)[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,30}){1,3}\s{0,3}[,;|]\s{0,3}" + _STRONG,
+    re.IGNORECASE,
+)
 _KEY_END = re.compile(r"-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----")
 _WORD_REST = re.compile(r"[^\s\"'`<>]*")
 _CARD = re.compile(
-    r"(?<![\d.,-])[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,7}(?![\d.,-]*\d)|(?<!\d)3[47]\d{2}[ -]?\d{6}[ -]?\d{5}(?!\d)"
+    r"(?<![\d.,-])[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,7}(?![\d.,-]*\d)"
+    r"|(?<!\d)3[47]\d{2}[ -]?\d{6}[ -]?\d{5}(?!\d)"
 )
 # A value that stands alone behind the sentence that names its secret.
 _LONE_VALUE = re.compile(
@@ -198,9 +297,12 @@ def is_lone_value(text: str) -> bool:
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     straight = text.replace("’", "'")
     known = [match.span() for match in _TOKENS.finditer(straight)]
+    known += [match.span() for match in _CODE_WORD.finditer(straight)]
+    known += [match.span() for match in _PERSONAL.finditer(straight)]
     known += [match.span() for match in _CARD.finditer(straight) if _is_card(match[0])]
     yield from known
     yield from (match.span() for match in _VALUE_FIRST.finditer(straight))
+    yield from find_lock_codes(straight)
     starts = sorted(start for start, _ in known)
     for start, end in _named_spans(straight):
         place = bisect_left(starts, start)
