@@ -25,6 +25,7 @@ class ServingOptions:
         is_own: use the database of this machine's own Memex.
         concurrency: calls at a time.
         language: of the memories.
+        planners: plan in place of the model, such as those of a `CandidateWatch`.
     """
 
     model: str = BUILTIN
@@ -33,6 +34,7 @@ class ServingOptions:
     is_own: bool = False
     concurrency: int = 4
     language: str = "english"
+    planners: Planners | None = None
 
     @property
     def keeps_runs(self) -> bool:
@@ -65,8 +67,13 @@ async def open_service(options: ServingOptions) -> AsyncIterator[Service]:
         read_settings()  # which says in our words what does not fit
         settings = Settings(**fixed)
         async with running_service(settings) as service:
-            if not options.is_recorded:
+            planners = options.planners
+            if options.is_recorded:
+                player = PlaybackPlanner(options.model)
+                planners = Planners(player, player)
+            if planners is None:
                 yield service
                 return
-            player = PlaybackPlanner(options.model)
-            yield Service(service.database, max_files=settings.max_files, planning=Planners(player, player))
+            yield Service(
+                service.database, max_files=settings.max_files, language=options.language, planning=planners
+            )

@@ -164,6 +164,8 @@ class _Writes:
             ("applied: digests", 0.80, False),
             ("applied: messages", None, False),
             ("applied or shown as rivals", None, False),
+            ("earlier statement found", None, False),
+            ("applied or shown as rivals, if found", None, False),
             ("amendments: both kept", None, False),
             ("forgotten: one statement", 0.95, False),
             ("forgotten: several", None, False),
@@ -201,6 +203,11 @@ class _Writes:
         is_rival = any(_names(rival, earlier) for rival in step.trace.get("rivals", ()))
         self._add(kind, name, is_applied, "rival" if is_rival else "" if new else "new one not kept")
         self._add("applied or shown as rivals", name, is_applied or is_rival)
+        if step.candidates is not None and new and standing(earlier, self.before):
+            is_found = any(earlier.stands_in(squash(text)) for text in step.candidates)
+            self._add("earlier statement found", name, is_found)
+            if is_found:
+                self._add("applied or shown as rivals, if found", name, is_applied or is_rival)
 
     def _judge_forgetting(self, step: PlayedText, gone: Sequence[str]) -> None:
         text, facts = step.text, self.played.life.facts

@@ -9,6 +9,7 @@ from typing import Any
 
 from memex.evals.adapter import MemoryService, Placed
 from memex.evals.fixtures.states import Manifest, State
+from memex.evals.lives.candidates import CandidateWatch
 from memex.evals.lives.life import Life, LifeQuestion, LifeText, squash
 
 USER = "user"
@@ -48,13 +49,18 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class PlayedText:
-    """A text with what memory held after it; `trace` is the service's answer."""
+    """A text with what memory held after it.
+
+    `trace` is the service's answer. `candidates` are the stored statements that search found for the text; None if
+    nobody watched.
+    """
 
     text: LifeText
     units: Sequence[Unit]
     contents: Mapping[str, str]
     trace: Mapping[str, Any]
     error: str | None
+    candidates: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,12 @@ class PlayedLife:
     questions: Sequence[PlayedQuestion]
 
 
-async def play(life: Life, service: MemoryService) -> PlayedLife:
+def changing_texts(life: Life) -> set[str]:
+    """Return the texts that change an earlier fact: what a watch looks at."""
+    return {text.text for text in life.content.texts if any(fact.changes for fact in text.facts)}
+
+
+async def play(life: Life, service: MemoryService, watch: CandidateWatch | None = None) -> PlayedLife:
     """Play a life to a service, from an empty memory."""
     manifest = Manifest(
         name="life",
@@ -90,17 +101,18 @@ async def play(life: Life, service: MemoryService) -> PlayedLife:
     async with service.place(State(Path(), manifest, {})) as memory:
         for event in life.events:
             if isinstance(event, LifeText):
-                texts.append(await _remember(memory, event))
+                texts.append(await _remember(memory, event, watch))
             else:
                 questions.append(await _ask(memory, event))
     return PlayedLife(life, texts, questions)
 
 
-async def _remember(memory: Placed, text: LifeText) -> PlayedText:
+async def _remember(memory: Placed, text: LifeText, watch: CandidateWatch | None) -> PlayedText:
     answer = await memory.remember(USER, text.text, project=text.project, now=_utc(text.at))
     contents = await memory.files(USER) or {}
     units = [unit for path, content in contents.items() for unit in file_units(path, content)]
-    return PlayedText(text, units, contents, answer.trace, answer.error)
+    candidates = watch.found(text.text) if watch is not None else None
+    return PlayedText(text, units, contents, answer.trace, answer.error, candidates)
 
 
 async def _ask(memory: Placed, question: LifeQuestion) -> PlayedQuestion:

@@ -7,7 +7,7 @@ from memex.evals.lives.measure import Figure, LifeMeasures, Size
 from memex.evals.report.table import Table
 
 
-def overview(measured: Sequence[LifeMeasures]) -> Table:
+def overview(measured: Sequence[LifeMeasures], title: str = "Lives") -> Table:
     """Return a row for each figure and a column for each life."""
     first = measured[0]
     rows = [
@@ -22,7 +22,7 @@ def overview(measured: Sequence[LifeMeasures]) -> Table:
         )
         for place, size in enumerate(first.sizes)
     ]
-    return Table("Lives", ("", "aim", *(one.name for one in measured)), tuple(rows))
+    return Table(title, ("", "aim", *(one.name for one in measured)), tuple(rows))
 
 
 def misses(measured: LifeMeasures, name: str) -> Table:

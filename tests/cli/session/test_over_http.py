@@ -183,6 +183,7 @@ ELSEWHERE = {  # commands with tests of their own, or that ask neither
         "eval states",
         "eval retrieval",
         "eval assistant",
+        "eval beam",
         "log show",
     ),
 }

@@ -80,16 +80,22 @@ def assistant(
 
 
 async def _play(lives: "list[Life]", model: str | None, progress: Progress) -> "list[LifeMeasures]":
+    from memex.evals.lives.candidates import CandidateWatch
     from memex.evals.lives.measure import measure
-    from memex.evals.lives.play import LANGUAGES, play
+    from memex.evals.lives.play import LANGUAGES, changing_texts, play
     from memex.evals.memex_adapter import MemexAdapter
     from memex.evals.serving import ServingOptions, open_service
     from memex.subagent.planner import BUILTIN
 
     measured = []
     for life in lives:
-        options = ServingOptions(model=model or BUILTIN, language=LANGUAGES[life.content.language])
+        watch = CandidateWatch(changing_texts(life)) if model in (None, BUILTIN) else None
+        options = ServingOptions(
+            model=model or BUILTIN,
+            language=LANGUAGES[life.content.language],
+            planners=watch.planners() if watch is not None else None,
+        )
         async with open_service(options) as service:
-            measured.append(measure(await play(life, MemexAdapter(service))))
+            measured.append(measure(await play(life, MemexAdapter(service), watch)))
         progress("lives", len(measured), len(lives))
     return measured
