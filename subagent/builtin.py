@@ -160,7 +160,7 @@ class BuiltinPlanner:
             reading.skipped,
             removals=(*changes.removals, *forgetting.removals),
             rivals=tuple(changes.rivals),
-            candidates=tuple((one.path, one.text) for one in forgetting.candidates),
+            candidates=forgetting.candidates,
         )
 
     async def _place(

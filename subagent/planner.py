@@ -5,12 +5,13 @@ text: a context plan names spans of stored versions, and a remember plan holds s
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal, Protocol
 
 from memex.store.records import Reference
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.statements.extraction import SkippedSpan, Statement
+from memex.subagent.statements.language import StatementKind
 
 RecallReason = Literal["match", "link", "backlink", "neighbour", "pinned", "recent"]
 OmissionReason = Literal["budget", "relevance", "duplicate"]
@@ -118,10 +119,13 @@ class Addition:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A statement to remove from a file: `statement` is the text that says so, `removes` the stored text."""
+    """A statement to remove from a file: `removes` is its text.
+
+    `statement` is the part of the caller's text that says so; None if the caller named the statement by its handle.
+    """
 
     path: str
-    statement: Statement
+    statement: Statement | None
     removes: str
 
 
@@ -134,19 +138,37 @@ class KnownStatement:
 
 
 @dataclass(frozen=True, slots=True)
+class FiledStatement:
+    """A statement in a file that `memory_remember` writes.
+
+    Attributes:
+        path: the virtual path of the file.
+        text: the statement, as its bullet states it.
+        kind: its kind.
+        day: the day on which it was said.
+        reference: where the text stands; None if the file escapes a part of it.
+    """
+
+    path: str
+    text: str
+    kind: StatementKind
+    day: date
+    reference: Reference | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Rivalry:
     """A new statement, and a stored one that probably contradicts it: both stay, and the caller is told."""
 
     statement: Statement
-    path: str
-    older: str
+    older: FiledStatement
 
 
 @dataclass(frozen=True, slots=True)
 class RememberPlan:
     """The statements to write and those to leave out; `planner` and `failure` as in `ContextPlan`.
 
-    `candidates` are stored statements, each with its path, which a request to forget may mean.
+    `candidates` are stored statements which a request to forget may mean.
     """
 
     adds: tuple[Addition, ...] = ()
@@ -154,7 +176,7 @@ class RememberPlan:
     skipped: tuple[SkippedSpan, ...] = ()
     removals: tuple[Removal, ...] = ()
     rivals: tuple[Rivalry, ...] = ()
-    candidates: tuple[tuple[str, str], ...] = ()
+    candidates: tuple[FiledStatement, ...] = ()
     planner: str = BUILTIN
     failure: str | None = None
 

@@ -191,6 +191,15 @@ def test_results_are_told_in_few_words() -> None:
         == "It will be remembered in a moment."
     )
     assert result_text("memory_remember", dry) == "Would be remembered:\nuser/a.md@1: 1 added"
+    rival = {"handle": "notes-abcdefgh", "path": "user/notes.md", "older": 'The "old"\none.', "newer": "new"}
+    assert result_text(
+        "memory_remember",
+        {**nothing, "status": "committed", "rivals": [rival], "note": "One may be out of date."},
+    ).splitlines() == [
+        "Remembered.",
+        'May be out of date: "The \\"old\\"\\none.", handle notes-abcdefgh',
+        "One may be out of date.",
+    ]
     assert result_text("memory_context", {"not_modified": True}) == "Nothing has changed since."
     assert json.loads(result_text("memory_read", {"content": "ü"})) == {"content": "ü"}
 

@@ -14,7 +14,10 @@ from memex.errors import MemexError, UnknownTool, ValidationFailed
 Execute = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
 # What a model of the profile `agent` may fill in; the other arguments are the host's.
-AGENT_ARGUMENTS = {"memory_remember": ("text", "project"), "memory_context": ("query", "budget", "project")}
+AGENT_ARGUMENTS = {
+    "memory_remember": ("text", "outdated", "project"),
+    "memory_context": ("query", "budget", "project"),
+}
 NOTHING_KNOWN = "Nothing is known about that."
 MORE = "More was found than the budget holds: ask for more characters, or more narrowly."
 
@@ -118,4 +121,16 @@ def _remember_text(result: Mapping[str, Any]) -> str:
     reasons = sorted({skipped["reason"] for skipped in result["skipped"]})
     if reasons:
         lines.append(f"Not written: {', '.join(reasons)}.")
+    lines += [_statement_line("May be out of date", rival, "older") for rival in result.get("rivals", ())]
+    lines += [
+        _statement_line("May be meant", candidate, "text") for candidate in result.get("candidates", ())
+    ]
+    lines += [f"Nothing taken out for {json.dumps(one['handle'])}." for one in result.get("unresolved", ())]
+    if result.get("note"):
+        lines.append(result["note"])
     return "\n".join([said.get(status, status), *lines])
+
+
+def _statement_line(title: str, statement: Mapping[str, Any], text: str) -> str:
+    """Return a stored statement on one line, with its handle; the text is quoted, for it is data."""
+    return f"{title}: {json.dumps(statement[text], ensure_ascii=False)}, handle {statement['handle']}"

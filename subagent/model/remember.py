@@ -150,7 +150,7 @@ class _Reader:
             raise model_unavailable(ModelFailure.NOTHING_APPLICABLE)
         writes = self.session.limits.writes
         parts = [accepted.part for accepted in self.accepted]
-        over = [_skip_statement(part.statement, "limit") for part in parts[writes:]]
+        over = [_skip_statement(part.statement, "limit") for part in parts[writes:] if part.statement]
         adds, known = await self._place([part for part in parts[:writes] if isinstance(part, Addition)])
         return RememberPlan(
             adds=tuple(adds),

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from memex.store.search.analyzer import Analyzer
-from memex.subagent.planner import Addition, Removal, Rivalry
-from memex.subagent.remember.related import FiledStatement, RelatedFiles
+from memex.subagent.planner import Addition, FiledStatement, Removal, Rivalry
+from memex.subagent.remember.related import RelatedFiles
 from memex.subagent.statements.places import mount_of
 from memex.subagent.statements.relations import Relation, StatementView, compare, decide, view
 from memex.subagent.statements.subjects import normal_form
@@ -36,7 +36,7 @@ class Changes:
             return add
         relation, older = found
         if relation.outcome == "rival" or older.day > self.today:
-            self.rivals.append(Rivalry(add.statement, older.path, older.text))
+            self.rivals.append(Rivalry(add.statement, older))
             return add
         self._gone.add((older.path, older.text))
         if older.path == add.path:

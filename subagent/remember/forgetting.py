@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.planner import Removal
+from memex.subagent.planner import FiledStatement, Removal
 from memex.subagent.remember.mounts import is_writable
-from memex.subagent.remember.related import FiledStatement, stored_statements
+from memex.subagent.remember.related import stored_statements
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
 from memex.subagent.statements.forgetting import ForgetRequest
 from memex.subagent.statements.relations import statement_weights

@@ -8,11 +8,12 @@ from memex.subagent.statements.bullets import parse_bullet
 
 _RIVALS = (
     "A stored statement probably contradicts a new one; both stay, and a context shows the newer one first. "
-    "To take the older one out, ask to forget it in the words that `rivals` gives."
+    "If the older one no longer holds, call memory_remember with its handle in `outdated`; "
+    "if both hold, nothing is to be done."
 )
 _CANDIDATES = (
     "Nothing {was} taken out, because it is not clear which statement is meant. "
-    "Ask again in the words of one of the `candidates`."
+    "Call memory_remember with the handles of those of the `candidates` that are meant in `outdated`."
 )
 _UNKNOWN = (
     "Nothing {was} taken out, because the request names no statement that is stored. "
@@ -46,7 +47,7 @@ def standing_rivals(plan: RememberPlan, done: Sequence[FileOutcome]) -> list[Riv
     return [
         rival
         for rival in plan.rivals
-        if rival.path not in changes or _holds(changes[rival.path].new_content, rival.older)
+        if rival.older.path not in changes or _holds(changes[rival.older.path].new_content, rival.older.text)
     ]
 
 

@@ -3,19 +3,17 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from itertools import islice
 
 from memex.store.markdown import file_name
 from memex.store.records import Hit, Reference
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.planner import Addition, KnownStatement
+from memex.subagent.planner import Addition, FiledStatement, KnownStatement
 from memex.subagent.remember.file_series import first_file
 from memex.subagent.remember.mounts import link_target, may_link
 from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day
 from memex.subagent.statements.extraction import Statement
-from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import is_statement_file, kind_under, mount_of
 from memex.subagent.statements.relations import statement_weights
 from memex.subagent.statements.subjects import normal_form, subject_of
@@ -29,16 +27,6 @@ MIN_NAME_CHARS = 3
 
 _TASKS = frozenset({"pending", "done", "blocker"})
 _BOX = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]")
-
-
-@dataclass(frozen=True, slots=True)
-class FiledStatement:
-    """A statement in a file that `memory_remember` writes, and the day on which it was said."""
-
-    path: str
-    text: str
-    kind: StatementKind
-    day: date
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +86,25 @@ def stored_statements(hits: Iterable[Hit]) -> Iterator[FiledStatement]:
     for hit in hits:
         if not is_statement_file(hit.path):
             continue
-        for heading, line in _lines(hit):
+        for heading, start, line in _lines(hit):
             day, item = stamped_day(line), ITEM.match(line)
             if day is None or item is None:
                 continue
             kind = kind_under(heading[-1]) if heading else "note"
             if item[3] is not None:
                 kind = "pending" if item[3] == " " else "done"
-            yield FiledStatement(hit.path, parse_bullet(line), kind, day)
+            text = parse_bullet(line)
+            at = line.find(text)
+            place = (
+                Reference(hit.path, hit.version, (start + at, start + at + len(text))) if at >= 0 else None
+            )
+            yield FiledStatement(hit.path, text, kind, day, place)
 
 
 def _is_about(hit: Hit, statement: Statement) -> bool:
     """Tell whether a bullet of a hit's passages says the same, or something of the same thing."""
     form, topic = normal_form(statement.text), subject_of(statement.kind, statement.text)
-    texts = [parse_bullet(line) for _, line in _lines(hit)]
+    texts = [parse_bullet(line) for _, _, line in _lines(hit)]
     return any(
         normal_form(text) == form or (topic and subject_of(statement.kind, text) == topic) for text in texts
     )
@@ -127,15 +120,17 @@ def _states_outright(hit: Hit, statement: Statement) -> bool:
     form = normal_form(statement.text)
     return any(
         len(heading) <= 1 and not _BOX.match(line) and normal_form(parse_bullet(line)) == form
-        for heading, line in _lines(hit)
+        for heading, _, line in _lines(hit)
     )
 
 
-def _lines(hit: Hit) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the lines of a hit's passages, each with the headings above it."""
+def _lines(hit: Hit) -> Iterator[tuple[tuple[str, ...], int, str]]:
+    """Yield the lines of a hit's passages, each with the headings above it and where in the file it begins."""
     for passage in hit.file.passages if hit.file else ():
-        for line in (passage.text or "").splitlines():
-            yield passage.heading, line
+        start = passage.span[0]
+        for line in (passage.text or "").splitlines(keepends=True):
+            yield passage.heading, start, line.rstrip("\r\n")
+            start += len(line)
 
 
 def _is_named(hit: Hit, lexemes: Sequence[str], analyzer: Analyzer) -> bool:

@@ -44,6 +44,7 @@ class FileOutcome:
     `change` is None when there was no file and none was created.
     """
 
+    path: str
     change: FileChange | None
     adds: tuple[Addition, ...]
     outcomes: tuple[EntryOutcome, ...]
@@ -54,7 +55,11 @@ class FileOutcome:
     def statement_outcomes(self) -> list[tuple[Statement, EntryOutcome]]:
         """Each statement of the text with its outcome."""
         added = ((add.statement, outcome) for add, outcome in zip(self.adds, self.outcomes, strict=True))
-        removed = zip((removal.statement for removal in self.removals), self.removed, strict=True)
+        removed = (
+            (removal.statement, outcome)
+            for removal, outcome in zip(self.removals, self.removed, strict=True)
+            if removal.statement is not None
+        )
         return [*added, *removed]
 
 
@@ -138,7 +143,9 @@ def file_outcomes(staged: Sequence[StagedFile], changes: Sequence[FileChange]) -
         change = by_path.get(file.path)
         before = change.old_content if change is not None and change.old_version is not None else None
         revised = file.revise(before)
-        result.append(FileOutcome(change, file.adds, revised.outcomes, file.removals, revised.removals))
+        result.append(
+            FileOutcome(file.path, change, file.adds, revised.outcomes, file.removals, revised.removals)
+        )
     return result
 
 

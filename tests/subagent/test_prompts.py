@@ -150,7 +150,7 @@ def test_the_tools_are_described_with_the_arguments_that_a_model_sees() -> None:
     """`memory_context` and `memory_remember` show a model these arguments and no others."""
     shown = {name: tuple(prompts.load(name).arguments) for name in NAMES}
 
-    assert shown == {"context": ("query", "budget", "project"), "remember": ("text", "project")}
+    assert shown == {"context": ("query", "budget", "project"), "remember": ("text", "outdated", "project")}
 
 
 @pytest.mark.parametrize("form", ["openai", "openai-responses", "anthropic", "mcp"])

@@ -26,7 +26,7 @@ from memex.service.tools.context import DEFAULT_BUDGET, ContextResult
 from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
 from memex.service.tools.files import FindResult, LinksResult, ListResult, ReadResult
 from memex.service.tools.prompt_block import PromptBlockResult
-from memex.service.tools.remember import RememberResult
+from memex.service.tools.remember_answer import RememberResult
 from memex.service.tools.revisions import DiffResult, HistoryResult, RevertResult
 from memex.service.tools.tool import ToolResult
 from memex.settings import SearchMode, Settings, read_settings
@@ -127,14 +127,18 @@ class UserMemory:
 
     async def remember(
         self,
-        text: str,
+        text: str | None = None,
         *,
+        outdated: Sequence[str] = (),
         project: str | None = None,
         dry_run: bool = False,
         wait: bool = True,
         tool_call_id: str | None = None,
     ) -> RememberResult:
         """File the statements of a text, up to 200,000 characters, in one commit; `dry_run` only shows it.
+
+        `outdated` takes out stored statements that no longer hold, by the handles that an earlier answer gives in
+        its `rivals` and `candidates`; at most 10 count. Without handles the text is required.
 
         Without `wait` the answer is `queued` at once, and the text is written in the background, by this Memex or
         another one on the same database. The same call again, under its `tool_call_id`, says what became of it.
@@ -144,6 +148,7 @@ class UserMemory:
             RememberResult,
             tool_call_id,
             text=text,
+            outdated=list(outdated),
             project=project,
             dry_run=dry_run,
             wait=wait,

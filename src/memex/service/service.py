@@ -30,7 +30,7 @@ from memex.service.query_embedding import QueryEmbedder
 from memex.service.recording import CallLogger, Recorder
 from memex.service.snapshots import LiveSnapshots
 from memex.service.spending import SpendingResult, TenantSpending, read_spending
-from memex.service.tools import agent, revisions
+from memex.service.tools import definitions, revisions
 from memex.service.tools.aliases import translate
 from memex.service.tools.registry import ACTIONS, TOOLS, AnyTool
 from memex.service.tools.tool import check_json, from_cursor, to_cursor
@@ -73,7 +73,7 @@ class Service:
         prompts_dir: Path | None = None,
     ) -> None:
         if prompts_dir is not None:
-            agent.check_prompts(prompts_dir)
+            definitions.check_prompts(prompts_dir)
         self.database = database
         self.prompts_dir = prompts_dir
         self.metrics = metrics or new_metrics()

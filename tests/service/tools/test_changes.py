@@ -154,7 +154,9 @@ async def test_an_unclear_contradiction_is_a_rival(service: Service, known_user:
     )
     context = found["context"]
 
-    assert answer["rivals"] == [{"path": "user/notes.md", "older": ROOM, "newer": NEW_ROOM}]
+    [rival] = answer["rivals"]
+    assert rival.pop("handle").startswith("notes-")
+    assert rival == {"path": "user/notes.md", "older": ROOM, "newer": NEW_ROOM}
     assert "`rivals`" in answer["note"]
     assert reasons(answer) == [("user/notes.md", "1 added")]
     assert context.index(NEW_ROOM) < context.index("earlier, may be out of date") < context.index(ROOM)
@@ -378,3 +380,109 @@ async def test_a_file_that_is_no_list_of_statements_is_left_alone(
 
     assert answer["writes"] == []
     assert await text_of(service, known_user, "user/people/lena.md") == page
+
+
+# --- settled by handle ---------------------------------------------------------------------------------------
+
+
+async def test_a_handle_takes_an_outdated_statement_out(service: Service, known_user: Caller) -> None:
+    """The caller who knows the conversation names it by the answer's handle, without a text; a revert undoes it."""
+    await remember(service, known_user, ROOM)
+    rival = (await remember(service, known_user, NEW_ROOM))["rivals"][0]
+    before = await stored(service, known_user)
+    answer = await service.execute(
+        known_user, "memory_remember", {"outdated": [rival["handle"]]}, tool_call_id="settle"
+    )
+    text = await everything(service, known_user)
+    await service.revert(known_user, "settle")
+
+    assert [ROOM in text, NEW_ROOM in text] == [False, True]
+    assert reasons(answer) == [("user/notes.md", "1 removed")]
+    assert (answer["unresolved"], answer["skipped"]) == ([], [])
+    assert await stored(service, known_user) == before
+
+
+async def test_a_handle_settles_candidates(service: Service, known_user: Caller) -> None:
+    """Of two statements that a request may mean, the one whose handle is sent goes."""
+    owed = ["I owe Karim 200 euros for the tent.", "I owe Karim 350 euros for the stove."]
+    await remember(service, known_user, " ".join(owed))
+    asked = await remember(service, known_user, "Forget that I owe Karim money.")
+    handles = {one["text"]: one["handle"] for one in asked["candidates"]}
+    await service.execute(known_user, "memory_remember", {"outdated": [handles[owed[0]]]})
+    text = await everything(service, known_user)
+
+    assert [said in text for said in owed] == [False, True]
+
+
+async def test_the_same_text_with_a_handle_only_takes_out(service: Service, known_user: Caller) -> None:
+    """Sent again with the handle of its rival, a text is not written twice, and the rival goes."""
+    await remember(service, known_user, ROOM)
+    rival = (await remember(service, known_user, NEW_ROOM))["rivals"][0]
+    answer = await remember(service, known_user, NEW_ROOM, outdated=[rival["handle"]])
+    text = await everything(service, known_user)
+
+    assert (text.count(NEW_ROOM), ROOM in text) == (1, False)
+    assert [reason for _, reason in skipped(NEW_ROOM, answer)] == ["duplicate"]
+    assert answer["rivals"] == []
+
+
+async def test_a_bad_handle_loses_no_text(service: Service, known_user: Caller) -> None:
+    """Handles that name nothing any more, never named anything, or are too many come back; the text is stored."""
+    await remember(service, known_user, ROOM)
+    handle = (await remember(service, known_user, NEW_ROOM))["rivals"][0]["handle"]
+    await service.execute(known_user, "memory_remember", {"outdated": [handle]})
+    bad = [handle, "", "notes", "notes-aaaaaaaa", "../profile-aaaaaaaa", "a b-aaaaaaaa", "x" * 5_000]
+    many = [f"notes-{letter * 8}" for letter in "bcdefg"]
+    answer = await remember(service, known_user, "The heron is called Fitz.", outdated=[*bad, *many])
+
+    assert "The heron is called Fitz." in await everything(service, known_user)
+    reasons_of = {one["handle"]: one["reason"] for one in answer["unresolved"]}
+    assert [reasons_of[one] for one in bad] == ["unknown"] * len(bad)
+    assert [reasons_of[one] for one in many] == ["unknown"] * 3 + ["limit"] * 3
+
+
+async def test_a_handle_of_another_user_is_unknown(service: Service, caller_of: CallerOf) -> None:
+    """A handle names no user: it reaches neither another user's memory nor a project that the call is not about."""
+    admin = await caller_of(None, role="admin")
+    await open_project(service, admin, "apollo", "alice", "bob")
+    alice, bob = await caller_of("alice"), await caller_of("bob")
+    for caller, more in ((bob, {}), (bob, {"project": "apollo"})):
+        await remember(service, caller, f"{WORLD} {ROOM}", **more)
+    own = (await remember(service, bob, NEW_ROOM))["rivals"][0]["handle"]
+    shared = (await remember(service, bob, NEW_ROOM, project="apollo"))["rivals"]
+    before = await stored(service, bob)
+    answer = await service.execute(
+        alice, "memory_remember", {"outdated": [own, *(one["handle"] for one in shared)]}
+    )
+
+    assert {one["reason"] for one in answer["unresolved"]} == {"unknown"}
+    assert len(answer["unresolved"]) > 1
+    assert await stored(service, bob) == before
+
+
+async def test_a_settled_call_is_repeated_and_replayed(service: Service, known_user: Caller) -> None:
+    """The same call gives the same answer, and a replay finds the statement that stood there then."""
+    await remember(service, known_user, ROOM)
+    rival = (await remember(service, known_user, NEW_ROOM))["rivals"][0]
+    arguments = {"outdated": [rival["handle"], "notes-aaaaaaaa"]}
+    first = await service.execute(known_user, "memory_remember", arguments, tool_call_id="settle")
+    again = await service.execute(known_user, "memory_remember", arguments, tool_call_id="settle")
+    replayed = await replay_call(service, known_user, "settle")
+
+    assert again == first
+    assert replayed.is_equal, replayed.difference
+
+
+async def test_the_log_keeps_rivals_and_candidates_as_references(
+    service: Service, known_user: Caller
+) -> None:
+    """The texts of stored statements stand in revisions alone: the log names the spans."""
+    await remember(service, known_user, f"{ROOM} I owe Karim 200 euros. I owe Karim's sister 350 euros.")
+    await remember(service, known_user, NEW_ROOM, call="rival")
+    await remember(service, known_user, "Forget what I owe.", call="forget")
+    rows = [(await service.operation(known_user, call))[0] for call in ("rival", "forget")]
+    logged = [row.response or {} for row in rows]
+
+    assert [list(one["older"]) for one in logged[0]["rivals"]] == [["$text"]]
+    assert logged[1]["candidates"]
+    assert {tuple(one["text"]) for one in logged[1]["candidates"]} == {("$text",)}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -126,6 +126,7 @@ def test_what_a_model_fills_in_is_taken(definition: ToolDefinition, data: st.Dat
     filled = {
         name: data.draw(_values(name, part), name) for name, part in definition.strict["properties"].items()
     }
+    assume(definition.name != "memory_remember" or filled["text"] is not None or filled["outdated"])
     Draft202012Validator(definition.strict).validate(filled)
     Draft202012Validator(definition.parameters).validate(
         {name: value for name, value in filled.items() if value is not None}

@@ -126,6 +126,7 @@ async def test_the_answer_names_each_write_and_what_was_left_out(service: Servic
         "skipped",
         "rivals",
         "candidates",
+        "unresolved",
         "note",
         "planner",
         "degraded",

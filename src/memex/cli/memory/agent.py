@@ -30,6 +30,14 @@ async def remember(
     file: Annotated[
         str | None, typer.Option(metavar="FILE", help="The file that holds the text, or - for stdin.")
     ] = None,
+    outdated: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HANDLE",
+            help="The handle of a stored statement that no longer holds, from an earlier answer; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
     no_wait: Annotated[
         bool,
@@ -39,12 +47,14 @@ async def remember(
         ),
     ] = False,
 ) -> CommandOutput:
-    """Remember the statements of a text. The text comes from TEXT, --file or stdin."""
-    said = _read_text(text, file)
-    done = await session.api.execute(
-        session.context, "memory_remember", {"text": said, "dry_run": dry_run, "wait": not no_wait}
-    )
-    return CommandOutput(done, lambda screen: show_remembered(screen, session, said, done))
+    """Remember the statements of a text. The text comes from TEXT, --file or stdin.
+
+    With --outdated, TEXT may be left out.
+    """
+    said = None if outdated and not text and file is None else _read_text(text, file)
+    arguments = {"text": said, "outdated": outdated or [], "dry_run": dry_run, "wait": not no_wait}
+    done = await session.api.execute(session.context, "memory_remember", arguments)
+    return CommandOutput(done, lambda screen: show_remembered(screen, session, said or "", done))
 
 
 @user_command
@@ -169,6 +179,10 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
         screen.table(columns, [_skipped(skip, said) for skip in skipped])
     _show_statements(screen, session, "may be out of date", done["rivals"], "older")
     _show_statements(screen, session, "may be meant", done["candidates"], "text")
+    if done["unresolved"]:
+        screen.line()
+        columns = [Column("nothing taken out for"), Column("why", "dim")]
+        screen.table(columns, [(one["handle"], one["reason"]) for one in done["unresolved"]])
     screen.line()
     _fact(screen, "planner", _planner(done))
     _fact(screen, "call", done["tool_call_id"])
@@ -183,8 +197,10 @@ def _show_statements(
     if not statements:
         return
     screen.line()
-    screen.table([Column(title), Column("in", "dim")], [(one[said], one["path"]) for one in statements])
-    screen.line(("To take one out: ", "dim"), session.command("forget", statements[0][said]))
+    columns = [Column(title), Column("handle", "dim", whole=True)]
+    screen.table(columns, [(one[said], one["handle"]) for one in statements])
+    taking_out = session.command("remember", "--outdated", statements[0]["handle"])
+    screen.line(("To take the first one out: ", "dim"), taking_out)
 
 
 def _outcome(done: dict[str, Any]) -> str:
@@ -193,6 +209,8 @@ def _outcome(done: dict[str, Any]) -> str:
         return "The text is in the queue; nothing is written yet."
     if any(skip["reason"] == "forget" for skip in done["skipped"]):
         return _forgetting_outcome(done, files)
+    if not done["writes"] and done["unresolved"]:
+        return "Nothing is taken out: no stored statement has that handle. It may have changed since."
     if not done["writes"]:
         return "Nothing to remember: the text states nothing new that is worth keeping."
     if done["status"] == "dry_run":

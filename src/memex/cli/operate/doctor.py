@@ -221,7 +221,7 @@ def _pgvector(report: "DatabaseReport") -> Finding:
 
 async def _models(settings: "Settings") -> Finding:
     """Check the planner: set up its model, but do not send a request to it."""
-    from memex.service.tools.agent import check_prompts
+    from memex.service.tools.definitions import check_prompts
     from memex.wiring import chat_models
 
     try:

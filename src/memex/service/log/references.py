@@ -3,7 +3,7 @@
 from typing import Any
 
 from memex.store.diff import unified
-from memex.store.records import FileChange, Revision, Span
+from memex.store.records import FileChange, Reference, Revision, Span
 
 LogValue = dict[str, Any]
 
@@ -16,6 +16,11 @@ def of_change(change: FileChange, span: Span | None = None) -> LogValue:
 def of_revision(revision: Revision, span: Span) -> LogValue:
     """Return the reference to a span of a revision."""
     return _text(revision.virtual_path, revision.version, span)
+
+
+def of_span(reference: Reference) -> LogValue:
+    """Return the reference to a span of a revision."""
+    return _text(reference.path, reference.version, reference.span)
 
 
 def of_diff(change: FileChange) -> LogValue:

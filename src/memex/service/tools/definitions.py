@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from memex.errors import ValidationFailed
 from memex.service.tools.registry import TOOLS, AnyTool
+from memex.subagent import prompts
 from memex.toolcalls import AGENT_ARGUMENTS
 
 Profile = Literal["agent", "files"]
@@ -113,6 +115,24 @@ class ToolDefinition:
             "output_schema": self.output_schema,
             "read_only": self.is_read_only,
         }
+
+
+def check_prompts(directory: Path) -> None:
+    """Refuse a directory of prompts that cannot be used.
+
+    Raises:
+        ValidationFailed: naming the variable, and the file with what is wrong in it.
+    """
+    if not directory.is_dir():
+        raise ValidationFailed(
+            f"MEMEX_PROMPTS_DIR: there is no folder {directory}.", hint="Correct or unset it."
+        )
+    try:
+        for name in AGENT_ARGUMENTS:
+            TOOLS[name].input_schema(directory)
+        prompts.load_text("block", directory)
+    except ValidationFailed as error:
+        raise ValidationFailed(f"MEMEX_PROMPTS_DIR: {error.message}", hint=error.hint) from None
 
 
 def define(profile: Profile, prompts_dir: Path | None = None) -> list[ToolDefinition]:

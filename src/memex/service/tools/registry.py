@@ -2,19 +2,22 @@
 
 from typing import Any
 
-from memex.service.tools import agent, file_edits, files, revisions
+from memex.service.tools import file_edits, files, revisions
+from memex.service.tools.context import CONTEXT
 from memex.service.tools.planned_tool import PlannedTool
+from memex.service.tools.remember import REMEMBER
 from memex.service.tools.tool import ReadTool, WriteTool
 
 AnyTool = PlannedTool[Any] | ReadTool[Any] | WriteTool[Any]
 
+_AGENT_TOOLS: tuple[AnyTool, ...] = (REMEMBER, CONTEXT)
 _FILE_TOOLS: tuple[AnyTool, ...] = (
     *(files.FIND, files.READ, files.LIST),
     *(file_edits.WRITE, file_edits.PATCH, file_edits.MOVE, file_edits.DELETE),
     files.LINKS,
 )
 # In the order in which models are told of them.
-TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*agent.TOOLS, *_FILE_TOOLS, *revisions.TOOLS)}
+TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*_AGENT_TOOLS, *_FILE_TOOLS, *revisions.TOOLS)}
 # The other calls that are logged. Metrics and spans name these and the tools, and never what a caller makes up.
 ACTIONS = (
     *("memory_revert", "memory_import", "memory_export", "prompt_block", "demo_load", "demo_remove"),

@@ -1,0 +1,226 @@
+"""The answer of memory_remember: what was written, what was left out, and what the caller may settle."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from memex.service.log import references
+from memex.service.tools.planned_tool import degraded_code
+from memex.service.tools.tool import ResultPart, ToolResult
+from memex.store.log.call import CallAnswer
+from memex.subagent.planner import FiledStatement, KnownStatement, RememberPlan
+from memex.subagent.remember import note, settling
+from memex.subagent.remember.settling import Settlement
+from memex.subagent.remember.stage import FileOutcome
+
+# Outcomes of a statement that write nothing, with the reasons that the answer gives.
+UNWRITTEN = {"duplicate": "duplicate", "overtaken": "superseded", "absent": "absent", "nested": "nested"}
+# Outcomes that write, as the answer counts them.
+WRITTEN = {"added": "added", "superseded": "replaced", "removed": "removed"}
+
+
+class WriteMade(ResultPart):
+    """What was written to one file, or would be: the version, the reason in words, and the difference."""
+
+    path: str
+    operation: str
+    version: int
+    reason: str
+    diff: str
+
+
+class SkippedResult(ResultPart):
+    """A part of the text that was not written: its span, and the reason.
+
+    | reason | meaning |
+    | --- | --- |
+    | duplicate | the statement is stored already; `known_in` says where, if it is a stored file |
+    | superseded | another part of the text replaces the statement |
+    | small_talk, question, heading, empty | the part holds no statement |
+    | instruction | the part gives an order to its reader |
+    | assistant | the part is the assistant's own words |
+    | secret | the part holds a secret, such as a password |
+    | forget | the part asks to forget something; `note` says what became of that |
+    | absent | the statement to remove is not stored |
+    | nested | the statement to remove has other items nested below it, and stays |
+    | unsure, other | the model left the part out |
+    | limit | the model made more edits than MEMEX_MODEL_WRITES |
+    | invalid | the edit of the model was wrong, after one correction |
+    """
+
+    start: int
+    end: int
+    reason: str
+    known_in: str | None
+
+
+class CandidateResult(ResultPart):
+    """A stored statement that a request to forget may mean. It still stands; `outdated: [handle]` takes it out."""
+
+    handle: str
+    path: str
+    text: str
+
+
+class RivalResult(ResultPart):
+    """A new statement, and a stored one at `path` that it probably contradicts.
+
+    Both stay; `outdated: [handle]` takes the older one out.
+    """
+
+    handle: str
+    path: str
+    older: str
+    newer: str
+
+
+class UnresolvedResult(ResultPart):
+    """A handle that took nothing out, and the reason.
+
+    | reason | meaning |
+    | --- | --- |
+    | unknown | it names no statement that stands in a file which this call may change |
+    | limit | the call named more than 10 handles |
+    | nested | other items are nested below the statement, and it stays |
+    """
+
+    handle: str
+    reason: str
+
+
+class RememberResult(ToolResult):
+    """The result for a text. `status` is committed, nothing, dry_run, or queued (not processed yet).
+
+    `note` says in words what `rivals`, `candidates`, `unresolved` or a request to forget mean for the caller.
+    """
+
+    status: str
+    writes: list[WriteMade]
+    skipped: list[SkippedResult]
+    rivals: list[RivalResult]
+    candidates: list[CandidateResult]
+    unresolved: list[UnresolvedResult]
+    note: str | None
+    planner: str
+    degraded: str | None
+
+
+def render_answer(
+    arguments: dict[str, Any],
+    plan: RememberPlan,
+    settled: Settlement,
+    done: list[FileOutcome],
+    config: dict[str, Any],
+    *,
+    is_dry_run: bool,
+) -> CallAnswer:
+    """Return the answer to a text.
+
+    Args:
+        arguments: the arguments of the call, as the log keeps them.
+        plan: the plan of what to write.
+        settled: what the handles of the call take out.
+        done: the outcome for each file.
+        config: what is logged with the arguments; see `planning_record`.
+        is_dry_run: nothing was written.
+    """
+    written = [(file, file.change) for file in done if file.change is not None and file.change.changed]
+    status = "dry_run" if is_dry_run else "committed" if written else "nothing"
+    skipped = [
+        SkippedResult(start=skip.start, end=skip.end, reason=skip.reason, known_in=None)
+        for skip in plan.skipped
+    ]
+    skipped += [_known(known) for known in plan.known]
+    rivals = note.standing_rivals(plan, done)
+    skipped += [
+        SkippedResult(
+            start=statement.start,
+            end=statement.end,
+            reason=UNWRITTEN[outcome.action],
+            known_in=references.new_name(file.change)
+            if file.change and outcome.action == "duplicate"
+            else None,
+        )
+        for file in done
+        for statement, outcome in file.statement_outcomes
+        if outcome.action in UNWRITTEN
+    ]
+    result = RememberResult(
+        status=status,
+        writes=[
+            WriteMade(
+                path=change.path,
+                operation=change.operation,
+                version=change.version,
+                reason=_reason(file),
+                diff=references.diff(change),
+            )
+            for file, change in written
+        ],
+        skipped=sorted(skipped, key=lambda skip: skip.start),
+        rivals=[
+            RivalResult(
+                handle=settling.handle_of(rival.older.path, rival.older.text),
+                path=rival.older.path,
+                older=rival.older.text,
+                newer=rival.statement.text,
+            )
+            for rival in rivals
+        ],
+        candidates=[
+            CandidateResult(handle=settling.handle_of(one.path, one.text), path=one.path, text=one.text)
+            for one in plan.candidates
+        ],
+        unresolved=_unresolved(settled, done),
+        note=note.describe(plan, done, rivals, is_dry_run=is_dry_run),
+        planner=plan.planner,
+        degraded=degraded_code(plan.failure),
+    ).body()
+    logged = result | {
+        "rivals": _logged(result["rivals"], "older", [rival.older for rival in rivals]),
+        "candidates": _logged(result["candidates"], "text", plan.candidates),
+    }
+    if not is_dry_run:  # of a dry run no revision holds the new text
+        diffs = [{"diff": references.of_diff(change)} for _, change in written]
+        logged |= {"writes": [w | d for w, d in zip(result["writes"], diffs, strict=True)]}
+    return CallAnswer(result, arguments, logged, config)
+
+
+def _logged(
+    answered: list[dict[str, Any]], text: str, statements: Sequence[FiledStatement]
+) -> list[dict[str, Any]]:
+    """Return stored statements of an answer as the log keeps them: their texts are references."""
+    return [
+        one | ({text: references.of_span(stated.reference)} if stated.reference else {})
+        for one, stated in zip(answered, statements, strict=True)
+    ]
+
+
+def _unresolved(settled: Settlement, done: list[FileOutcome]) -> list[UnresolvedResult]:
+    """Return the handles that took nothing out; a statement may have gone or changed since it was looked up."""
+    actions = {
+        (file.path, removal.removes): outcome.action
+        for file in done
+        for removal, outcome in zip(file.removals, file.removed, strict=True)
+    }
+    left = [UnresolvedResult(handle=one.handle, reason=one.reason) for one in settled.unresolved]
+    for handle, removal in settled.removals:
+        action = actions.get((removal.path, removal.removes))
+        if action != "removed":
+            left.append(UnresolvedResult(handle=handle, reason="nested" if action == "nested" else "unknown"))
+    return left
+
+
+def _known(known: KnownStatement) -> SkippedResult:
+    return SkippedResult(
+        start=known.statement.start,
+        end=known.statement.end,
+        reason="duplicate",
+        known_in=f"{known.reference.path}@{known.reference.version}",
+    )
+
+
+def _reason(file: FileOutcome) -> str:
+    """Say in words what became of a file: `2 added, 1 replaced`."""
+    actions = [outcome.action for _, outcome in file.statement_outcomes]
+    counts = {name: sum(action == done for action in actions) for done, name in WRITTEN.items()}
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)

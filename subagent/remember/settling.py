@@ -1,0 +1,106 @@
+"""Settling: a caller who knows the conversation says by handle which stored statements no longer hold.
+
+An answer of `memory_remember` gives a handle with each stored statement that may be out of date. It is made of the
+file's name and a digest of the virtual path and the text, so a call that is run again gives the same one, and it
+is valid as long as that text stands in that file. It names no user: in another memory it means nothing, or a
+statement with the same words.
+"""
+
+import re
+from base64 import b32encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Literal
+
+from memex.store import offload
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.planner import Removal
+from memex.subagent.statements.bullets import parse_bullet
+from memex.subagent.statements.places import is_statement_file, mount_of
+
+MAX_HANDLES = 10  # that one call may settle
+DIGEST_BYTES = 5  # 40 bits: a call looks at the statements of a few files
+
+UnresolvedReason = Literal["unknown", "limit"]
+
+_HANDLE = re.compile(r"(?P<name>[^\s\x00]{1,200})-[a-z2-7]{8}")
+_LINE = re.compile(r"[^\r\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class UnresolvedHandle:
+    """A handle that settled nothing: an `unknown` one names no statement that the call may change."""
+
+    handle: str
+    reason: UnresolvedReason
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """The statements that handles take out, each with its handle, and the handles that name none."""
+
+    removals: tuple[tuple[str, Removal], ...] = ()
+    unresolved: tuple[UnresolvedHandle, ...] = ()
+
+
+def handle_of(path: str, text: str) -> str:
+    """Return the handle of a stored statement.
+
+    Args:
+        path: the virtual path of its file.
+        text: the statement, as its bullet states it.
+    """
+    digest = blake2b(f"{path}\n{text}".encode(), digest_size=DIGEST_BYTES).digest()
+    name = path.removeprefix(f"{mount_of(path)}/").removesuffix(".md")
+    return f"{name}-{b32encode(digest).decode().lower()}"
+
+
+async def settle(handles: Sequence[str], project: str | None, tools: MemoryTools) -> Settlement:
+    """Return what handles take out of the files that the call may write and that `memory_remember` writes.
+
+    Args:
+        handles: as an earlier answer gave them; those behind the first `MAX_HANDLES` are left alone.
+        project: the project of the call: beside the user's own files, its files may be written.
+        tools: reads memory.
+    """
+    wanted = list(dict.fromkeys(handles))
+    mounts = ["user"] if project is None else ["user", f"projects/{project}"]
+    removals, unresolved = [], []
+    contents: dict[str, str] = {}
+    for handle in wanted[:MAX_HANDLES]:
+        found = await _find_statement(handle, mounts, contents, tools)
+        if found is None:
+            unresolved.append(UnresolvedHandle(handle, "unknown"))
+        else:
+            removals.append((handle, found))
+    unresolved += [UnresolvedHandle(handle, "limit") for handle in wanted[MAX_HANDLES:]]
+    return Settlement(tuple(removals), tuple(unresolved))
+
+
+async def _find_statement(
+    handle: str, mounts: Sequence[str], contents: dict[str, str], tools: MemoryTools
+) -> Removal | None:
+    """Return the statement that a handle names, as one to take out. Files that were read are kept in `contents`."""
+    named = _HANDLE.fullmatch(handle)
+    for mount in mounts if named else ():
+        path = f"{mount}/{named['name']}.md"  # type: ignore[index]  # it matched
+        if not is_statement_file(path):
+            continue
+        if path not in contents:
+            contents[path] = await _read(path, tools)
+        text = await offload.run(len(contents[path]), _text_of, handle, path, contents[path])
+        if text is not None:
+            return Removal(path, None, text)
+    return None
+
+
+async def _read(path: str, tools: MemoryTools) -> str:
+    """Return a file's text; "" if there is no such file."""
+    listed = await tools.list_files(path, limit=1)
+    return (await tools.read_file(path)).content if any(one.path == path for one in listed) else ""
+
+
+def _text_of(handle: str, path: str, content: str) -> str | None:
+    texts = (parse_bullet(line[0]) for line in _LINE.finditer(content))
+    return next((text for text in texts if handle_of(path, text) == handle), None)
