@@ -28,6 +28,27 @@ def test_an_id_that_is_the_name_of_a_command_is_shown(memex: Memex) -> None:
     assert "prune" in memex.plain("log", "--help")
 
 
+def test_the_list_says_what_was_asked_and_by_whom(memex: Memex) -> None:
+    """On one line, cut when it is long, and without what would control a terminal."""
+    kim = ("--user", "kim")
+    memex.plain(
+        "remember", "I like \x1b[31mred\x1b[0m boats\nand [bold]tea[/bold].", *kim, "--tool-call-id", "told"
+    )
+    memex.plain("context", "Which boats? " + "Really? " * 300, *kim, "--tool-call-id", "asked")
+    memex.run("read", "user/no.md", *kim)
+
+    plain = memex.plain("log", *kim)
+    screen = re.sub(r"\x1b\[[\d;]*m", "", memex.on_terminal("log", *kim).decode()).replace("\r\n", "\n")
+    rows = {row.split()[2]: row for row in plain.splitlines()[1:]}
+
+    assert "cli, admin  I like ␛[31mred␛[0m boats and [bold]tea[/bold].  " in rows["told"]
+    assert "cli, admin  Which boats? Really? " in rows["asked"]
+    assert rows["asked"].endswith("…")
+    assert re.search(r"read +failed +\d+ +cli, admin +user/no.md +FILE_NOT_FOUND$", plain, re.MULTILINE)
+    assert "\x1b" not in plain
+    assert re.search(r"  told  remember  committed  \d+ ms  cli, admin\n  I like ␛\[31mred␛", screen)
+
+
 def test_old_calls_are_pruned_and_kept_ones_stay(memex: Memex) -> None:
     """A dry run removes nothing; a call that is kept stays until it is released."""
     ned = ("--tenant", "ned-co")

@@ -7,7 +7,7 @@ from typer.core import TyperGroup
 
 from memex.cli.log import retention, trace
 from memex.cli.options import Cursor, Reason
-from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time, to_json
+from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time, shorten, to_json
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
@@ -23,6 +23,18 @@ STATUS_STYLES = {
     "queued": "yellow",
     "committed": "green",
 }
+
+MAX_ASKED_CHARS = 60
+LOG_COLUMNS = (
+    Column("when", "dim"),
+    Column("tool call", "bold"),
+    Column("tool"),
+    Column("status", whole=True),
+    Column("ms", align="right", whole=True),
+    Column("by", cut=True),
+    Column("asked", cut=True),
+    Column("result", cut=True),
+)
 
 
 class ShowByDefaultGroup(TyperGroup):
@@ -84,31 +96,52 @@ async def revert(
 
 
 def show_log(screen: Screen, listed: dict[str, Any]) -> None:
-    """Print a page of calls as a table."""
+    """Print a page of calls: two lines a call on a terminal, a table in a pipe."""
     if not listed["operations"]:
         screen.line(("No calls.", "dim"))
         return
-    columns = [
-        Column("when", "dim"),
-        Column("tool call", "bold"),
-        Column("tool"),
-        Column("status", whole=True),
-        Column("ms", align="right", whole=True),
-        Column("result", cut=True),
-    ]
-    rows = [
-        (
-            format_time(operation["started_at"]),
-            operation["tool_call_id"],
-            operation["tool"].removeprefix("memory_"),
-            (operation["status"], STATUS_STYLES.get(operation["status"], "")),
-            f"{operation['duration_ms']:.0f}",
-            operation["error_code"] or ", ".join(operation["writes"]),
-        )
-        for operation in listed["operations"]
-    ]
-    screen.table(columns, rows)
+    if screen.is_terminal:
+        for operation in listed["operations"]:
+            _show_listed_call(screen, operation)
+    else:
+        screen.table(LOG_COLUMNS, list(map(_log_row, listed["operations"])))
     screen.more(listed["next_cursor"])
+
+
+def _show_listed_call(screen: Screen, operation: dict[str, Any]) -> None:
+    when, call, tool, (status, style), ms, by, asked, result = _log_row(operation)
+    screen.line(
+        (f"{when}  ", "dim"), (call, "bold"), f"  {tool}  ", (status, style), (f"  {ms} ms  {by}", "dim")
+    )
+    done = f"  → {result}" if result else ""
+    if asked or done:
+        screen.line("  ", (shorten(f"{asked}{done}", 2 * MAX_ASKED_CHARS), ""))
+
+
+def _log_row(operation: dict[str, Any]) -> tuple[Any, ...]:
+    return (
+        format_time(operation["started_at"]),
+        operation["tool_call_id"],
+        operation["tool"].removeprefix("memory_"),
+        (operation["status"], STATUS_STYLES.get(operation["status"], "")),
+        f"{operation['duration_ms']:.0f}",
+        _caller_name(operation["principal"]),
+        shorten(_asked(operation["request"]), MAX_ASKED_CHARS),
+        operation["error_code"] or ", ".join(operation["writes"]),
+    )
+
+
+def _caller_name(principal: dict[str, Any]) -> str:
+    """Return who called: the actor as it named itself, and the key, which cannot be invented."""
+    key = principal.get("key_id")
+    holder = f"{principal.get('role', '')} key {key}" if key is not None else principal.get("role", "")
+    return ", ".join(filter(None, (principal.get("actor"), holder)))
+
+
+def _asked(request: dict[str, Any]) -> str:
+    """Return the question, the text or the path of a call; of another call, its arguments."""
+    named = next((name for name in ("query", "text", "path") if request.get(name)), None)
+    return _brief(named, request[named]) if named else _describe_request(request)
 
 
 def _show_attempts(screen: Screen, attempts: list[dict[str, Any]], *, raw: bool) -> None:
@@ -153,6 +186,10 @@ def _brief(name: str, value: Any) -> str:
             return value
         case {"$text": str(reference)}:
             return reference
+        case {"$chars": int(), "head": str(head)}:
+            return f"{head}…"
+        case {"$sha256": str(), "chars": int(chars)}:
+            return f"{name} of {format_count(chars, 'character')}"
         case [str() | {"$text": _} as only]:
             return _brief(name, only)
         case list():
