@@ -150,6 +150,12 @@ class Remote(HttpClient):
         """Return the tokens and costs of models."""
         return await self._administer(context, "GET", "/spend", params={"days": days})
 
+    async def list_users(
+        self, context: CallContext, *, limit: int = 100, cursor: str | None = None
+    ) -> dict[str, Any]:
+        """Return the tenant's users with the number of their files and the time of their last call."""
+        return await self._administer(context, "GET", "/users", params={"limit": limit, "cursor": cursor})
+
     async def list_projects(self, context: CallContext) -> dict[str, Any]:
         """Return the open projects."""
         return await self._administer(context, "GET", "/projects")

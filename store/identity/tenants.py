@@ -51,6 +51,7 @@ class User:
     user_id: str
     created_at: datetime
     files: int
+    last_call_at: datetime | None
 
 
 async def ensure_tenant(database: Database, name: str) -> int:

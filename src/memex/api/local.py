@@ -15,7 +15,7 @@ from memex import distribution
 from memex.api.protocol import Document, ReplayableKind
 from memex.call_context import CallContext
 from memex.errors import Forbidden, ValidationFailed
-from memex.service import keys
+from memex.service import keys, users
 from memex.service.keys import render_key
 from memex.service.log import blame, exposure, queue
 from memex.service.log.replay.bundle import export_call
@@ -196,6 +196,12 @@ class LocalMemex:
     async def spending(self, context: CallContext, *, days: int) -> Document:
         service, caller = await self.caller(context)
         return (await service.spending(caller, days=days)).model_dump(mode="json")
+
+    async def list_users(
+        self, context: CallContext, *, limit: int = 100, cursor: str | None = None
+    ) -> Document:
+        service, caller = await self.caller(context)
+        return (await users.list_users(service, caller, limit=limit, cursor=cursor)).model_dump(mode="json")
 
     async def list_projects(self, context: CallContext) -> Document:
         found = await self._administer(context, "project_list", {}, tenants.list_projects)

@@ -106,6 +106,12 @@ class MemexApi(Protocol):
         """Return the tokens and costs of models in the last days."""
         ...
 
+    async def list_users(
+        self, context: CallContext, *, limit: int = 100, cursor: str | None = None
+    ) -> Document:
+        """Return the tenant's users with the number of their files and the time of their last call."""
+        ...
+
     async def list_projects(self, context: CallContext) -> Document:
         """Return the open projects with their members."""
         ...

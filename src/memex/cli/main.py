@@ -9,7 +9,7 @@ import typer
 from memex.cli.eval import main as evals
 from memex.cli.log import operations, provenance, queue, replay, spend
 from memex.cli.memory import agent, demo, files, forget, prompt, revisions, transfer
-from memex.cli.operate import doctor, index, keys, mcp, migrate, projects, serve, setup
+from memex.cli.operate import doctor, index, keys, mcp, migrate, projects, serve, setup, users
 
 MEMORY, FILES, VERSIONS, LOG, SERVICE = "Memory", "Files", "Versions", "Log", "Service"
 
@@ -46,6 +46,7 @@ app.command(rich_help_panel=SERVICE)(serve.serve)
 app.command(rich_help_panel=SERVICE)(mcp.mcp)
 app.add_typer(setup.app, name="setup", rich_help_panel=SERVICE)
 app.add_typer(keys.app, name="keys", rich_help_panel=SERVICE)
+app.command(rich_help_panel=SERVICE)(users.users)
 app.add_typer(projects.app, name="projects", rich_help_panel=SERVICE)
 app.command(rich_help_panel=SERVICE)(migrate.migrate)
 app.command(rich_help_panel=SERVICE)(doctor.doctor)

@@ -1,9 +1,31 @@
--- A tenant's users in the order of their ids, after one of them.
-select scope.key as user_id, scope.created_at, scope_stat.files
-  from scope
-  join scope_stat on scope_stat.scope_id = scope.scope_id
- where scope.tenant_id = %(tenant_id)s::bigint
-   and scope.kind = 'user'
-   and scope.key > %(after)s::text
- order by scope.key
- limit %(limit)s;
+-- A tenant's users in the order of their ids, after one of them. The last call is one by the user's agents, or one
+-- that an administrator made for the user: the admins' log names the user in each row.
+with page as (
+  select scope.scope_id, scope.key as user_id, scope.created_at, scope_stat.files
+    from scope
+    join scope_stat on scope_stat.scope_id = scope.scope_id
+   where scope.tenant_id = %(tenant_id)s::bigint
+     and scope.kind = 'user'
+     and scope.key > %(after)s::text
+   order by scope.key
+   limit %(limit)s),
+by_admins as (
+  select operation.user_id, max(operation.started_at) as last_at
+    from scope
+    join operation on operation.scope_id = scope.scope_id
+   where scope.tenant_id = %(tenant_id)s::bigint
+     and scope.kind = 'admin'
+     and operation.parent_id is null
+     and operation.user_id in (select user_id from page)
+   group by operation.user_id)
+select page.user_id, page.created_at, page.files, greatest(by_agents.last_at, by_admins.last_at) as last_call_at
+  from page
+  left join lateral (
+        select operation.started_at as last_at
+          from operation
+         where operation.scope_id = page.scope_id
+           and operation.parent_id is null
+         order by operation.operation_id desc
+         limit 1) as by_agents on true
+  left join by_admins on by_admins.user_id = page.user_id
+ order by page.user_id;

@@ -31,7 +31,16 @@ OF_THE_RUN = {
         "logged_sha256",
         "replayed_sha256",
     ),
-    *("created_at", "updated_at", "started_at", "revoked_at", "duration_ms", "duration_s", "logged_ms"),
+    *(
+        "created_at",
+        "updated_at",
+        "started_at",
+        "revoked_at",
+        "last_call_at",
+        "duration_ms",
+        "duration_s",
+        "logged_ms",
+    ),
     *("memory_ms", "model_ms", "memory_share", "p", "differences"),
     *("principal", "channel", "size_bytes"),
 }
@@ -138,6 +147,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("projects", "close", "apollo-{user}"),
     ("keys", "create", "--role", "agent", "--user", "{user}", "--label", "bot"),
     ("keys", "list"),
+    ("users",),
 ]
 PLAIN_TOO = ("context", "find", "prompt", "read")
 REFUSED: dict[str, tuple[str, ...]] = {  # with the same code and the same words
@@ -218,7 +228,7 @@ def test_every_command_answers_over_http_as_here(modes: Modes, vault: Callable[[
     given = {user: {"user": user, "call": f"first-of-{user}", "folder": str(vault(user))} for user in users}
 
     def run(user: str, words: tuple[str, ...], *more: str) -> Any:
-        as_user = () if words[0] in ("queue", "spend", "projects", "keys") else ("--user", user)
+        as_user = () if words[0] in ("queue", "spend", "projects", "keys", "users") else ("--user", user)
         done = users[user].run(*(word.format(**given[user]) for word in words), *as_user, *more)
         said = re.sub("uma|una", "USER", done.out)
         return [done.code, alike(json.loads(said) if more and said else said), done.err]
@@ -282,12 +292,13 @@ def test_a_key_that_is_bound_acts_for_its_user(modes: Modes) -> None:
     modes.bob.plain("write", "user/bob.md", "--content", "mine")
     other = modes.bob.run("list", "--user", "alice", "--json")
     spent = modes.bob.run("spend", "--json")
-    everyone = modes.bob.run("keys", "list", "--json")
+    keys = modes.bob.run("keys", "list", "--json")
+    users = modes.bob.run("users", "--json")
 
     assert "user/bob.md" in modes.here.plain("list", "--user", "bob")
     assert "user/bob.md" in modes.bob.plain("list", "--catalogue")
     assert modes.bob.json("queue", "list")["calls"] == []
-    assert [json.loads(done.err)["code"] for done in (other, spent, everyone)] == ["FORBIDDEN"] * 3
+    assert [json.loads(done.err)["code"] for done in (other, spent, keys, users)] == ["FORBIDDEN"] * 4
 
 
 def test_keys_are_revoked_over_http(modes: Modes) -> None:

@@ -181,3 +181,22 @@ def test_users_are_listed_in_pages(root: Client, client_of: ClientOf) -> None:
 
     assert [user["user"] for user in listed] == users
     assert {user["files"] for user in listed} == {1}
+
+
+def test_users_are_listed_with_their_last_call(root: Client, client_of: ClientOf) -> None:
+    """By an agent, or by an admin for the user; what an admin does for nobody is no call of a user."""
+    backend = client_of("agent")
+
+    def last_calls() -> dict[str, str]:
+        return {user["user"]: user["last_call_at"] for user in root.get("/v1/admin/users").json()["users"]}
+
+    for user in ("alice", "bob"):
+        assert backend.get("/v1/files", headers={"Memex-User": user}).is_success
+    first = last_calls()
+    assert root.get("/v1/admin/prompt-block", headers={"Memex-User": "alice"}).is_success
+    second = last_calls()
+    assert backend.get("/v1/files", headers={"Memex-User": "bob"}).is_success
+    third = last_calls()
+
+    assert first["alice"] < first["bob"] < second["alice"] < third["bob"]
+    assert (second["bob"], third["alice"]) == (first["bob"], second["alice"])

@@ -7,8 +7,9 @@ from pydantic import BaseModel
 
 from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.routers import admin_router
+from memex.service import users
 from memex.service.spending import SpendingResult
-from memex.service.tools.tool import from_cursor, to_cursor
+from memex.service.users import UsersResult
 from memex.store.identity import tenants
 
 router = admin_router("")
@@ -50,21 +51,6 @@ class MemberResult(BaseModel):
     user: str
     member: bool
     changed: bool
-
-
-class UserResult(BaseModel):
-    """A user who called at least once."""
-
-    user: str
-    files: int
-    created_at: str
-
-
-class UsersResult(BaseModel):
-    """The tenant's users by id; `next_cursor` is null after the last."""
-
-    users: list[UserResult]
-    next_cursor: str | None
 
 
 @router.get("/projects", summary="List projects")
@@ -144,25 +130,11 @@ async def remove_member(
 async def list_users(
     service: ServiceDependency,
     caller: HeaderCaller,
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    limit: Annotated[int, Query(ge=1, le=users.MAX_USERS)] = 100,
     cursor: str | None = None,
 ) -> UsersResult:
-    """Return the tenant's users, a page at a time."""
-    after = from_cursor(cursor, str)[0] if cursor is not None else ""
-    found = await service.administer(
-        caller,
-        "user_list",
-        {"limit": limit},
-        lambda connection, access: tenants.list_users(connection, access, limit=limit + 1, after=after),
-    )
-    page = found[:limit]
-    return UsersResult(
-        users=[
-            UserResult(user=user.user_id, files=user.files, created_at=user.created_at.isoformat())
-            for user in page
-        ],
-        next_cursor=to_cursor(page[-1].user_id) if len(found) > limit else None,
-    )
+    """Return the tenant's users, a page at a time: how many files each has, and when the last call was made."""
+    return await users.list_users(service, caller, limit=limit, cursor=cursor)
 
 
 @router.get("/spend", summary="Show what models cost")
