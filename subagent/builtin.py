@@ -30,6 +30,7 @@ from memex.subagent.planner import (
 from memex.subagent.remember.changes import Changes
 from memex.subagent.remember.file_series import FileSeries, first_file
 from memex.subagent.remember.forgetting import ForgetPlan, plan_forgetting, stated_beside
+from memex.subagent.remember.own_names import find_own_names
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements import secrets
@@ -161,6 +162,7 @@ class BuiltinPlanner:
             removals=(*changes.removals, *forgetting.removals),
             rivals=tuple(changes.rivals),
             candidates=forgetting.candidates,
+            own_names=await find_own_names(tools) if kept else frozenset(),
         )
 
     async def _place(

@@ -168,7 +168,7 @@ class Rivalry:
 class RememberPlan:
     """The statements to write and those to leave out; `planner` and `failure` as in `ContextPlan`.
 
-    `candidates` are stored statements which a request to forget may mean.
+    `candidates` are stored statements which a request to forget may mean. `own_names` are keys
     """
 
     adds: tuple[Addition, ...] = ()
@@ -177,6 +177,7 @@ class RememberPlan:
     removals: tuple[Removal, ...] = ()
     rivals: tuple[Rivalry, ...] = ()
     candidates: tuple[FiledStatement, ...] = ()
+    own_names: frozenset[str] = frozenset()
     planner: str = BUILTIN
     failure: str | None = None
 

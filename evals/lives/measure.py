@@ -1,23 +1,28 @@
 """What a played life shows: each figure with the cases that it counts. Pure."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memex.evals.lives.life import Fact, LifeText, squash
 from memex.evals.lives.play import PlayedLife, PlayedQuestion, PlayedText, Unit
+from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.places import kind_of_item
 
 BUDGETS = (600, 1_500, 8_000)
 
-# The headings under which Memex files a statement of each kind; see `memex.subagent.statements.places`.
-KIND_HEADINGS: Mapping[str, tuple[str, ...]] = {
-    "fact": ("notes", "about me"),
-    "event": ("notes", "done", "about me"),
-    "preference": ("likes and wishes",),
-    "decision": ("decisions",),
-    "task": ("to do", "blocked", "objectives"),
-    "constraint": ("constraints", "likes and wishes", "decisions"),
-    "question": ("open questions", "blocked", "notes"),
+# The kinds of statements that a fact of each kind may be; see `memex.subagent.statements.places`.
+KINDS: Mapping[str, tuple[StatementKind, ...]] = {
+    "fact": ("note", "profile"),
+    "event": ("note", "done", "profile"),
+    "preference": ("preference",),
+    "decision": ("decision",),
+    "task": ("pending", "blocker", "objective"),
+    "constraint": ("constraint", "preference", "decision"),
+    "question": ("blocker", "note"),
 }
+
+_BOX = re.compile(r"[-*+] \[([ x])\] ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,8 +258,13 @@ def _names(rival: Mapping[str, str], fact: Fact) -> bool:
 
 
 def _kind_is_right(fact: Fact, units: Sequence[Unit]) -> bool:
-    headings = KIND_HEADINGS[fact.kind]
-    return any(unit.label.endswith(headings) for unit in standing(fact, units))
+    return any(_kind_of(unit) in KINDS[fact.kind] for unit in standing(fact, units))
+
+
+def _kind_of(unit: Unit) -> StatementKind:
+    """Return what a unit of a file is, as its path, the heading above it and its box say."""
+    box = _BOX.match(unit.text)
+    return kind_of_item(unit.label.rsplit(" › ", 1)[-1], unit.path, box[1] if box else None)
 
 
 def _question_figures(played: PlayedLife) -> Iterator[Figure]:

@@ -16,7 +16,7 @@ from memex.subagent.context.statements import StatementUnit, split_passages
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.language import StatementKind
-from memex.subagent.statements.places import destination, is_statement_file, kind_under
+from memex.subagent.statements.places import destination, is_statement_file
 from memex.subagent.statements.relations import view
 from memex.subagent.statements.subjects import APOSTROPHES
 
@@ -79,8 +79,7 @@ async def _paths(intent: Intent, tools: MemoryTools) -> list[str]:
 
 
 def _answers(unit: StatementUnit, intent: Intent, analyzer: Analyzer) -> bool:
-    heading = unit.candidate.heading
-    kind = kind_under(heading[-1]) if heading else "note"
+    kind = unit.kind
     if kind in intent.kinds:
         return True
     return intent.is_open and view(parse_bullet(unit.candidate.text), kind, analyzer).is_open

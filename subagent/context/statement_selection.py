@@ -178,7 +178,7 @@ def _choice(unit: StatementUnit) -> Choice:
         candidate.reference,
         candidate.reason,
         candidate.linked_from,
-        heading=candidate.heading,
+        heading=unit.label,
         is_statement=True,
         is_outdated=bool(unit.newer),
     )

@@ -11,7 +11,8 @@ from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query, score
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day, unclosed_fence
-from memex.subagent.statements.places import is_statement_file, kind_under, mount_of
+from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.places import general_heading, is_statement_file, kind_of_item, mount_of
 from memex.subagent.statements.relations import (
     StatementView,
     compare,
@@ -20,12 +21,14 @@ from memex.subagent.statements.relations import (
     view,
     weights_of,
 )
+from memex.subagent.statements.topics import heading_keys, is_about
 
 PASSAGE_PERCENT = 5  # of its passage's value is what a statement without a word of the query is worth
 COMPARED = 24  # statements, the best, among which rivals are looked for
 TYPICAL_STATEMENTS = 200  # of a memory, by which the words of the compared ones are weighed
 MARKED_FROM = 0.4  # likelihood from which the older of two statements is shown as one that may be out of date
 
+_BOX = re.compile(r"[-*+][ \t]+\[ \]")
 _LINE = re.compile(r"[^\n]*\n?")
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*)$")
 
@@ -48,6 +51,24 @@ class StatementUnit:
     def reference(self) -> Reference:
         """Where it stands."""
         return self.candidate.reference
+
+    @property
+    def kind(self) -> StatementKind:
+        """What it is: its file, its heading and its box say that."""
+        heading, item = self.candidate.heading, ITEM.match(self.candidate.text)
+        return kind_of_item(heading[-1] if heading else "", self.reference.path, item[3] if item else None)
+
+    @property
+    def label(self) -> tuple[str, ...]:
+        """The title that its line gives; none if the path of its file or the statement itself says as much."""
+        heading, path = self.candidate.heading, self.reference.path
+        if not heading:
+            return ()
+        is_general = heading[-1].casefold() == (general_heading(path) or "").casefold()
+        keys = heading_keys(heading[-1])
+        if is_general and (self.kind != "pending" or _BOX.match(self.candidate.text)):
+            return ()
+        return () if keys and is_about(parse_bullet(self.candidate.text), keys) else heading
 
     @property
     def order(self) -> tuple[date, str, int]:
@@ -138,8 +159,7 @@ def _contradicted(
 
 
 def _view(unit: StatementUnit, analyzer: Analyzer) -> StatementView:
-    heading = unit.candidate.heading
-    return view(parse_bullet(unit.candidate.text), kind_under(heading[-1]) if heading else "note", analyzer)
+    return view(parse_bullet(unit.candidate.text), unit.kind, analyzer)
 
 
 def _bullets(text: str) -> Iterator[tuple[int, int, str, date]]:

@@ -286,7 +286,7 @@ class EditChecker:
                 return refusal
             path = next((known for known in self.paths if known.casefold() == path.casefold()), path)
         heading = _line(edit.heading).lstrip("# ") or usual.heading
-        above = kind_under(heading)
+        above = kind_under(heading, path)
         if above != statement.kind and {above, statement.kind} & SAME_TASK.keys():
             heading = usual.heading
         title = usual.title if path == usual.path else _line(edit.title) or _title_of(path)

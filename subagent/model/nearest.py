@@ -19,7 +19,7 @@ from memex.subagent.remember.filing.items import list_items, prose_sentences
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.statements.extraction import extract_statements
 from memex.subagent.statements.language import StatementKind
-from memex.subagent.statements.places import destination, kind_under
+from memex.subagent.statements.places import destination
 from memex.subagent.statements.subjects import normal_form, subject_of
 
 QUERY_CHARS = 1_000
@@ -175,13 +175,12 @@ def stored_statements(
     """
     document = markdown.parse(text)
     found = []
-    for item in list_items(text, document):
-        heading = item.heading or above
-        has_box = not item.heading and item.kind != "note"
-        kind = item.kind if item.heading or has_box else kind_under(above)
+    for item in list_items(text, document, path, above):
         reference = Reference(path, version, (start + item.start, start + item.own_end))
         dated = _DATE.findall(text[item.start : item.own_end])
-        found.append(StoredStatement(path, heading, item.text, kind, reference, dated[-1] if dated else ""))
+        found.append(
+            StoredStatement(path, item.heading, item.text, item.kind, reference, dated[-1] if dated else "")
+        )
     for first, last in prose_sentences(text, document):
         titles = [heading.title for heading in document.headings if heading.end <= first]
         heading = titles[-1] if titles else above

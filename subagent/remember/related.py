@@ -14,7 +14,7 @@ from memex.subagent.remember.file_series import first_file
 from memex.subagent.remember.mounts import link_target, may_link
 from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day
 from memex.subagent.statements.extraction import Statement
-from memex.subagent.statements.places import is_statement_file, kind_under, mount_of
+from memex.subagent.statements.places import is_statement_file, kind_of_item, mount_of
 from memex.subagent.statements.relations import statement_weights
 from memex.subagent.statements.subjects import normal_form, subject_of
 
@@ -90,9 +90,7 @@ def stored_statements(hits: Iterable[Hit]) -> Iterator[FiledStatement]:
             day, item = stamped_day(line), ITEM.match(line)
             if day is None or item is None:
                 continue
-            kind = kind_under(heading[-1]) if heading else "note"
-            if item[3] is not None:
-                kind = "pending" if item[3] == " " else "done"
+            kind = kind_of_item(heading[-1] if heading else "", hit.path, item[3])
             text = parse_bullet(line)
             at = line.find(text)
             place = (

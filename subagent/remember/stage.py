@@ -67,6 +67,8 @@ class FileOutcome:
 class _FileParts:
     """The parts of a plan that concern one file."""
 
+    path: str
+    own_names: frozenset[str] = frozenset()
     adds: list[Addition] = field(default_factory=list)
     removals: list[Removal] = field(default_factory=list)
 
@@ -76,6 +78,7 @@ def group_by_file(
     day: date,
     *,
     removals: Sequence[Removal] = (),
+    own_names: frozenset[str] = frozenset(),
     matches_paraphrases: bool = False,
 ) -> list[StagedFile]:
     """Return the statements to add and to remove, grouped by file.
@@ -84,13 +87,14 @@ def group_by_file(
         adds: the statements to add.
         day: the date of new statements.
         removals: the statements to remove.
+        own_names: keys of the user's own name.
         matches_paraphrases: do not add a statement that the file holds in nearly the same words.
     """
     groups: dict[str, _FileParts] = {}
     for add in adds:
-        groups.setdefault(add.path, _FileParts()).adds.append(add)
+        groups.setdefault(add.path, _FileParts(add.path, own_names)).adds.append(add)
     for removal in removals:
-        groups.setdefault(removal.path, _FileParts()).removals.append(removal)
+        groups.setdefault(removal.path, _FileParts(removal.path, own_names)).removals.append(removal)
     return [
         StagedFile(
             path,
@@ -128,7 +132,13 @@ def stage(draft: Draft, plan: RememberPlan, day: date) -> list[StagedFile]:
     statement nor write it twice. A model rewords statements, so its plans are also compared by paraphrase.
     """
     matches_paraphrases = plan.planner != BUILTIN
-    staged = group_by_file(plan.adds, day, removals=plan.removals, matches_paraphrases=matches_paraphrases)
+    staged = group_by_file(
+        plan.adds,
+        day,
+        removals=plan.removals,
+        own_names=plan.own_names,
+        matches_paraphrases=matches_paraphrases,
+    )
     for file in staged:
         chars = sum(len(add.statement.text) + BULLET_CHARS for add in file.adds)
         draft.revise(file.path, file.content, chars=chars, reason="memory_remember")
@@ -155,6 +165,8 @@ def _revise_file(group: _FileParts, day: date, matches_paraphrases: bool, conten
         content,
         entries,
         title=group.adds[0].title if group.adds else "",
+        path=group.path,
+        own_names=group.own_names,
         removals=[removal.removes for removal in group.removals],
         matches_paraphrases=matches_paraphrases,
     )

@@ -1,4 +1,7 @@
-"""Where statements of each kind are filed.
+"""Where statements of each kind are filed: the file says the kind, a box says that it is a task.
+
+A heading says what its statements are about, but for the headings of this table: they stand for a kind. The first
+kind of a file stands under any other heading too.
 
 Work goes to the project that it belongs to, when there is one. What is personal does not: preferences and
 profile facts stay under `user/` even then, and so does what somebody says of himself, for the members of a
@@ -26,8 +29,12 @@ _PLACES: dict[StatementKind, tuple[str, str, str]] = {
     "note": ("notes.md", "Notes", "Notes"),
 }
 _NAMES = "|".join(sorted({path.removesuffix(".md") for path, _, _ in _PLACES.values()}))
-_STATEMENT_FILE = re.compile(rf"(?:user|projects/[^/]+)/(?:{_NAMES})(?:-\d+)?\.md")
+_STATEMENT_FILE = re.compile(rf"(?:user|projects/[^/]+)/({_NAMES})(?:-\d+)?\.md")
 _KIND_OF_HEADING: dict[str, StatementKind] = {_PLACES[kind][2].casefold(): kind for kind in STATEMENT_KINDS}
+_KIND_OF_FILE: dict[str, StatementKind] = {
+    _PLACES[kind][0].removesuffix(".md"): kind
+    for kind in ("profile", "preference", "decision", "objective", "pending", "note")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +65,59 @@ def is_statement_file(path: str) -> bool:
     return _STATEMENT_FILE.fullmatch(path) is not None
 
 
-def kind_under(heading: str) -> StatementKind:
-    """Return what a bullet under a heading is: the file says it when it is read again, and nothing else does."""
-    return _KIND_OF_HEADING.get(" ".join(heading.split()).casefold(), "note")
+def kind_under(heading: str, path: str = "") -> StatementKind:
+    """Return what a bullet under a heading is: the file says it when it is read again, and nothing else does.
+
+    Args:
+        heading: the heading next above it, if any.
+        path: of its file; without it, a heading that stands for no kind is that of notes.
+    """
+    kind = _KIND_OF_HEADING.get(_plain(heading))
+    return kind if kind is not None else _kind_of_file(path) or "note"
+
+
+def kind_of_item(heading: str, path: str, box: str | None) -> StatementKind:
+    """Return what a list item is; `box` is the mark in its box, None without a box."""
+    kind = kind_under(heading, path)
+    if box is None:
+        return kind
+    if box != " ":
+        return "done"
+    return "blocker" if kind == "blocker" else "pending"
+
+
+def general_heading(path: str) -> str | None:
+    """Return the heading of the statements of a file that are about no subject of their own.
+
+    None for a file that `memory_remember` does not write.
+    """
+    kind = _kind_of_file(path)
+    return _PLACES[kind][2] if kind is not None else None
+
+
+def section_rank(heading: str, path: str) -> int:
+    """Return the place of a section: subjects first, then what is general, other kinds, what is done."""
+    kind = _KIND_OF_HEADING.get(_plain(heading))
+    if kind is None:
+        return 0
+    return 1 if kind == _kind_of_file(path) else 3 if kind == "done" else 2
+
+
+def stands_for_kind(heading: str) -> bool:
+    """Return whether a heading stands for a kind of statements, and for no subject."""
+    return _plain(heading) in _KIND_OF_HEADING
 
 
 def mount_of(path: str) -> str:
     """Return the mount of a virtual path: user, shared or projects/<slug>."""
     first, second, *_ = path.split("/", 2)
     return f"{first}/{second}" if first == "projects" else first
+
+
+def _kind_of_file(path: str) -> StatementKind | None:
+    match = _STATEMENT_FILE.fullmatch(path)
+    return _KIND_OF_FILE[match[1]] if match else None
+
+
+def _plain(heading: str) -> str:
+    return " ".join(heading.split()).casefold()

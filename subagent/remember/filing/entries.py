@@ -62,10 +62,10 @@ class PlannedEntry:
     is_reopened: bool = False
 
     @classmethod
-    def of(cls, entry: Entry) -> "PlannedEntry":
-        """Return an entry by itself."""
+    def of(cls, entry: Entry, path: str) -> "PlannedEntry":
+        """Return an entry of a file by itself."""
         text = entry.statement.text
-        kind, form = kind_under(entry.heading), normal_form(text)
+        kind, form = kind_under(entry.heading, path), normal_form(text)
         return cls(entry, kind, form, entry_subject(kind, text, form), entry.replaces)
 
     def outcome(self) -> EntryOutcome:
@@ -75,9 +75,9 @@ class PlannedEntry:
         )
 
 
-def plan_entries(entries: Sequence[Entry]) -> list[PlannedEntry]:
-    """Return entries with what those of one call make of each other."""
-    planned_entries = [PlannedEntry.of(entry) for entry in entries]
+def plan_entries(entries: Sequence[Entry], path: str = "") -> list[PlannedEntry]:
+    """Return entries of a file with what those of one call make of each other."""
+    planned_entries = [PlannedEntry.of(entry, path) for entry in entries]
     later: dict[object, dict[tuple[str, ...], PlannedEntry]] = {}
     for planned in reversed(planned_entries):
         taking = next(_overtaking_entries(planned, later), None)

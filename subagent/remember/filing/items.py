@@ -12,7 +12,7 @@ from memex.subagent.remember.filing.entries import Entry, entry_subject
 from memex.subagent.statements import language, sentences
 from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
 from memex.subagent.statements.language import StatementKind
-from memex.subagent.statements.places import kind_under
+from memex.subagent.statements.places import kind_of_item
 from memex.subagent.statements.subjects import normal_form
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
@@ -36,6 +36,7 @@ class ListItem:
     own_end: int = 0  # behind its statement; what is nested below it follows
     end: int = 0
     children: Sequence["ListItem"] = ()  # whose nested lines a new one in another section takes over
+    lines: str = ""  # of one that moves to another section as it is
 
     @property
     def is_changed(self) -> bool:
@@ -48,15 +49,21 @@ def line_end(text: str, start: int) -> int:
     return _LINE.match(text, start).end()  # type: ignore[union-attr]  # it matches anywhere
 
 
-def list_items(text: str, document: MarkdownDocument) -> Iterator[ListItem]:
-    """Yield the list items of the top-level lists, nested ones too."""
+def list_items(text: str, document: MarkdownDocument, path: str = "", above: str = "") -> Iterator[ListItem]:
+    """Yield the list items of the top-level lists, nested ones too.
+
+    Args:
+        text: a file, or a part of one.
+        document: the same, parsed.
+        path: of the file, which tells the kinds of its items.
+        above: the heading that a part stands under.
+    """
     starts = [heading.start for heading in document.headings]
     for block in document.blocks:
         if block.kind not in {"bullet_list", "ordered_list"}:
             continue
         index = bisect_right(starts, block.start) - 1
-        heading = document.headings[index].title if index >= 0 else ""
-        kind = kind_under(heading)
+        heading = document.headings[index].title if index >= 0 else above
         lines = _list_lines(text, block.start, block.end, document)
         at = 0
         while at < len(lines):
@@ -66,9 +73,7 @@ def list_items(text: str, document: MarkdownDocument) -> Iterator[ListItem]:
                 continue
             own, whole = _extent(lines, at, marker)
             item_text = parse_bullet(text[lines[at].start : lines[own - 1].end])
-            item_kind: StatementKind = (
-                kind if marker[3] is None else "pending" if marker[3] == " " else "done"
-            )
+            item_kind = kind_of_item(heading, path, marker[3])
             form = normal_form(item_text)
             yield ListItem(
                 item_text,

@@ -267,7 +267,7 @@ async def test_the_newer_value_wins_also_when_the_model_only_adds_it(
 
     assert set(between) == {"user/life.md"}
     assert "- I live in Linz. (day)\n" in between["user/life.md"]
-    assert re.search(r"## To do\n+## Done\n\n- write the docs \(day\)\n\Z", between["user/life.md"])
+    assert re.search(r"## To do\n+## Done\n\n- \[x\] write the docs \(day\)\n\Z", between["user/life.md"])
     assert "- I now live in Wels. (day)\n" in (await files(service, alice))["user/life.md"]
 
 

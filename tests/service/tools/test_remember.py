@@ -402,8 +402,8 @@ async def test_a_done_task_takes_the_pending_one_away(service: Service, alice: C
 
     text = await content(service, alice, "user/tasks.md")
     assert "I need to write the docs." not in text
-    assert "- I need to paint the boat. (day)\n" in text
-    assert text.endswith("## Done\n\n- write the docs. (day)\n")
+    assert "- [ ] I need to paint the boat. (day)\n" in text
+    assert text.endswith("## Done\n\n- [x] write the docs. (day)\n")
     assert told(result) == [("user/tasks.md", 2, "1 replaced")]
 
 

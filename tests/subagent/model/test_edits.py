@@ -108,13 +108,13 @@ def test_a_statement_goes_to_the_usual_file_of_its_kind_or_to_the_named_one() ->
     assert (new.path, new.title, new.heading) == ("user/rye-bread.md", "Rye bread", "Notes")
 
 
-def test_a_task_stands_under_the_heading_that_says_its_state() -> None:
-    """Whatever the model calls it; and nothing else stands there."""
+def test_a_heading_that_says_the_state_of_a_task_holds_such_tasks_only() -> None:
+    """The model may name a subject above a task, for the file says that it is one; a note goes to the notes."""
     task = added(judge().check(edit("I need to write the docs.", kind="pending", heading="Docs")))
     note = added(judge().check(edit("Alice bakes rye.", heading="Done", path="user/tasks.md")))
     done = added(judge().check(edit("write the docs", kind="done", action="supersede", target="N3")))
 
-    assert (task.heading, note.heading) == ("To do", "Notes")
+    assert (task.heading, note.heading) == ("Docs", "Notes")
     assert (done.path, done.heading, done.replaces) == ("user/tasks.md", "Done", "write the docs")
 
 

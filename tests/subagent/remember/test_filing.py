@@ -178,16 +178,16 @@ def test_new_file_has_title_heading_and_bullet() -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("# T", "# T\n\n## To do\n\n- x (2026-11-22)\n"),
-        ("## to do\n", "## to do\n\n- x (2026-11-22)\n"),
-        ("## To do\n- a\n", "## To do\n- a\n- x (2026-11-22)\n"),
-        ("## To do\n\n- a\n\n## Done\n", "## To do\n\n- a\n- x (2026-11-22)\n\n## Done\n"),
-        ("## To do\n- a\n### Later\n- b\n", "## To do\n- a\n- x (2026-11-22)\n\n### Later\n- b\n"),
-        ("To do\n---\ntext\nDone\n---\n", "To do\n---\n\n- x (2026-11-22)\n\ntext\nDone\n---\n"),
-        ("## To do\r\n- a\r\n", "## To do\r\n- a\r\n- x (2026-11-22)\r\n"),
-        ("---\ntags: [a]\n---\n", "---\ntags: [a]\n---\n\n# T\n\n## To do\n\n- x (2026-11-22)\n"),
-        ("a\n\n```\n## To do\n", "a\n\n```\n## To do\n```\n\n## To do\n\n- x (2026-11-22)\n"),
-        ("## To do\n\n<!-- a\n", "## To do\n\n<!-- a\n-->\n\n- x (2026-11-22)\n"),
+        ("# T", "# T\n\n## To do\n\n- [ ] x (2026-11-22)\n"),
+        ("## to do\n", "## to do\n\n- [ ] x (2026-11-22)\n"),
+        ("## To do\n- a\n", "## To do\n- a\n- [ ] x (2026-11-22)\n"),
+        ("## To do\n\n- a\n\n## Done\n", "## To do\n\n- a\n- [ ] x (2026-11-22)\n\n## Done\n"),
+        ("## To do\n- a\n### Later\n- b\n", "## To do\n- a\n- [ ] x (2026-11-22)\n\n### Later\n- b\n"),
+        ("To do\n---\ntext\nDone\n---\n", "To do\n---\n\n- [ ] x (2026-11-22)\n\ntext\nDone\n---\n"),
+        ("## To do\r\n- a\r\n", "## To do\r\n- a\r\n- [ ] x (2026-11-22)\r\n"),
+        ("---\ntags: [a]\n---\n", "---\ntags: [a]\n---\n\n# T\n\n## To do\n\n- [ ] x (2026-11-22)\n"),
+        ("a\n\n```\n## To do\n", "a\n\n```\n## To do\n```\n\n## To do\n\n- [ ] x (2026-11-22)\n"),
+        ("## To do\n\n<!-- a\n", "## To do\n\n<!-- a\n-->\n\n- [ ] x (2026-11-22)\n"),
     ],
 )
 def test_bullet_is_put_under_its_heading(before: str, after: str) -> None:
@@ -283,7 +283,7 @@ def test_done_task_leaves_the_list_with_its_notes() -> None:
 
     assert revised.outcomes == (EntryOutcome("superseded", "write the docs"),)
     assert revised.content == (
-        "# Tasks\n\n## To do\n\n- rest\n\n## Done\n\n- cook\n- Write the docs. (2026-11-22)\n  - in French\n"
+        "# Tasks\n\n## To do\n\n- rest\n\n## Done\n\n- cook\n- [x] Write the docs. (2026-11-22)\n  - in French\n"
     )
 
 
@@ -293,7 +293,7 @@ def test_task_that_was_done_may_come_up_again() -> None:
     revised = revise(before, [entry("I need to water the plants", "pending")], title="Tasks")
     again = revise(revised.content, [entry("water the plants", "pending")], title="Tasks")
 
-    assert "## To do\n\n- I need to water the plants (2026-11-22)\n\n## Done" in revised.content
+    assert "## To do\n\n- [ ] I need to water the plants (2026-11-22)\n\n## Done" in revised.content
     assert "- water the plants (2026-01-02)" in revised.content
     assert again.outcomes == (EntryOutcome("duplicate"),)
 
@@ -314,7 +314,8 @@ def test_last_word_on_a_task_counts(said: list[StatementKind], open_tasks: int, 
     content = once.content
 
     assert [outcome.action for outcome in once.outcomes] == actions
-    assert content.count("- water the plants") == open_tasks + 1
+    assert content.count("- [ ] water the plants") == open_tasks
+    assert content.count("- [x] water the plants") == 1
     assert revise(content, on(LATER, entries), title="Tasks").content == content
 
 
@@ -476,7 +477,7 @@ def test_nested_task_that_is_done_too_leaves_its_siblings_once() -> None:
 
     assert revised.content == (
         "# Tasks\n\n## To do\n\n- rest\n\n## Done\n\n"
-        "- write the docs (2026-11-22)\n  - buy nails\n- paint the boat (2026-11-22)\n"
+        "- [x] write the docs (2026-11-22)\n  - buy nails\n- [x] paint the boat (2026-11-22)\n"
     )
 
 
@@ -611,7 +612,7 @@ def test_task_that_is_replaced_by_its_end_moves_to_the_done(box: str) -> None:
 
     assert revised.outcomes == (EntryOutcome("superseded", "write the docs"),)
     assert revised.content == (
-        "# Tasks\n\n## To do\n\n- rest\n\n## Done\n\n- The manual is written. (2026-11-22)\n  - in French\n"
+        "# Tasks\n\n## To do\n\n- rest\n\n## Done\n\n- [x] The manual is written. (2026-11-22)\n  - in French\n"
     )
 
 

@@ -1,0 +1,484 @@
+"""A Markdown file while statements are put into it and taken out of it. Pure."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from memex.store import markdown
+from memex.store.markdown import MarkdownDocument
+from memex.subagent.remember.filing import layout
+from memex.subagent.remember.filing.entries import (
+    SAME_TASK,
+    EntryOutcome,
+    PlannedEntry,
+    lookup_keys,
+    opposite_claim,
+)
+from memex.subagent.remember.filing.items import ListItem, line_end, list_items, prose_parts, prose_sentences
+from memex.subagent.remember.filing.sections import assign_headings
+from memex.subagent.statements import paraphrase
+from memex.subagent.statements.bullets import FENCE, STAMP, escape_line, render_bullet
+from memex.subagent.statements.places import general_heading, section_rank
+from memex.subagent.statements.subjects import is_replaceable, normal_form
+
+_CONTENT_LINE = re.compile(r"[ \t]*[^\s]")
+_TEXT_LINE = re.compile(r"(?![ \t]*(?:[-*+]|\d{1,9}[.)])[ \t])[ \t]*[^\s]")
+_FULL_STOP = re.compile(r"[.!?。！？][\"'”’»)\]]*$")
+
+_Change = tuple[int, int, str]  # a span of the text, and what stands there instead
+_Items = dict[ListItem, None]  # an ordered set
+
+
+@dataclass(slots=True)
+class FileRevision:
+    """A file while entries are put into it."""
+
+    text: str
+    title: str
+    path: str
+    document: MarkdownDocument
+    line_ending: str
+    matches_paraphrases: bool
+    items: list[ListItem] = field(default_factory=list)
+    added: list[ListItem] = field(default_factory=list)
+    by_normal_form: dict[tuple[str, ...], _Items] = field(default_factory=dict)
+    by_name: dict[object, _Items] = field(default_factory=dict)
+    by_rotation: dict[tuple[str, ...], _Items] = field(default_factory=dict)
+    prose: set[tuple[str, ...]] = field(default_factory=set)
+    prose_by_rotation: dict[tuple[str, ...], set[tuple[str, ...]]] = field(default_factory=dict)
+    rewritten: list[_Change] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, text: str, title: str, path: str, *, matches_paraphrases: bool) -> "FileRevision":
+        """Return a file with all that it says already."""
+        document, line_ending = markdown.parse(text), layout.line_ending(text)
+        if closing := layout.closing_lines(text, document):
+            text = f"{text}{'' if text.endswith(line_ending) else line_ending}{closing}"
+            document = markdown.parse(text)
+        page = cls(text, title, path, document, line_ending, matches_paraphrases)
+        for item in list_items(text, page.document, path):
+            page.items.append(item)
+            page._index_item(item)
+        for line in prose_parts(text, page.document):
+            page._index_prose(line)
+        return page
+
+    def place(self, planned: PlannedEntry) -> EntryOutcome:
+        """File one entry and say what became of it."""
+        if planned.is_overtaken:
+            return EntryOutcome("overtaken")
+        if planned.replaces is not None and (outcome := self._replace(planned, planned.replaces)):
+            return outcome
+        pending = self.by_name.get(f"pending {planned.subject}") if planned.kind == "done" else None
+        if pending and not planned.is_reopened:
+            return self._finish(planned, list(pending))
+        if planned.kind in SAME_TASK:
+            return self._add_task(planned)
+        if self.by_normal_form.get(planned.normal_form):
+            return EntryOutcome("duplicate")
+        if denied := self.by_name.get(opposite_claim(planned.normal_form)):
+            return self._supersede(next(reversed(denied)), planned)
+        if planned.normal_form in self.prose or self._is_paraphrase_known(planned):
+            return EntryOutcome("duplicate")
+        older = (
+            [item for item in self.by_name.get(planned.subject, ()) if is_replaceable(item.text)]
+            if planned.subject
+            else []
+        )
+        if older:
+            return self._supersede(older[-1], planned)
+        self._add(planned)
+        return planned.outcome()
+
+    def remove(self, text: str) -> EntryOutcome:
+        """Take a statement out and say what became of it."""
+        item = self._find_item(text)
+        if item is None:
+            return self._remove_prose(text)
+        if self._nests(item):
+            return EntryOutcome("nested")
+        self._unindex_item(item)
+        item.is_gone = True
+        return EntryOutcome("removed", item.text)
+
+    def _replace(self, planned: PlannedEntry, text: str) -> EntryOutcome | None:
+        """Put an entry in the place of a text; None when that is not there, or says the same."""
+        older = self._find_item(text)
+        if older is None:
+            return self._rewrite_prose(planned, text)
+        is_moved = older.kind != planned.kind and bool({older.kind, planned.kind} & SAME_TASK.keys())
+        if is_moved:
+            return self._finish(planned, [older])
+        if older.normal_form == planned.normal_form or (
+            self.matches_paraphrases and _texts_are_paraphrases(older.text, planned.entry.statement.text)
+        ):
+            return None
+        if not (self.by_normal_form.get(planned.normal_form) or planned.normal_form in self.prose):
+            return self._supersede(older, planned)
+        if self._nests(older):
+            return None
+        self._unindex_item(older)
+        older.is_gone = True
+        return EntryOutcome("superseded", older.text)
+
+    def _find_item(self, text: str) -> ListItem | None:
+        """Return the last bullet that makes a statement, one that makes it in these very words before others."""
+        found = list(self.by_normal_form.get(normal_form(text), ()))
+        return next((item for item in reversed(found) if item.text == text), found[-1] if found else None)
+
+    def _nests(self, item: ListItem) -> bool:
+        """Whether something stands below a bullet."""
+        return bool(item.children) or bool(self._rendered(item.own_end, item.end).strip())
+
+    def _add_task(self, planned: PlannedEntry) -> EntryOutcome:
+        if self._is_known(planned) or self._is_paraphrase_known(planned):
+            return EntryOutcome("duplicate")
+        self._add(planned)
+        return planned.outcome()
+
+    def _is_known(self, planned: PlannedEntry) -> bool:
+        same = SAME_TASK.get(planned.kind, (planned.kind,))
+        return (
+            planned.normal_form in self.prose
+            or any(
+                self.by_name.get(f"{kind} {planned.subject}") for kind in same if planned.kind in SAME_TASK
+            )
+            or any(
+                item.kind in same or item.kind not in SAME_TASK
+                for item in self.by_normal_form.get(planned.normal_form, ())
+            )
+        )
+
+    def _is_paraphrase_known(self, planned: PlannedEntry) -> bool:
+        if not self.matches_paraphrases:
+            return False
+        form = paraphrase.paraphrase_form(planned.entry.statement.text)
+        key = paraphrase.rotation_key(form)
+        same = SAME_TASK.get(planned.kind)
+        return any(
+            paraphrase.are_paraphrases(form, other) for other in self.prose_by_rotation.get(key, ())
+        ) or any(
+            paraphrase.are_paraphrases(form, paraphrase.paraphrase_form(item.text))
+            for item in self.by_rotation.get(key, ())
+            if (item.kind in same if same else item.kind not in SAME_TASK)
+        )
+
+    def _supersede(self, older: ListItem, planned: PlannedEntry) -> EntryOutcome:
+        replaced = older.text
+        self._unindex_item(older)
+        older.text, older.normal_form, older.subject, older.entry = (
+            planned.entry.statement.text,
+            planned.normal_form,
+            planned.subject,
+            planned.entry,
+        )
+        self._index_item(older)
+        return EntryOutcome("superseded", replaced)
+
+    def _finish(self, planned: PlannedEntry, older: list[ListItem]) -> EntryOutcome:
+        """Take bullets away and put the one that stands for them in another section, unless it is there."""
+        for item in older:
+            self._unindex_item(item)
+            item.is_gone = True
+        parents = [item for item in older if self._nests(item)]
+        if parents or not self._is_known(planned):
+            self._add(planned, parents)
+        return EntryOutcome("superseded", older[-1].text)
+
+    def _add(self, planned: PlannedEntry, parents: Sequence[ListItem] = ()) -> None:
+        entry = planned.entry
+        item = ListItem(
+            entry.statement.text,
+            planned.normal_form,
+            planned.subject,
+            planned.kind,
+            entry.heading,
+            entry,
+            marker=layout.BOXES.get(planned.kind, "- "),
+            children=parents,
+        )
+        self.added.append(item)
+        self._index_item(item)
+
+    def _index_item(self, item: ListItem) -> None:
+        self.by_normal_form.setdefault(item.normal_form, {})[item] = None
+        for name in lookup_keys(item.kind, item.subject, item.normal_form):
+            self.by_name.setdefault(name, {})[item] = None
+        if self.matches_paraphrases:
+            self.by_rotation.setdefault(paraphrase.rotation_key(paraphrase.paraphrase_form(item.text)), {})[
+                item
+            ] = None
+
+    def _unindex_item(self, item: ListItem) -> None:
+        del self.by_normal_form[item.normal_form][item]
+        for name in lookup_keys(item.kind, item.subject, item.normal_form):
+            del self.by_name[name][item]
+        if self.matches_paraphrases:
+            del self.by_rotation[paraphrase.rotation_key(paraphrase.paraphrase_form(item.text))][item]
+
+    def _index_prose(self, line: str) -> None:
+        self.prose.add(normal_form(line))
+        if self.matches_paraphrases:
+            form = paraphrase.paraphrase_form(line)
+            self.prose_by_rotation.setdefault(paraphrase.rotation_key(form), set()).add(form)
+
+    def _rewrite_prose(self, planned: PlannedEntry, text: str) -> EntryOutcome | None:
+        """Put a statement of one line in the place of prose; None when that does not stand there once."""
+        span = self._prose_span(text)
+        statement = planned.entry.statement.text
+        if span is None or "\n" in statement:
+            return None
+        start, end = span
+        if _FULL_STOP.search(text) and not _FULL_STOP.search(statement):
+            statement += "."
+        is_at_line_start = not self.text[self.text.rfind("\n", 0, start) + 1 : start].strip()
+        change = start, end, escape_line(statement) if is_at_line_start else statement
+        if not self._keeps_structure(change):
+            return None
+        self._rewrite(change)
+        self._index_prose(statement)
+        return EntryOutcome("superseded", text)
+
+    def _remove_prose(self, text: str) -> EntryOutcome:
+        span = self._prose_span(text)
+        if span is None:
+            return EntryOutcome("absent")
+        start, end = span
+        line = self.text.rfind("\n", 0, start) + 1, line_end(self.text, end)
+        if self.text[slice(*line)].strip() == text.strip():
+            change = *line, ""
+        else:
+            space = len(self.text[end : line[1]]) - len(self.text[end : line[1]].lstrip(" \t"))
+            change = start, end + space, ""
+        if not self._keeps_structure(change):
+            return EntryOutcome("absent")
+        self._rewrite(change)
+        return EntryOutcome("removed", text)
+
+    def _prose_span(self, text: str) -> tuple[int, int] | None:
+        """Return where a sentence or a line stands in the prose, if it stands once in the file."""
+        wanted = text.strip()
+        if not wanted or self.text.count(wanted) != 1:
+            return None
+        spans = prose_sentences(self.text, self.document, with_lines=True)
+        found = (span for span in spans if self.text[slice(*span)] == wanted)
+        return next((span for span in found if not self._is_rewritten(span)), None)
+
+    def _is_rewritten(self, span: tuple[int, int]) -> bool:
+        return any(start < span[1] and span[0] < end for start, end, _ in self.rewritten)
+
+    def _keeps_structure(self, change: _Change) -> bool:
+        """Whether headings, lists, code and front matter stay what they are; a paragraph may go."""
+        start, end, text = change
+        after = markdown.parse(self.text[:start] + text + self.text[end:])
+        return layout.structure(after) == layout.structure(self.document)
+
+    def _rewrite(self, change: _Change) -> None:
+        self.rewritten.append(change)
+        self.prose.discard(normal_form(self.text[change[0] : change[1]]))
+        form = paraphrase.paraphrase_form(self.text[change[0] : change[1]])
+        self.prose_by_rotation.get(paraphrase.rotation_key(form), set()).discard(form)
+
+    def group(self, own_names: Collection[str] = (), *, all_of_them: bool = False) -> None:
+        """Give the new statements of the general heading, or all of them, the headings of their subjects.
+
+        An older statement that gets one moves as it is, if it stands there with a date and nothing below it.
+        """
+        general = general_heading(self.path)
+        if general is None:
+            return
+        added = [item for item in self.added if not item.is_gone and _is_same(item.heading, general)]
+        if not (added or all_of_them):
+            return
+        standing = list(self._movable_items(general))
+        items = [*standing, *added]
+        titles = [heading.title for heading in self.document.headings if heading.level == 2]
+        title = next((heading.title for heading in self.document.headings if heading.level == 1), self.title)
+        fresh = range(0 if all_of_them else len(standing), len(items))
+        texts = [item.text for item in items]
+        assigned = assign_headings(texts, fresh, titles, title=title, own_names=own_names)
+        moved = [
+            self._moved(items[number], assigned[number])
+            for number in sorted(assigned)
+            if number < len(standing)
+        ]
+        for number, heading in assigned.items():
+            if number >= len(standing):
+                items[number].heading = heading
+        self.added = [*moved, *self.added]
+
+    def _movable_items(self, general: str) -> Iterator[ListItem]:
+        """Yield the dated bullets of the outermost lists under a heading that have nothing below them."""
+        start, end = self._own_part(general) or (0, 0)
+        for item in self.items:
+            lines = self.text[item.start : item.own_end].splitlines()
+            is_dated = item.is_changed or any(map(STAMP.search, lines))
+            is_here = start <= item.start < end and item.marker[0] == "-" and not item.is_gone
+            if is_here and is_dated and not self._nests(item):
+                yield item
+
+    def _moved(self, item: ListItem, heading: str) -> ListItem:
+        """Take a bullet out, and return it as one that is put under a heading."""
+        lines = self._lines(item) if item.is_changed else self.text[item.start : item.end]
+        item.is_gone = True
+        if not lines.endswith(("\n", "\r")):
+            lines += self.line_ending
+        return ListItem(item.text, item.normal_form, item.subject, item.kind, heading, lines=lines)
+
+    def content(self) -> str | None:
+        """Return the file with all that was put in; None when nothing was."""
+        emptied = list(self._emptied())
+        changes = [*self._changes(0, len(self.text)), *self.rewritten, *self._additions(), *emptied]
+        text = self._applied(changes, 0, len(self.text)) if changes else None
+        if text is not None and any(end == len(self.text) for _, end, _ in emptied):
+            return text.rstrip("\r\n") + self.line_ending
+        return text
+
+    def _rendered(self, start: int, end: int) -> str:
+        """Return a part of the file with what is changed in it."""
+        return self._applied(list(self._changes(start, end)), start, end)
+
+    def _applied(self, changes: Sequence[_Change], start: int, end: int) -> str:
+        parts, at = [], start
+        for first, last, text in sorted(changes, key=_in_order):
+            if first >= at:
+                parts += [self.text[at:first], text]
+                at = last
+        return "".join([*parts, self.text[at:end]])
+
+    def _changes(self, start: int, end: int) -> Iterator[_Change]:
+        """Yield what becomes of the bullets in a part of the file."""
+        starts = [bisect_left(self.items, place, key=lambda item: item.start) for place in (start, end)]
+        for item in self.items[slice(*starts)]:
+            if item.is_gone:
+                yield item.start, item.end, self._gap(item.start, item.end)
+            elif item.is_changed:
+                yield item.start, item.own_end, self._lines(item) + self._gap(item.start, item.own_end)
+
+    def _gap(self, start: int, end: int) -> str:
+        """Return a line ending if text would run into a bullet when the code between them goes."""
+        is_code = FENCE.search(self.text, start, end) is not None
+        return self.line_ending if is_code and _TEXT_LINE.match(self.text, end) else ""
+
+    def _lines(self, item: ListItem) -> str:
+        if item.lines:
+            return item.lines
+        entry = item.entry
+        assert entry is not None  # noqa: S101  # only what an entry wrote is written
+        first, *rest = render_bullet(entry.statement.text, entry.date, entry.links).split("\n")
+        indent = " " * (
+            len(item.marker.expandtabs(4)) - len(item.marker.lstrip()) + layout.width(item.marker) - 2
+        )
+        lines = [item.marker + first[2:], *(indent + line if line else "" for line in rest)]
+        children = "".join(self._rendered(parent.own_end, parent.end) for parent in item.children)
+        if children and children[-1] not in "\r\n":
+            children += self.line_ending
+        return "".join(line + self.line_ending for line in lines) + children
+
+    def _additions(self) -> Iterator[_Change]:
+        """Yield what goes in under each heading, and at the end the headings that the file lacks."""
+        by_heading: dict[str, list[ListItem]] = {}
+        for item in self.added:
+            if not item.is_gone:
+                by_heading.setdefault(" ".join(item.heading.split()), []).append(item)
+        missing: dict[int, list[tuple[str, list[ListItem]]]] = {}
+        for heading, under in by_heading.items():
+            span = self._own_part(heading)
+            if span is None:
+                missing.setdefault(self._place_of(heading), []).append((heading, under))
+            else:
+                yield self._under(span, under)
+        for point, sections in missing.items():
+            sections.sort(key=lambda section: section_rank(section[0], self.path))
+            yield self._at_end(sections) if point == len(self.text) else self._before(point, sections)
+
+    def _place_of(self, heading: str) -> int:
+        """Return where a new heading goes: before the first one that stands for a later kind, or at the end."""
+        rank = section_rank(heading, self.path)
+        later = (
+            one
+            for one in self.document.headings
+            if one.level == 2 and section_rank(one.title, self.path) > rank
+        )
+        return (
+            next((one.start for one in later), len(self.text))
+            if general_heading(self.path)
+            else len(self.text)
+        )
+
+    def _before(self, point: int, sections: list[tuple[str, list[ListItem]]]) -> _Change:
+        gap = "" if self.text[:point].endswith(self.line_ending * 2) or not point else self.line_ending
+        parts = [
+            f"## {heading}{self.line_ending * 2}{''.join(map(self._lines, under))}"
+            for heading, under in sections
+        ]
+        return point, point, gap + "".join(part + self.line_ending for part in parts)
+
+    def _emptied(self) -> Iterator[_Change]:
+        """Yield the general heading away if all that stood under it moved to others."""
+        general = general_heading(self.path)
+        part = self._own_part(general) if general and any(item.lines for item in self.added) else None
+        if part is None or any(
+            _is_same(item.heading, general or "") for item in self.added if not item.is_gone
+        ):
+            return
+        start, end = part
+        heading = next(one for one in self.document.headings if one.end == start)
+        if heading.level == 2 and not self._rendered(start, end).strip():
+            yield heading.start, end, ""
+
+    def _own_part(self, heading: str) -> tuple[int, int] | None:
+        """Return where the text under a heading begins, and where the next heading of any level does.
+
+        A file may be titled as its section is: the section is meant. Without sections, the title is.
+        """
+        title = markdown.plain_title(heading).casefold()
+        headings = self.document.headings
+        named = [place for place, one in enumerate(headings) if one.title.casefold() == title]
+        if not named:
+            return None
+        place = next((place for place in named if headings[place].level > 1), named[0])
+        is_title = headings[place].level == 1 and any(one.level == 2 for one in headings)
+        if is_title and title == (general_heading(self.path) or "").casefold():
+            return None
+        following = headings[place + 1 : place + 2]
+        return headings[place].end, following[0].start if following else len(self.text)
+
+    def _under(self, span: tuple[int, int], under: list[ListItem]) -> _Change:
+        start, end = span
+        point = start + len(self.text[start:end].rstrip())
+        if point > start:
+            point = line_end(self.text, point)
+        last = next((block for block in reversed(self.document.blocks) if block.start < point), None)
+        lines = "".join(map(self._lines, under))
+        before = "" if point == 0 or self.text[point - 1] in "\r\n" else self.line_ending
+        if last is None or last.kind != "bullet_list" or last.end <= start:
+            before += self.line_ending
+        after = self.line_ending if _CONTENT_LINE.match(self.text, point) else ""
+        return point, point, before + lines + after
+
+    def _at_end(self, sections: list[tuple[str, list[ListItem]]]) -> _Change:
+        written = self.text.rstrip("\r\n")
+        has_body = bool(self.text[self.document.body_start :].strip())
+        parts = [] if has_body or self.document.headings else [f"# {self.title}"]
+        for heading, under in sections:
+            parts += [f"## {heading}", "".join(map(self._lines, under)).removesuffix(self.line_ending)]
+        breaks = self.text[len(written) :].count("\n")
+        before = self.line_ending * (max(0, 2 - breaks) if written.strip("\ufeff") else 0)
+        blank = self.line_ending * 2
+        return len(self.text), len(self.text), before + blank.join(parts) + self.line_ending
+
+
+def _is_same(heading: str, other: str) -> bool:
+    return " ".join(heading.split()).casefold() == other.casefold()
+
+
+def _in_order(change: _Change) -> tuple[int, bool, int]:
+    """Return what changes are sorted by: what is put in first, and what goes before what goes with it."""
+    start, end, _ = change
+    return start, start < end, -end
+
+
+def _texts_are_paraphrases(one: str, other: str) -> bool:
+    return paraphrase.are_paraphrases(paraphrase.paraphrase_form(one), paraphrase.paraphrase_form(other))

@@ -1,0 +1,40 @@
+"""Under which heading a statement stands in the file of its kind. Pure.
+
+A statement goes under the heading of its subject if the file has one, and a subject gets a heading with its third
+statement. All others stand under the general heading of the file, such as `Notes`.
+"""
+
+from collections.abc import Collection, Sequence
+
+from memex.subagent.statements.places import stands_for_kind
+from memex.subagent.statements.topics import heading_for, heading_keys, new_headings
+
+
+def assign_headings(
+    texts: Sequence[str],
+    fresh: Collection[int],
+    headings: Sequence[str],
+    *,
+    title: str = "",
+    own_names: Collection[str] = (),
+) -> dict[int, str]:
+    """Return the headings of the statements that get one, by their numbers.
+
+    Args:
+        texts: the statements under the general heading of a file, the new ones last.
+        fresh: the numbers of those that seek a heading; others move only with them.
+        headings: those that the file has.
+        title: of the file, which is no heading in it.
+        own_names: keys of the user's own name.
+    """
+    subjects = {heading: heading_keys(heading) for heading in headings if not stands_for_kind(heading)}
+    assigned = {
+        number: heading for number in fresh if (heading := heading_for(texts[number], subjects)) is not None
+    }
+    rest = [number for number in range(len(texts)) if number not in assigned]
+    waiting = [place for place, number in enumerate(rest) if number in fresh]
+    found = new_headings([texts[number] for number in rest], waiting, taken={title}, own=own_names)
+    for heading, members in found:
+        known = next((one for one in subjects if one.casefold() == heading.casefold()), heading)
+        assigned |= {rest[place]: known for place in members}
+    return assigned
