@@ -168,7 +168,8 @@ class Rivalry:
 class RememberPlan:
     """The statements to write and those to leave out; `planner` and `failure` as in `ContextPlan`.
 
-    `candidates` are stored statements which a request to forget may mean. `own_names` are keys
+    `candidates` are stored statements which a request to forget may mean. `own_names` are keys of the
+    user's own name, which is no subject of a statement; see `memex.subagent.statements.topics`.
     """
 
     adds: tuple[Addition, ...] = ()
