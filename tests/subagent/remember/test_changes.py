@@ -59,7 +59,7 @@ def test_what_is_newer_than_the_call_stays() -> None:
     changes = Changes(date(2027, 2, 1))
 
     assert take(changes, NEW, (NOTES, OLD)) is None
-    assert [(rival.path, rival.older) for rival in changes.rivals] == [(NOTES, OLD)]
+    assert [(rival.older.path, rival.older.text) for rival in changes.rivals] == [(NOTES, OLD)]
 
 
 def test_what_memory_holds_already_changes_nothing() -> None:
