@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import accumulate
 from typing import Any, ClassVar
 
@@ -35,6 +36,7 @@ from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements import secrets
 from memex.subagent.statements.bullets import parse_bullet, render_bullet
+from memex.subagent.statements.days.dating import with_dates
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement, extract_statements
 from memex.subagent.statements.forgetting import find_forget_request
 from memex.subagent.statements.language import STATEMENT_KINDS
@@ -133,10 +135,10 @@ class BuiltinPlanner:
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
         """Return where the statements of a text belong, which memory holds already, and what none is."""
-        reading = await offload.run(len(request.text), _extract_without_secrets, request.text)
+        reading = await offload.run(len(request.text), _extract_for_storage, request.text, request.day)
         forgetting = ForgetPlan()
         if asked := find_forget_request(request.text):
-            forgetting = await plan_forgetting(asked, request.project, tools)
+            forgetting = await plan_forgetting(asked, request.project, request.day, tools)
             reading = stated_beside(reading, asked, forgetting, tools.analyzer)
         adds = await self._place(reading.statements, request, tools)
         projects = {request.project, None}
@@ -144,7 +146,7 @@ class BuiltinPlanner:
             destination(kind, project).path for kind in STATEMENT_KINDS for project in projects
         )
         known: dict[Addition, KnownStatement] = {}
-        changes = Changes(request.now.date())
+        changes = Changes(request.day)
         for place, add in enumerate(adds[:MAX_LOOKUPS]):
             about = await find_related(add, own_paths, tools)
             adds[place] = replace(add, path=about.home or add.path, links=about.links)
@@ -152,7 +154,7 @@ class BuiltinPlanner:
                 known[adds[place]] = about.known
             else:
                 adds[place] = changes.take(adds[place], about, tools.analyzer)
-        for add in await find_replacements(adds, known, request.now.date(), tools):
+        for add in await find_replacements(adds, known, request.day, tools):
             known.pop(add, None)
         kept = tuple(add for add in adds if add not in known)
         return RememberPlan(
@@ -181,7 +183,7 @@ class BuiltinPlanner:
             if path is None:
                 if place.path not in rooms:
                     rooms[place.path] = await FileSeries.of(place.path, tools)
-                path = rooms[place.path].path_for(len(render_bullet(statement.text, request.now.date())))
+                path = rooms[place.path].path_for(len(render_bullet(statement.text, request.day)))
             adds.append(Addition(path, place.title, place.heading, statement))
         return adds
 
@@ -216,13 +218,18 @@ async def _search_synonyms(
     return with_synonyms(query, found.query), passages
 
 
-def _extract_without_secrets(text: str) -> Extraction:
-    """Return what a text holds; what names a secret is no statement to store."""
+def _extract_for_storage(text: str, day: date) -> Extraction:
+    """Return what a text holds, with dates beside days; what names a secret is no statement to store."""
     reading = extract_statements(text)
     secret = [one for one in reading.statements if secrets.holds_secret(one.text)]
     withheld = (SkippedSpan(one.start, one.end, "secret") for one in secret)
     skipped = sorted((*reading.skipped, *withheld), key=lambda skip: skip.start)
-    return Extraction(tuple(one for one in reading.statements if one not in secret), tuple(skipped))
+    dated = (
+        replace(one, text=with_dates(one.text, one.kind, day))
+        for one in reading.statements
+        if one not in secret
+    )
+    return Extraction(tuple(dated), tuple(skipped))
 
 
 def _normal_forms(content: str) -> set[tuple[str, ...]]:

@@ -5,7 +5,7 @@ text: a context plan names spans of stored versions, and a remember plan holds s
 """
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Any, Literal, Protocol
 
 from memex.store.records import Reference
@@ -93,12 +93,12 @@ class RememberRequest:
     Attributes:
         text: as the caller sent it.
         project: whose work it is about, if any.
-        now: the call's clock.
+        day: the day on which the text was said: that of the call, unless the caller names another one.
     """
 
     text: str
     project: str | None
-    now: datetime
+    day: date
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import Query, score
 from memex.store.search.chunks import Chunk
 from memex.store.search.find import SearchResult
+from memex.store.search.index import chunk_frequencies
 from memex.store.search.lexical import AddedChunk, ChunkDetail, Delta, removed_chunk
 
 # Statements about files that stand, and those about files that stood.
@@ -297,7 +298,7 @@ def _chunks(file: PastFile, content: str) -> list[_PastChunk]:
     description = markdown.describe(file.path, document)
     analyzer = analyzer_of(file.scope.language)
     return [
-        _PastChunk(chunk, content[chunk.start : chunk.end], Counter(analyzer.lexemes(chunk.indexed_text)))
+        _PastChunk(chunk, content[chunk.start : chunk.end], chunk_frequencies(chunk, analyzer))
         for chunk in chunks.split(file.path, content, description, document)
     ]
 

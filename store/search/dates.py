@@ -83,39 +83,39 @@ def parse_days(query: str, now: datetime, language: str = "english") -> DateRang
 def _range(match: re.Match[str], rule: DateRule, calendar: Calendar, today: date) -> DateRange:
     words = {name.rstrip("0123456789"): word for name, word in match.groupdict().items() if word}
     number = _number(words["number"], calendar) if "number" in words else 1
-    unit = _look_up(words["unit"], calendar.units) if "unit" in words else "day"
+    unit = look_up(words["unit"], calendar.units) if "unit" in words else "day"
     match rule.kind:
         case "day":
-            days = _unit("day", today - timedelta(days=rule.days))
+            days = calendar_unit("day", today - timedelta(days=rule.days))
         case "ago":
-            days = _unit(unit, _subtract_units(today, number, unit))
+            days = calendar_unit(unit, subtract_units(today, number, unit))
         case "past":
-            days = DateRange(_subtract_units(today, number, unit), today)
+            days = DateRange(subtract_units(today, number, unit), today)
         case "previous":
-            days = _unit(unit, _subtract_units(today, 1, unit))
+            days = calendar_unit(unit, subtract_units(today, 1, unit))
         case "current":
-            days = _unit(unit, today)
+            days = calendar_unit(unit, today)
         case "weekday":
-            weekday = _look_up(words["weekday"], calendar.weekdays)
-            days = _unit("day", today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1))
+            weekday = look_up(words["weekday"], calendar.weekdays)
+            days = calendar_unit("day", today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1))
         case _:
-            month = _look_up(words["month"], calendar.months)
+            month = look_up(words["month"], calendar.months)
             this_year = month < today.month if rule.kind == "ended" else month <= today.month
-            days = _unit("month", date(today.year - (not this_year), month, 1))
+            days = calendar_unit("month", date(today.year - (not this_year), month, 1))
     reaches_up = rule.since or (unit == "year" and rule.kind in ("ago", "previous"))
     return DateRange(days.first, today) if reaches_up else days
 
 
-def _subtract_units(day: date, number: int, unit: str) -> date:
+def subtract_units(day: date, number: int, unit: str) -> date:
     """Return the day so many units before; at the end of a shorter month its last one."""
     if unit in _DAYS_OF:
         return day - timedelta(days=number * _DAYS_OF[unit])
     months = day.year * 12 + day.month - 1 - number * _MONTHS_OF[unit]
     first = date(months // 12, months % 12 + 1, 1)
-    return min(first + timedelta(days=day.day - 1), _unit("month", first).last)
+    return min(first + timedelta(days=day.day - 1), calendar_unit("month", first).last)
 
 
-def _unit(unit: str, day: date) -> DateRange:
+def calendar_unit(unit: str, day: date) -> DateRange:
     """Return the calendar unit that a day lies in."""
     if unit == "week":
         first = day - timedelta(days=day.weekday())
@@ -129,10 +129,10 @@ def _unit(unit: str, day: date) -> DateRange:
 
 
 def _number(word: str, calendar: Calendar) -> int:
-    return int(word) if word.isdecimal() else _look_up(word, calendar.numbers)
+    return int(word) if word.isdecimal() else look_up(word, calendar.numbers)
 
 
-def _look_up(word: str, table: Mapping[str, Any]) -> Any:
+def look_up(word: str, table: Mapping[str, Any]) -> Any:
     """Return what the pattern stands for that a word fits."""
     return next(value for pattern, value in table.items() if re.fullmatch(pattern, word, re.IGNORECASE))
 
@@ -148,7 +148,7 @@ def load_calendar(language: str) -> Calendar | None:
     weekdays = {pattern: place for place, pattern in enumerate(tables["weekdays"])}
     months = {pattern: place for place, pattern in enumerate(tables["months"], start=1)}
     units = {pattern: unit for unit, pattern in tables["units"].items()}
-    filled = _pattern_compiler(
+    filled = pattern_compiler(
         {
             "number": [r"[0-9]{1,3}", *tables["numbers"]],
             "unit": units,
@@ -163,7 +163,7 @@ def load_calendar(language: str) -> Calendar | None:
     return Calendar(tables["numbers"], units, weekdays, months, tuple(rules))
 
 
-def _pattern_compiler(words: Mapping[str, Any]) -> Callable[[str], re.Pattern[str]]:
+def pattern_compiler(words: Mapping[str, Any]) -> Callable[[str], re.Pattern[str]]:
     """Return what compiles a pattern with `{…}` for words; where one stands twice its groups are numbered."""
 
     def filled(pattern: str) -> re.Pattern[str]:

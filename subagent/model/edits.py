@@ -49,6 +49,7 @@ _OWNER_KINDS: frozenset[StatementKind] = PERSONAL | {"constraint", "decision", "
 
 _NO_SUBJECT = frozenset({"user"})  # a lexeme that most statements share
 _NOT_PLAIN_TEXT = f"its statement must be plain text of 1 to {MAX_STATEMENT_CHARS:,} characters."
+_SAID_LATER = "its target was said after this text, and stays as it is; leave the edit out."
 _OTHER_SUBJECT = "its target says nothing of that; check the number."
 
 Action = Literal["add", "update", "supersede", "remove", "create_file"]
@@ -141,7 +142,7 @@ class EditChecker:
         barred: what of the text is no evidence, and why.
         orders: what of it only tells somebody to do something once.
         project: the project that the call is about.
-        today: the day of the call.
+        today: the day on which the text was said.
         notes: the statements that were shown.
         paths: the paths of all files.
         analyzer: makes lexemes.
@@ -193,6 +194,8 @@ class EditChecker:
             if target is None:
                 feedback = f"its target is no statement that was shown; there is {self.notes.numbers}."
                 return self._reject(evidence, "invalid", feedback)
+            if target.date > self.today.isoformat():
+                return self._reject(evidence, "superseded", _SAID_LATER)
         if edit.action == "remove" and target is not None:
             return self._check_removal(edit, target, evidence)
         return self._check_addition(edit, target, evidence)

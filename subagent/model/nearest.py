@@ -29,7 +29,6 @@ MAX_SHOWN = 40
 SHOWN_CHARS = 300  # of one statement
 
 _NAME = re.compile(r"\[?[Nn]?(\d{1,4})\]?")
-_DATE = re.compile(r"\((\d{4}-\d\d-\d\d)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class StoredStatement:
         text: the statement, without marker, date and links.
         kind: what it is by its heading or box.
         reference: the place where it is stored; None for a statement that this call has staged.
-        date: its date, as written.
+        date: the day on which it was said, such as 2026-11-22.
     """
 
     path: str
@@ -177,10 +176,8 @@ def stored_statements(
     found = []
     for item in list_items(text, document, path, above):
         reference = Reference(path, version, (start + item.start, start + item.own_end))
-        dated = _DATE.findall(text[item.start : item.own_end])
-        found.append(
-            StoredStatement(path, item.heading, item.text, item.kind, reference, dated[-1] if dated else "")
-        )
+        day = item.day.isoformat() if item.day else ""
+        found.append(StoredStatement(path, item.heading, item.text, item.kind, reference, day))
     for first, last in prose_sentences(text, document):
         titles = [heading.title for heading in document.headings if heading.end <= first]
         heading = titles[-1] if titles else above

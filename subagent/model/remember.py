@@ -6,6 +6,7 @@ with the next. A failure with any part is a failure with all.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 from memex.store import offload
 from memex.store.records import Span
@@ -26,6 +27,7 @@ from memex.subagent.remember.filing.entries import SAME_TASK
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.bullets import render_bullet
+from memex.subagent.statements.days.dating import with_dates
 from memex.subagent.statements.extraction import (
     SkippedSpan,
     SkipReason,
@@ -171,7 +173,7 @@ class _Reader:
             barred=self.non_statements.barred,
             orders=self.non_statements.orders,
             project=self.request.project,
-            today=self.request.now.date(),
+            today=self.request.day,
             notes=NumberedStatements(),
             paths=self.files.dates,
             analyzer=self.builtin.analyzer,
@@ -183,7 +185,7 @@ class _Reader:
     ) -> str:
         """Return the prompt for a part of the text; the sections that change least come first."""
         request = self.request
-        day = request.now.date()
+        day = request.day
         about = f"It is about the project {request.project}. " if request.project is not None else ""
         left = self.session.limits.writes - len(self.accepted)
         call = f"Said on {day.isoformat()}, a {day:%A}. {about}{part}At most {left} edits."
@@ -284,14 +286,14 @@ class _Reader:
         The newer of two about the same thing takes the older one's place, wherever that stands; what another file
         says is known; what a statement names is linked; a file that is full has a successor.
         """
-        project, day = self.request.project, self.request.now.date()
+        project, day = self.request.project, self.request.day
         own_paths = frozenset(
             destination(kind, one).path for kind in STATEMENT_KINDS for one in (project, None)
         )
         rooms: dict[str, FileSeries] = {}
         settled: list[Addition] = []
         known: dict[Addition, KnownStatement] = {}
-        for add in adds:
+        for add in (_with_dates(one, day) for one in adds):
             if in_place := add if add.replaces is not None else self._superseding(add):
                 settled.append(in_place)
                 continue
@@ -311,7 +313,7 @@ class _Reader:
         """Return a statement in the place of one in another file that it supersedes by its key; None for none."""
         subject = subject_of(add.statement.kind, add.statement.text)
         for one in self._bullets(add):
-            if subject is None or one.subject != subject:
+            if subject is None or one.subject != subject or one.date > self.request.day.isoformat():
                 continue
             if add.statement.kind == "done" and one.kind == "pending":
                 return replace(add, path=one.path, replaces=one.text)
@@ -381,3 +383,8 @@ class _NonStatements:
 
 def _skip_statement(statement: Statement, reason: SkipReason) -> SkippedSpan:
     return SkippedSpan(statement.start, statement.end, reason)
+
+
+def _with_dates(add: Addition, day: date) -> Addition:
+    statement = add.statement
+    return replace(add, statement=replace(statement, text=with_dates(statement.text, statement.kind, day)))

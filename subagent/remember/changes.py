@@ -14,13 +14,13 @@ from memex.subagent.statements.subjects import normal_form
 
 @dataclass(slots=True)
 class Changes:
-    """The changes of one call so far.
+    """The changes of one call so far; `day` is the one on which its text was said.
 
     A statement that is replaced in the file to which the new one goes gives its place to it. One in another file
     is taken out there. A rival stays where it is.
     """
 
-    today: date
+    day: date
     removals: list[Removal] = field(default_factory=list)
     rivals: list[Rivalry] = field(default_factory=list)
     _gone: set[tuple[str, str]] = field(default_factory=set)
@@ -35,7 +35,7 @@ class Changes:
         if found is None:
             return add
         relation, older = found
-        if relation.outcome == "rival" or older.day > self.today:
+        if relation.outcome == "rival" or older.day > self.day:
             self.rivals.append(Rivalry(add.statement, older))
             return add
         self._gone.add((older.path, older.text))

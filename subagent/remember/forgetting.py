@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import FiledStatement, Removal
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import stored_statements
+from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
 from memex.subagent.statements.forgetting import ForgetRequest
 from memex.subagent.statements.relations import statement_weights
@@ -39,12 +41,15 @@ class _Match:
     shares_name: bool
 
 
-async def plan_forgetting(request: ForgetRequest, project: str | None, tools: MemoryTools) -> ForgetPlan:
+async def plan_forgetting(
+    request: ForgetRequest, project: str | None, day: date, tools: MemoryTools
+) -> ForgetPlan:
     """Return what a request to forget takes out of memory.
 
     Args:
         request: the request.
         project: the project that the call may write into, beside the user's own files.
+        day: the day on which it was said: what was said later is not meant.
         tools: searches memory.
     """
     if request.is_everything:
@@ -53,7 +58,7 @@ async def plan_forgetting(request: ForgetRequest, project: str | None, tools: Me
     matches: list[_Match] = []
     # People ask in two steps too: `Keith's wife told me. Wipe that please.`
     for topic in (request.topic, f"{request.topic} {request.beside}"):
-        matches = await _find_matches(topic, tools)
+        matches = [match for match in await _find_matches(topic, tools) if match.stored.day <= day]
         meant = _said_outright(request, matches) or _meant(matches, is_several=request.is_several)
         if meant or not request.beside:
             break
@@ -112,7 +117,7 @@ async def _find_matches(topic: str, tools: MemoryTools) -> list[_Match]:
 def _said_outright(request: ForgetRequest, matches: Sequence[_Match]) -> list[_Match]:
     """Return the statements with which the request ends, word for word."""
     asked = normal_form(request.text)
-    formed = [(match, normal_form(match.stored.text)) for match in matches]
+    formed = [(match, normal_form(without_dates(match.stored.text))) for match in matches]
     said = [(match, len(form)) for match, form in formed if len(form) > 1 and asked[-len(form) :] == form]
     longest = max((words for _, words in said), default=0)
     return [match for match, words in said if words == longest][:MAX_REMOVED]

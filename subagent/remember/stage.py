@@ -12,10 +12,11 @@ from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import BUILTIN, Addition, RememberPlan, Removal
 from memex.subagent.remember.filing.entries import Entry, EntryOutcome
 from memex.subagent.remember.filing.page import RevisedFile, revise
+from memex.subagent.statements.days.dating import due_day
 from memex.subagent.statements.extraction import Statement
 
 MAX_TEXT_CHARS = 200_000
-BULLET_CHARS = 64  # what a statement's bullet, date and links add to it, roughly
+BULLET_CHARS = 80  # what a statement's bullet, date and links add to it, roughly
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ def file_outcomes(staged: Sequence[StagedFile], changes: Sequence[FileChange]) -
 
 
 def _revise_file(group: _FileParts, day: date, matches_paraphrases: bool, content: str | None) -> RevisedFile:
-    entries = [Entry(add.statement, add.heading, day, add.links, add.replaces) for add in group.adds]
+    entries = [_entry(add, day) for add in group.adds]
     return revise(
         content,
         entries,
@@ -170,3 +171,8 @@ def _revise_file(group: _FileParts, day: date, matches_paraphrases: bool, conten
         removals=[removal.removes for removal in group.removals],
         matches_paraphrases=matches_paraphrases,
     )
+
+
+def _entry(add: Addition, day: date) -> Entry:
+    due = due_day(add.statement.text, add.statement.kind, day)
+    return Entry(add.statement, add.heading, day, add.links, add.replaces, due)

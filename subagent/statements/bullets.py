@@ -1,6 +1,9 @@
 """A statement as a list item of Markdown, and back.
 
 - I prefer tea over coffee. (2026-11-22) [[people/alice]]
+- Send the offer to Bob. (2026-11-22, due 2026-12-03)
+
+The stamp in parentheses says when the statement was said, and when it is due if it says so.
 """
 
 import datetime
@@ -9,7 +12,10 @@ from collections.abc import Sequence
 
 LINE_END = re.compile(r"\r\n?|\n")
 ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])(?:[ \t]+(?:\[([ xX])\][ \t]+)?|$)")
-STAMP = re.compile(r"(?:^|(?<![ \t])[ \t]+)\((\d{4}-\d\d-\d\d)\)(?:[ \t]+\[\[[^\[\]\n]+\]\])*[ \t]*$")
+STAMP = re.compile(
+    r"(?:^|(?<![ \t])[ \t]+)\((\d{4}-\d\d-\d\d)(?:, due (\d{4}-\d\d-\d\d))?\)"
+    r"(?:[ \t]+\[\[[^\[\]\n]+\]\])*[ \t]*$"
+)
 FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 
 # What at the head of a bullet would be a heading, a quote, a list, a rule or a table and no text.
@@ -19,12 +25,15 @@ _ESCAPED = re.compile(r"\\(?=#{1,6}(?:[ \t]|$)|>|[-*+](?:[ \t]|$)|(?:[-*_=][ \t]
 _ESCAPED_NUMBER = re.compile(r"(\d{1,9})\\(?=\\*[.)](?:[ \t]|$))")
 
 
-def render_bullet(text: str, date: datetime.date, links: Sequence[str] = ()) -> str:
+def render_bullet(
+    text: str, date: datetime.date, links: Sequence[str] = (), *, due: datetime.date | None = None
+) -> str:
     r"""Return a statement as a list item, its lines ended by `\n` but for the last.
 
-    Date and links end the text; before code or a list they end its first line. Code that is left open is closed.
+    Dates and links end the text; before code or a list they end its first line. Code that is left open is closed.
     """
-    stamp = " ".join([f"({date.isoformat()})", *(f"[[{target}]]" for target in links)])
+    dates = date.isoformat() if due is None else f"{date.isoformat()}, due {due.isoformat()}"
+    stamp = " ".join([f"({dates})", *(f"[[{target}]]" for target in links)])
     first, *rest = text.split("\n")
     if FENCE.match(first):
         lines = [stamp, first, *rest]
@@ -58,12 +67,15 @@ def parse_bullet(item: str) -> str:
 
 
 def stamped_day(line: str) -> datetime.date | None:
-    """Return the date that ends a line of a bullet; None if there is none, or no such day."""
+    """Return the day in the stamp that ends a line of a bullet; None if there is none, or no such day."""
     stamp = STAMP.search(line)
-    try:
-        return datetime.date.fromisoformat(stamp[1]) if stamp else None
-    except ValueError:
-        return None
+    return _day(stamp[1]) if stamp else None
+
+
+def stamped_due_day(line: str) -> datetime.date | None:
+    """Return the due day in the stamp that ends a line of a bullet; None if there is none, or no such day."""
+    stamp = STAMP.search(line)
+    return _day(stamp[2]) if stamp and stamp[2] else None
 
 
 def escape_line(line: str) -> str:
@@ -83,6 +95,13 @@ def unclosed_fence(text: str) -> str:
         elif len(line.strip()) >= len(marker) and not line.strip().strip(marker[0]):
             marker = ""
     return marker
+
+
+def _day(text: str) -> datetime.date | None:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def _unescape_line(line: str) -> str:

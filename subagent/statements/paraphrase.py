@@ -87,6 +87,11 @@ def are_paraphrases(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     )
 
 
+def texts_are_paraphrases(one: str, other: str) -> bool:
+    """Return whether two texts say the same in nearly the same words."""
+    return are_paraphrases(paraphrase_form(one), paraphrase_form(other))
+
+
 def _opens_movable_part(word: str) -> bool:
     """Whether a word may open a part that moves: a preposition, or a day without its `on`."""
     return word in _PREPOSITIONS or _DAY.fullmatch(word) is not None

@@ -7,7 +7,7 @@ async with Memex() as memex:  # or Memex(url="http://127.0.0.1:8630", api_key="m
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -133,12 +133,15 @@ class UserMemory:
         project: str | None = None,
         dry_run: bool = False,
         wait: bool = True,
+        said_at: date | str | None = None,
         tool_call_id: str | None = None,
     ) -> RememberResult:
         """File the statements of a text, up to 200,000 characters, in one commit; `dry_run` only shows it.
 
         `outdated` takes out stored statements that no longer hold, by the handles that an earlier answer gives in
         its `rivals` and `candidates`; at most 10 count. Without handles the text is required.
+
+        `said_at` is the day, or the `datetime` with its zone, at which the text was said; by default that is now.
 
         Without `wait` the answer is `queued` at once, and the text is written in the background, by this Memex or
         another one on the same database. The same call again, under its `tool_call_id`, says what became of it.
@@ -152,6 +155,7 @@ class UserMemory:
             project=project,
             dry_run=dry_run,
             wait=wait,
+            said_at=said_at.isoformat() if isinstance(said_at, date) else said_at,
         )
 
     async def context(

@@ -23,6 +23,7 @@ class Entry:
     """A statement to file; `links` are targets such as `people/alice`.
 
     `replaces` is the text of a bullet, or of a sentence of prose, whose place it shall take if that still stands.
+    `due` is the day on which it is due.
     """
 
     statement: Statement
@@ -30,13 +31,15 @@ class Entry:
     date: datetime.date
     links: tuple[str, ...] = ()
     replaces: str | None = None
+    due: datetime.date | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class EntryOutcome:
     """What became of an entry or of a text to take out; `replaced` is what went.
 
-    `overtaken`: a later entry of the same call takes its place, and it is not filed. Of a text to take out:
+    `overtaken`: a later entry of the same call takes its place, or a bullet that was said later has it, and it is
+    not filed. Of a text to take out:
     `removed`; `absent` when it does not stand there; `nested` when what stands below it would lose its parent.
     """
 

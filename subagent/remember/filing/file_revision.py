@@ -70,9 +70,11 @@ class FileRevision:
             return EntryOutcome("overtaken")
         if planned.replaces is not None and (outcome := self._replace(planned, planned.replaces)):
             return outcome
-        pending = self.by_name.get(f"pending {planned.subject}") if planned.kind == "done" else None
-        if pending and not planned.is_reopened:
-            return self._finish(planned, list(pending))
+        for item in self.by_normal_form.get(planned.normal_form, ()):
+            if item.is_redated_by(planned.entry):
+                return self._supersede(item, planned)
+        if planned.kind == "done" and not planned.is_reopened and (pending := self._pending(planned)):
+            return self._finish(planned, pending)
         if planned.kind in SAME_TASK:
             return self._add_task(planned)
         if self.by_normal_form.get(planned.normal_form):
@@ -91,6 +93,11 @@ class FileRevision:
         self._add(planned)
         return planned.outcome()
 
+    def _pending(self, planned: PlannedEntry) -> list[ListItem]:
+        """Return the pending bullets of a task that were there when it was said to be done."""
+        found = self.by_name.get(f"pending {planned.subject}", {})
+        return [item for item in found if not item.is_later_than(planned.entry.date)]
+
     def remove(self, text: str) -> EntryOutcome:
         """Take a statement out and say what became of it."""
         item = self._find_item(text)
@@ -107,11 +114,14 @@ class FileRevision:
         older = self._find_item(text)
         if older is None:
             return self._rewrite_prose(planned, text)
+        if older.is_later_than(planned.entry.date):
+            return None
         is_moved = older.kind != planned.kind and bool({older.kind, planned.kind} & SAME_TASK.keys())
         if is_moved:
             return self._finish(planned, [older])
         if older.normal_form == planned.normal_form or (
-            self.matches_paraphrases and _texts_are_paraphrases(older.text, planned.entry.statement.text)
+            self.matches_paraphrases
+            and paraphrase.texts_are_paraphrases(older.text, planned.entry.statement.text)
         ):
             return None
         if not (self.by_normal_form.get(planned.normal_form) or planned.normal_form in self.prose):
@@ -134,6 +144,9 @@ class FileRevision:
     def _add_task(self, planned: PlannedEntry) -> EntryOutcome:
         if self._is_known(planned) or self._is_paraphrase_known(planned):
             return EntryOutcome("duplicate")
+        done = self.by_name.get(f"done {planned.subject}", ()) if planned.kind == "pending" else ()
+        if any(item.is_later_than(planned.entry.date) for item in done):
+            return EntryOutcome("overtaken")
         self._add(planned)
         return planned.outcome()
 
@@ -165,7 +178,11 @@ class FileRevision:
         )
 
     def _supersede(self, older: ListItem, planned: PlannedEntry) -> EntryOutcome:
+        """Put an entry in the place of a bullet, unless that was said later."""
+        if older.is_later_than(planned.entry.date):
+            return EntryOutcome("overtaken")
         replaced = older.text
+        older.day, older.due = planned.entry.date, planned.entry.due
         self._unindex_item(older)
         older.text, older.normal_form, older.subject, older.entry = (
             planned.entry.statement.text,
@@ -194,7 +211,9 @@ class FileRevision:
             planned.subject,
             planned.kind,
             entry.heading,
-            entry,
+            entry.date,
+            entry.due,
+            entry=entry,
             marker=layout.BOXES.get(planned.kind, "- "),
             children=parents,
         )
@@ -366,7 +385,7 @@ class FileRevision:
             return item.lines
         entry = item.entry
         assert entry is not None  # noqa: S101  # only what an entry wrote is written
-        first, *rest = render_bullet(entry.statement.text, entry.date, entry.links).split("\n")
+        first, *rest = render_bullet(entry.statement.text, entry.date, entry.links, due=entry.due).split("\n")
         indent = " " * (
             len(item.marker.expandtabs(4)) - len(item.marker.lstrip()) + layout.width(item.marker) - 2
         )
@@ -478,7 +497,3 @@ def _in_order(change: _Change) -> tuple[int, bool, int]:
     """Return what changes are sorted by: what is put in first, and what goes before what goes with it."""
     start, end, _ = change
     return start, start < end, -end
-
-
-def _texts_are_paraphrases(one: str, other: str) -> bool:
-    return paraphrase.are_paraphrases(paraphrase.paraphrase_form(one), paraphrase.paraphrase_form(other))

@@ -2,15 +2,16 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import takewhile
 
 from memex.store.markdown import MarkdownDocument
 from memex.store.records import Span
 from memex.subagent.remember.filing.entries import Entry, entry_subject
 from memex.subagent.statements import language, sentences
-from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet
+from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet, stamped_day, stamped_due_day
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import kind_of_item
 from memex.subagent.statements.subjects import normal_form
@@ -28,6 +29,9 @@ class ListItem:
     subject: str | None
     kind: StatementKind
     heading: str
+    day: date | None = None  # on which it was said, if it says so
+    due: date | None = None
+    due_before: date | None = None
     entry: Entry | None = None
     is_gone: bool = False
     normal_form_before: tuple[str, ...] | None = None  # None for a new one
@@ -38,10 +42,20 @@ class ListItem:
     children: Sequence["ListItem"] = ()  # whose nested lines a new one in another section takes over
     lines: str = ""  # of one that moves to another section as it is
 
+    def is_later_than(self, day: date) -> bool:
+        """Whether it was said after a day, so that what was said that day does not take its place."""
+        return self.day is not None and self.day > day
+
+    def is_redated_by(self, entry: Entry) -> bool:
+        """Whether an entry, which says the same later, names another due day."""
+        is_later = self.day is not None and self.day < entry.date
+        return is_later and entry.due is not None and entry.due != self.due
+
     @property
     def is_changed(self) -> bool:
         """Whether an entry took the place of what the file says here."""
-        return self.entry is not None and self.normal_form != self.normal_form_before
+        is_same = (self.normal_form, self.due) == (self.normal_form_before, self.due_before)
+        return self.entry is not None and not is_same
 
 
 def line_end(text: str, start: int) -> int:
@@ -72,7 +86,8 @@ def list_items(text: str, document: MarkdownDocument, path: str = "", above: str
                 at += 1
                 continue
             own, whole = _extent(lines, at, marker)
-            item_text = parse_bullet(text[lines[at].start : lines[own - 1].end])
+            written = text[lines[at].start : lines[own - 1].end]
+            item_text = parse_bullet(written)
             item_kind = kind_of_item(heading, path, marker[3])
             form = normal_form(item_text)
             yield ListItem(
@@ -81,6 +96,9 @@ def list_items(text: str, document: MarkdownDocument, path: str = "", above: str
                 entry_subject(item_kind, item_text, form),
                 item_kind,
                 heading,
+                _stamped(written, stamped_day),
+                due := _stamped(written, stamped_due_day),
+                due,
                 normal_form_before=form,
                 marker=marker[0] or "- ",
                 start=lines[at].start,
@@ -118,6 +136,12 @@ def prose_sentences(text: str, document: MarkdownDocument, *, with_lines: bool =
             if with_lines and len(spans) > 1:
                 yield start + len(line) - len(line.lstrip()), start + len(line)
             start = end
+
+
+def _stamped(item: str, read: Callable[[str], date | None]) -> date | None:
+    """Return a day in the stamp of an item: at its end, or behind its first line."""
+    lines = item.strip().splitlines()
+    return (read(lines[-1]) or read(lines[0])) if lines else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,8 @@ def revise(
       that; what is nested below stays. Where several have that key, the last one counts.
     - One that denies what a bullet says word for word takes its place too, and the other way round.
     - A task that is done takes the pending bullet of that task away; a task that was done may come up again.
+    - A statement that names another due day than a bullet which says the same takes that bullet's place.
+    - What was said earlier than a bullet never takes its place: the entry is overtaken.
     - Of several entries that would replace each other the last one is filed, the others are overtaken.
     - Anything else is added behind the last line under its heading, before the next heading of any level.
     - A statement for the general heading of its file goes under the heading of its subject, if there is one. The

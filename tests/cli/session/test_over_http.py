@@ -103,6 +103,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("write", "user/tea.md", "--append", "--content", "Steep it."),
     ("remember", "I prefer oolong tea. Thanks!", "--tool-call-id", "{call}-r"),
     ("remember", "--dry-run", "I live in Lisbon."),
+    ("remember", "--dry-run", "--said-at", "2021-03-09", "I lived in Graz."),
     ("remember", "The boat is called Oolong."),
     ("forget", "--dry-run", "The boat is called Oolong."),
     ("forget", "The boat is called Oolong."),

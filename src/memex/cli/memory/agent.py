@@ -46,13 +46,26 @@ async def remember(
             help="Do not wait: a running `memex serve` or `memex queue work` remembers the text later.",
         ),
     ] = False,
+    said_at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="When the text was said, if not now: 2021-03-09, or 2021-03-09T18:30:00+01:00.",
+        ),
+    ] = None,
 ) -> CommandOutput:
     """Remember the statements of a text. The text comes from TEXT, --file or stdin.
 
     With --outdated, TEXT may be left out.
     """
     said = None if outdated and not text and file is None else _read_text(text, file)
-    arguments = {"text": said, "outdated": outdated or [], "dry_run": dry_run, "wait": not no_wait}
+    arguments = {
+        "text": said,
+        "outdated": outdated or [],
+        "dry_run": dry_run,
+        "wait": not no_wait,
+        "said_at": said_at,
+    }
     done = await session.api.execute(session.context, "memory_remember", arguments)
     return CommandOutput(done, lambda screen: show_remembered(screen, session, said or "", done))
 

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from memex import telemetry
 from memex.errors import ValidationFailed
+from memex.service.said_at import said_day
 from memex.service.snapshots import MemoryView
 from memex.service.tools.planned_tool import PlannedTool, planning_record
 from memex.service.tools.remember_answer import RememberResult, render_answer
@@ -45,6 +46,12 @@ class RememberArguments(Arguments):
     ]
     project: Annotated[str | None, Field(description="The project that the text is about.")] = None
     dry_run: Annotated[bool, Field(description="Show what would be written, and write nothing.")] = False
+    said_at: Annotated[
+        StorableText | None,
+        Field(
+            description="When the text was said, if not now: a date such as 2021-03-09, or a time with its zone."
+        ),
+    ] = None
     wait: Annotated[
         bool,
         Field(
@@ -66,6 +73,7 @@ class RememberArguments(Arguments):
 
 async def remember_text(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
     """Answer memory_remember: one draft, one commit."""
+    said_day(arguments.said_at, work.call.request.now)  # refuses a wrong one before it is queued
     if not arguments.wait:
         return await _enqueue(work, arguments)
     if arguments.dry_run:
@@ -108,7 +116,7 @@ async def _stage(
     work: ToolContext, arguments: RememberArguments, draft: Draft
 ) -> Callable[[tuple[FileChange, ...]], CallAnswer]:
     """Plan where the statements of a text go, stage that, and return what makes the answer of the changes."""
-    planner, now = work.planners.remember, work.call.request.now
+    planner, day = work.planners.remember, said_day(arguments.said_at, work.call.request.now)
     own_project = work.call.request.principal.get("project")
     project = arguments.project if arguments.project is not None else own_project
     # Each operation looks for itself: no connection is held while the text is read and thought about.
@@ -116,10 +124,10 @@ async def _stage(
         tools = MemoryTools(snapshots.open, work.call, spending=work.spending)
         plan = RememberPlan(planner=planner.name)
         if arguments.text is not None:
-            plan = await planner.plan_remember(RememberRequest(arguments.text, project, now), tools)
+            plan = await planner.plan_remember(RememberRequest(arguments.text, project, day), tools)
         settled = await settling.settle(arguments.outdated, project, tools)
     plan = replace(plan, removals=(*plan.removals, *(removal for _, removal in settled.removals)))
-    staged = stage.stage(draft, plan, now.date())
+    staged = stage.stage(draft, plan, day)
     config = planning_record(work, planner, plan, "remember")
     return lambda changes: render_answer(
         arguments.canonical(),

@@ -34,7 +34,7 @@ class SkippedResult(ResultPart):
     | reason | meaning |
     | --- | --- |
     | duplicate | the statement is stored already; `known_in` says where, if it is a stored file |
-    | superseded | another part of the text replaces the statement |
+    | superseded | another part of the text, or a newer stored statement, replaces the statement |
     | small_talk, question, heading, empty | the part holds no statement |
     | instruction | the part gives an order to its reader |
     | assistant | the part is the assistant's own words |

@@ -1,0 +1,46 @@
+"""The moment at which a text was said, if that is not the moment of the call. Pure."""
+
+from datetime import UTC, date, datetime, timedelta
+
+from memex.errors import ValidationFailed
+
+EARLIEST = date(1900, 1, 1)
+TOLERANCE = timedelta(minutes=10)  # by which the clock of the caller may be ahead
+MOST_AHEAD = timedelta(hours=14)  # of UTC: there the day begins first
+HINT = (
+    "A date or a time of RFC 3339 with its zone is needed, such as 2021-03-09 or 2021-03-09T18:30:00+01:00."
+)
+
+
+def said_day(said_at: str | None, now: datetime) -> date:
+    """Return the day on which a text was said, in the zone that its moment names.
+
+    Args:
+        said_at: a date, or a time of RFC 3339 with its zone; None for the moment of the call.
+        now: the clock of the call.
+
+    Raises:
+        ValidationFailed: it names no such moment, one that is still to come, or one before 1900.
+    """
+    if said_at is None:
+        return now.date()
+    day, is_ahead = _parse(said_at, now)
+    if is_ahead:
+        raise ValidationFailed(f"said_at {said_at} lies in the future.", hint=HINT)
+    if day < EARLIEST:
+        raise ValidationFailed(f"said_at {said_at} lies before {EARLIEST.year}.", hint=HINT)
+    return day
+
+
+def _parse(said_at: str, now: datetime) -> tuple[date, bool]:
+    """Return the day of a moment, and whether it is still to come."""
+    try:
+        if len(said_at) == len("2021-03-09"):
+            day = date.fromisoformat(said_at)
+            return day, day > (now.astimezone(UTC) + MOST_AHEAD).date()
+        moment = datetime.fromisoformat(said_at.upper())
+        if moment.tzinfo is None:
+            raise ValueError("no zone")
+        return moment.date(), moment > now + TOLERANCE
+    except (ValueError, OverflowError):
+        raise ValidationFailed(f"said_at {said_at[:100]!r} is no moment.", hint=HINT) from None

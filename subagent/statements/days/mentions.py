@@ -1,0 +1,245 @@
+"""The days that a text names, counted from the day on which it was said. Pure; by the tables of `calendars/`."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+import yaml
+
+from memex.store.search.dates import (
+    Calendar,
+    DateRange,
+    calendar_unit,
+    load_calendar,
+    look_up,
+    pattern_compiler,
+    subtract_units,
+)
+
+LANGUAGES = ("english", "german", "french", "spanish")
+MAX_CHARS = 2_000  # of a text in which days are looked for
+MAX_PAST_DAYS = 60  # a day without a year that lies back longer is the next one
+LOOK_BEHIND = 60  # characters before a day in which words that belong to it are looked for
+
+DayForm = Literal["relative", "weekday", "date"]
+
+_ISO = re.compile(r"(?<![\w-])((?:19|20)\d\d)-(\d\d)-(\d\d)(?![\w-])", re.ASCII)
+_CODE = re.compile(r"`[^`\n]*`|```.*", re.DOTALL)
+_DAY_OF_MONTH = r"0?[1-9]|[12][0-9]|3[01]"
+
+
+@dataclass(frozen=True, slots=True)
+class DayTables:
+    """The patterns of one language; `calendars/english.yaml` says what each holds."""
+
+    calendar: Calendar
+    days: tuple["DayRule", ...]
+    vague: re.Pattern[str]
+    not_behind: re.Pattern[str]
+    due: re.Pattern[str]
+    due_noun: re.Pattern[str]
+    due_behind: re.Pattern[str]
+    until: re.Pattern[str]
+    future: re.Pattern[str]
+    past: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DayRule:
+    """A pattern that names days, and how they are counted."""
+
+    match: re.Pattern[str]
+    kind: str
+    days: int
+    is_bare: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DayMention:
+    """Days that a text names.
+
+    Attributes:
+        start: where the name begins.
+        end: where it ends.
+        days: the days.
+        unit: what the name is exact to: day, week, month or year.
+        form: a date, the name of a weekday, or another time counted from the day on which it was said.
+        is_bare: a weekday alone, which may be any such day.
+        tables: those of its language.
+    """
+
+    start: int
+    end: int
+    days: DateRange
+    unit: str
+    form: DayForm
+    is_bare: bool
+    tables: DayTables
+
+    @property
+    def written(self) -> str:
+        """The days as they are written beside their name."""
+        first = self.days.first.isoformat()
+        if self.days.first == self.days.last:
+            return first
+        return {"month": first[:7], "year": first[:4]}.get(self.unit, str(self.days))
+
+
+def find_days(text: str, day: date) -> list[DayMention]:
+    """Return the days that a text names, in their order, for a text that was said on `day`; none overlap."""
+    if len(text) > MAX_CHARS:
+        return []
+    masked = _CODE.sub(lambda match: " " * len(match[0]), text)
+    found = sorted(_candidates(masked, day), key=lambda one: (one.start, one.start - one.end))
+    mentions: list[DayMention] = []
+    for one in found:
+        if not mentions or one.start >= mentions[-1].end:
+            mentions.append(one)
+    return mentions
+
+
+def stands_behind(pattern: re.Pattern[str], text: str, start: int) -> bool:
+    """Return whether the words that a pattern finds end where a name begins."""
+    return pattern.search(text[max(0, start - LOOK_BEHIND) : start]) is not None
+
+
+def _candidates(text: str, day: date) -> Iterator[DayMention]:
+    for match in _ISO.finditer(text):
+        try:
+            named = date(int(match[1]), int(match[2]), int(match[3]))
+        except ValueError:
+            continue
+        yield DayMention(
+            *match.span(), DateRange(named, named), "day", "date", is_bare=False, tables=_load()["english"]
+        )
+    for tables in _load().values():
+        yield from _of_language(text, day, tables)
+
+
+def _of_language(text: str, day: date, tables: DayTables) -> Iterator[DayMention]:
+    read_up_to = 0
+    matches = [(match, rule) for rule in tables.days for match in rule.match.finditer(text)]
+    # The order is stable: of several rules that fit at a place the first one counts.
+    for match, rule in sorted(matches, key=lambda one: one[0].start()):
+        if match.start() < read_up_to or (mention := _mention(match, rule, tables, day)) is None:
+            continue
+        read_up_to = match.end()
+        if mention.form == "date" or not stands_behind(tables.not_behind, text, match.start()):
+            yield mention
+
+
+def _mention(match: re.Match[str], rule: DayRule, tables: DayTables, day: date) -> DayMention | None:
+    """Return the days that a match names; None if there is no such day, or if it is too vague."""
+    words = {name.rstrip("0123456789"): word for name, word in match.groupdict().items() if word}
+    if tables.vague.search(words.get("number", "")):
+        return None
+    unit = look_up(words["unit"], tables.calendar.units) if "unit" in words else "day"
+    try:
+        days = _days(rule, words, unit, tables.calendar, day)
+    except (OverflowError, ValueError):
+        return None
+    form: DayForm = "date" if rule.kind == "date" else "weekday" if rule.is_bare else "relative"
+    return DayMention(*match.span(), days, unit, form, rule.is_bare, tables)
+
+
+def _days(rule: DayRule, words: Mapping[str, str], unit: str, calendar: Calendar, day: date) -> DateRange:
+    match rule.kind:
+        case "day":
+            return calendar_unit("day", day + timedelta(days=rule.days))
+        case "ahead" | "ago" | "coming":
+            return _counted(rule.kind, _number(words["number"], calendar), unit, day)
+        case "next" | "current" | "previous" | "end" | "end_next":
+            return _of_unit(rule.kind, unit, day)
+        case "weekday" | "weekday_after" | "weekday_before":
+            return _weekday(rule, look_up(words["weekday"], calendar.weekdays), day)
+        case "weekend" | "weekend_next":
+            monday = calendar_unit("week", day).first + timedelta(days=7 * (rule.kind == "weekend_next"))
+            return DateRange(monday + timedelta(days=5), monday + timedelta(days=6))
+        case "end_month":
+            return calendar_unit("day", _month(look_up(words["month"], calendar.months), day).last)
+        case _:
+            return calendar_unit("day", _date(words, calendar, day))
+
+
+def _counted(kind: str, number: int, unit: str, day: date) -> DateRange:
+    there = subtract_units(day, number if kind == "ago" else -number, unit)
+    if kind == "coming":
+        return DateRange(day, there)
+    return calendar_unit(unit if unit in ("month", "year") else "day", there)
+
+
+def _of_unit(kind: str, unit: str, day: date) -> DateRange:
+    count = {"next": -1, "end_next": -1, "previous": 1}.get(kind, 0)
+    days = calendar_unit(unit, subtract_units(calendar_unit(unit, day).first, count, unit))
+    return calendar_unit("day", days.last) if kind.startswith("end") else days
+
+
+def _weekday(rule: DayRule, weekday: int, day: date) -> DateRange:
+    if rule.kind == "weekday_before":
+        there = day - timedelta(days=(day.weekday() - weekday - 1) % 7 + 1)
+    elif rule.kind == "weekday_after":
+        there = calendar_unit("week", day).first + timedelta(days=7 + weekday)
+    else:
+        there = day + timedelta(days=(weekday - day.weekday() - 1) % 7 + 1)
+    return calendar_unit("day", there)
+
+
+def _month(month: int, day: date) -> DateRange:
+    return calendar_unit("month", date(day.year + (month < day.month), month, 1))
+
+
+def _date(words: Mapping[str, str], calendar: Calendar, day: date) -> date:
+    """Return the day of a month: of the year that is named, or the next one that is not long past."""
+    month = look_up(words["month"], calendar.months) if "month" in words else int(words["monthno"])
+    if "year" in words:
+        return date(int(words["year"]), month, int(words["day"]))
+    named = date(day.year, month, int(words["day"]))
+    is_long_past = (day - named).days > MAX_PAST_DAYS
+    return named.replace(year=day.year + 1) if is_long_past else named
+
+
+def _number(word: str, calendar: Calendar) -> int:
+    return int(word) if word.isdecimal() else int(look_up(word, calendar.numbers))
+
+
+@cache
+def _load() -> dict[str, DayTables]:
+    return {language: _load_language(language) for language in LANGUAGES}
+
+
+def _load_language(language: str) -> DayTables:
+    calendar = load_calendar(language)
+    assert calendar is not None  # noqa: S101  # each language here has one
+    text = (files("memex.subagent.statements.days") / "calendars" / f"{language}.yaml").read_text("utf-8")
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    tables: dict[str, Any] = yaml.load(text, loader)  # noqa: S506  # a safe loader
+    filled = pattern_compiler(
+        {
+            "number": [r"[0-9]{1,3}", *calendar.numbers],
+            "unit": calendar.units,
+            "weekday": calendar.weekdays,
+            "month": calendar.months,
+            "day": [_DAY_OF_MONTH],
+            "monthno": [r"0?[1-9]|1[0-2]"],
+            "year": [r"(?:19|20)[0-9]{2}"],
+        }
+    )
+    return DayTables(
+        calendar,
+        tuple(
+            DayRule(filled(row["match"]), row["is"], row.get("days", 0), row.get("is_bare", False))
+            for row in tables["days"]
+        ),
+        re.compile(tables["vague"], re.IGNORECASE),
+        re.compile(rf"(?<!\w)(?:{tables['not_behind']})\Z", re.IGNORECASE),
+        re.compile(rf"(?<!\w)(?:{tables['due']}) ?\(?\Z", re.IGNORECASE),
+        re.compile(rf"(?<!\w)(?:{tables['due_noun']}) ?\Z", re.IGNORECASE),
+        re.compile(rf"[ ,(]*(?:{tables['due_behind']})(?!\w)", re.IGNORECASE),
+        re.compile(rf"(?<!\w)(?:{tables['until']}) ?\Z", re.IGNORECASE),
+        re.compile(rf"(?<!\w)(?:{tables['future']})(?!\w)", re.IGNORECASE),
+        re.compile(rf"(?<!\w)(?:{tables['past']})(?!\w)", re.IGNORECASE),
+    )
