@@ -12,6 +12,7 @@ from memex.store.records import Reference
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.statements.extraction import SkippedSpan, Statement
 from memex.subagent.statements.language import StatementKind
+from memex.subagent.statements.places import series_order
 
 RecallReason = Literal["match", "link", "backlink", "neighbour", "pinned", "recent"]
 OmissionReason = Literal["budget", "relevance", "duplicate"]
@@ -154,6 +155,11 @@ class FiledStatement:
     kind: StatementKind
     day: date
     reference: Reference | None = None
+
+    @property
+    def order(self) -> tuple[date, tuple[str, int], int]:
+        """What statements are ordered by in time: those of one day by their place, as in a context."""
+        return self.day, series_order(self.path), self.reference.span[0] if self.reference else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ MAX_STATEMENTS = 14
 CHARS_PER_STATEMENT = 220  # of a budget: one statement for so many characters, at least FEWEST
 FEWEST = 3
 MAX_LISTED = 40  # statements where a list is asked for
+MAX_OUTDATED = 3  # older statements that newer ones contradict
 
 
 def select_mixed(
@@ -109,7 +110,7 @@ class _ChosenStatements:
             if passages.holds(one.reference) or any(overlap(one.reference, own.reference) for own in units):
                 return False
             units.append(one)
-        if len(units) > self.most:
+        if len(units) > self.most or sum(bool(one.newer) for one in units) > MAX_OUTDATED:
             return False
         chars = sum(note.chars for note in self._notes(units))
         if chars > available - passages.used:

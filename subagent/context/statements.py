@@ -12,7 +12,13 @@ from memex.store.search.bm25 import Query, score
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day, unclosed_fence
 from memex.subagent.statements.language import StatementKind
-from memex.subagent.statements.places import general_heading, is_statement_file, kind_of_item, mount_of
+from memex.subagent.statements.places import (
+    general_heading,
+    is_statement_file,
+    kind_of_item,
+    mount_of,
+    series_order,
+)
 from memex.subagent.statements.relations import (
     StatementView,
     compare,
@@ -71,9 +77,9 @@ class StatementUnit:
         return () if keys and is_about(parse_bullet(self.candidate.text), keys) else heading
 
     @property
-    def order(self) -> tuple[date, str, int]:
+    def order(self) -> tuple[date, tuple[str, int], int]:
         """What statements are ordered by in time: those of one day by their place."""
-        return self.day, self.reference.path, self.reference.span[0]
+        return self.day, series_order(self.reference.path), self.reference.span[0]
 
 
 def split_passages(

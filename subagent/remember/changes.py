@@ -29,12 +29,13 @@ class Changes:
         """Note what a new statement changes, and return its addition, which may replace a stored statement."""
         form = normal_form(add.statement.text)
         stored = [one for one in about.stored if (one.path, one.text) not in self._gone]
-        if any(normal_form(one.text) == form for one in stored):
-            return add
-        found = _relation(add, stored, about, analyzer)
+        same = [one for one in stored if normal_form(one.text) == form]
+        found = _relation(add, [one for one in stored if one not in same], about, analyzer)
         if found is None:
             return add
         relation, older = found
+        if same and not self._say_again(same, older):
+            return add
         if relation.outcome == "rival" or older.day > self.day:
             self.rivals.append(Rivalry(add.statement, older))
             return add
@@ -43,6 +44,17 @@ class Changes:
             return replace(add, replaces=older.text)
         self.removals.append(Removal(older.path, add.statement, older.text))
         return add
+
+    def _say_again(self, same: Sequence[FiledStatement], other: FiledStatement) -> bool:
+        """Take out a stored statement that is said again, so that it is stored as the newest.
+
+        That is done only if a statement that contradicts it was stored after it; else it is a duplicate.
+        """
+        if any(one.order > other.order for one in same):
+            return False
+        self.removals += [Removal(one.path, None, one.text) for one in same]
+        self._gone.update((one.path, one.text) for one in same)
+        return True
 
 
 def _relation(

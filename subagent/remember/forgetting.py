@@ -14,7 +14,7 @@ from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statem
 from memex.subagent.statements.forgetting import ForgetRequest
 from memex.subagent.statements.relations import statement_weights
 from memex.subagent.statements.subjects import normal_form
-from memex.subagent.statements.values import values_of
+from memex.subagent.statements.values import Value, values_of
 
 HITS = 8
 PASSAGES = 8
@@ -39,6 +39,7 @@ class _Match:
     shared: float
     words: frozenset[str]
     shares_name: bool
+    is_other_value: bool  # the request names a number, date or the like, and the statement another one
 
 
 async def plan_forgetting(
@@ -109,9 +110,20 @@ async def _find_matches(topic: str, tools: MemoryTools) -> list[_Match]:
     for stored in dict.fromkeys(stored_statements(found.hits)):
         words = frozenset(tools.analyzer.lexemes(stored.text)) & weights.keys()
         names = " ".join(value.form for value in values_of(stored.text) if value.sort in ("name", "code"))
+        is_other_value = _differs(values_of(topic), values_of(stored.text))
         shares_name = not words.isdisjoint(tools.analyzer.lexemes(names))
-        matches.append(_Match(stored, sum(weights[word] for word in words), words, shares_name))
+        shared = sum(weights[word] for word in words)
+        matches.append(_Match(stored, shared, words, shares_name, is_other_value))
     return sorted(matches, key=lambda match: -match.shared)
+
+
+def _differs(asked: Sequence[Value], stated: Sequence[Value]) -> bool:
+    """Tell whether a request and a statement hold values of one kind, and none in common."""
+    for kind in {value.kind for value in asked if value.sort != "name"}:
+        forms = {value.form for value in stated if value.kind == kind}
+        if forms and forms.isdisjoint(value.form for value in asked if value.kind == kind):
+            return True
+    return False
 
 
 def _said_outright(request: ForgetRequest, matches: Sequence[_Match]) -> list[_Match]:
@@ -132,9 +144,11 @@ def _meant(matches: Sequence[_Match], *, is_several: bool) -> list[_Match]:
     if not matches or matches[0].shared < MIN_SHARED:
         return []
     best = matches[0]
+    if best.is_other_value:
+        return []
     with_word = {word: [match for match in matches if word in match.words] for word in best.words}
     rarest = min(with_word.values(), key=len)
     if is_several and 1 < len(rarest) <= MAX_REMOVED:
-        return rarest
+        return [match for match in rarest if not match.is_other_value]
     is_clear = len(matches) == 1 or best.shared >= LEAD * matches[1].shared
     return [best] if is_clear and (len(best.words) > 1 or (len(rarest) == 1 and best.shares_name)) else []

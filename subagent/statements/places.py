@@ -30,6 +30,7 @@ _PLACES: dict[StatementKind, tuple[str, str, str]] = {
 }
 _NAMES = "|".join(sorted({path.removesuffix(".md") for path, _, _ in _PLACES.values()}))
 _STATEMENT_FILE = re.compile(rf"(?:user|projects/[^/]+)/({_NAMES})(?:-\d+)?\.md")
+_SUCCESSOR = re.compile(r"-(\d+)\.md$")
 _KIND_OF_HEADING: dict[str, StatementKind] = {_PLACES[kind][2].casefold(): kind for kind in STATEMENT_KINDS}
 _KIND_OF_FILE: dict[str, StatementKind] = {
     _PLACES[kind][0].removesuffix(".md"): kind
@@ -106,6 +107,12 @@ def section_rank(heading: str, path: str) -> int:
 def stands_for_kind(heading: str) -> bool:
     """Return whether a heading stands for a kind of statements, and for no subject."""
     return _plain(heading) in _KIND_OF_HEADING
+
+
+def series_order(path: str) -> tuple[str, int]:
+    """Return what the files of a series are ordered by: `notes.md`, `notes-2.md`, …, `notes-10.md`."""
+    found = _SUCCESSOR.search(path)
+    return (path, 1) if found is None else (f"{path[: found.start()]}.md", int(found[1]))
 
 
 def mount_of(path: str) -> str:

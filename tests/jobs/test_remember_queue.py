@@ -31,7 +31,7 @@ WorkOff = Callable[..., Awaitable[None]]
 
 
 # What is only said by the database is tested on both servers by the first test.
-one_server = pytest.mark.parametrize("server", ["embedded"], indirect=True)
+one_server = pytest.mark.embedded_only
 
 
 class Scripted:

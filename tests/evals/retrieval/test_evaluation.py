@@ -9,7 +9,7 @@ from memex.evals.retrieval import evaluation, runs
 from memex.evals.retrieval.evaluation import RetrievalOptions
 from memex.evals.retrieval.runs import QuestionOutcome, RetrievalRun
 
-pytestmark = pytest.mark.parametrize("server", ["embedded"], indirect=True)
+pytestmark = pytest.mark.embedded_only
 
 
 def outcomes(run: RetrievalRun, part: str) -> tuple[QuestionOutcome, ...]:

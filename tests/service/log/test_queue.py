@@ -36,7 +36,7 @@ CallerOf = Callable[..., Awaitable[Caller]]
 Result = dict[str, Any]
 
 # On both servers a call goes its whole way in the tests of the jobs.
-pytestmark = pytest.mark.parametrize("server", ["embedded"], indirect=True)
+pytestmark = pytest.mark.embedded_only
 
 TEA = "I prefer oolong tea. Thanks!"
 
@@ -137,6 +137,7 @@ async def test_a_call_that_does_not_wait_is_queued(service: Service, alice: Call
         "skipped": [],
         "rivals": [],
         "candidates": [],
+        "unresolved": [],
         "note": None,
         "planner": "builtin",
         "degraded": None,

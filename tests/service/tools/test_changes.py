@@ -9,12 +9,13 @@ from tests.kit.memory import open_project, remember, run_tool, skipped
 
 from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
+from memex.subagent.remember.settling import handle_of
 
 CallerOf = Callable[..., Awaitable[Caller]]
 Result = dict[str, Any]
 
 # The statements that these calls make are tested on both servers by the tests of the store.
-pytestmark = pytest.mark.parametrize("server", ["embedded"], indirect=True)
+pytestmark = pytest.mark.embedded_only
 
 # What else memory holds, so that words differ in how much they say.
 WORLD = (
@@ -157,7 +158,7 @@ async def test_an_unclear_contradiction_is_a_rival(service: Service, known_user:
     [rival] = answer["rivals"]
     assert rival.pop("handle").startswith("notes-")
     assert rival == {"path": "user/notes.md", "older": ROOM, "newer": NEW_ROOM}
-    assert "`rivals`" in answer["note"]
+    assert "`outdated`" in answer["note"]
     assert reasons(answer) == [("user/notes.md", "1 added")]
     assert context.index(NEW_ROOM) < context.index("earlier, may be out of date") < context.index(ROOM)
 
@@ -207,6 +208,27 @@ async def test_statements_of_others_are_never_changed(service: Service, caller_o
     assert {path: after[path] for path in before} == before
     assert RENT in before["user/notes.md"]
     assert RENT in before["projects/zeus/notes.md"]
+
+
+async def test_back_to_the_first_value(service: Service, known_user: Caller) -> None:
+    """A correction of a correction that says the first statement again makes that one the newest."""
+    await remember(service, known_user, ROOM)
+    await remember(service, known_user, NEW_ROOM)
+    duplicate = await remember(service, known_user, NEW_ROOM)
+    again = await remember(service, known_user, ROOM)
+    found = await service.execute(
+        known_user, "memory_context", {"query": "Where does the workshop take place?"}
+    )
+    context = found["context"]
+    before = await stored(service, known_user)
+    repeated = await remember(service, known_user, ROOM)
+
+    assert [reason for _, reason in skipped(NEW_ROOM, duplicate)] == ["duplicate"]
+    assert reasons(again) == [("user/notes.md", "1 added, 1 removed")]
+    assert [rival["older"] for rival in again["rivals"]] == [NEW_ROOM]
+    assert context.index(ROOM) < context.index("earlier, may be out of date") < context.index(NEW_ROOM)
+    assert repeated["writes"] == []
+    assert await stored(service, known_user) == before
 
 
 # --- once, at once and again ---------------------------------------------------------------------------------
@@ -448,16 +470,17 @@ async def test_a_handle_of_another_user_is_unknown(service: Service, caller_of: 
     alice, bob = await caller_of("alice"), await caller_of("bob")
     for caller, more in ((bob, {}), (bob, {"project": "apollo"})):
         await remember(service, caller, f"{WORLD} {ROOM}", **more)
-    own = (await remember(service, bob, NEW_ROOM))["rivals"][0]["handle"]
-    shared = (await remember(service, bob, NEW_ROOM, project="apollo"))["rivals"]
     before = await stored(service, bob)
-    answer = await service.execute(
-        alice, "memory_remember", {"outdated": [own, *(one["handle"] for one in shared)]}
-    )
+    handles = [handle_of(f"{mount}/notes.md", ROOM) for mount in ("user", "projects/apollo")]
+    answer = await service.execute(alice, "memory_remember", {"outdated": handles})
+    between = await stored(service, bob)
+    named = await service.execute(alice, "memory_remember", {"outdated": handles, "project": "apollo"})
+    after = await stored(service, bob)
 
-    assert {one["reason"] for one in answer["unresolved"]} == {"unknown"}
-    assert len(answer["unresolved"]) > 1
-    assert await stored(service, bob) == before
+    assert answer["unresolved"] == [{"handle": handle, "reason": "unknown"} for handle in handles]
+    assert between == before
+    assert reasons(named) == [("projects/apollo/notes.md", "1 removed")]
+    assert ROOM in after["user/notes.md"]
 
 
 async def test_a_settled_call_is_repeated_and_replayed(service: Service, known_user: Caller) -> None:

@@ -31,7 +31,7 @@ CallerOf = Callable[..., Awaitable[Caller]]
 Result = dict[str, Any]
 
 # The statements that these calls make are tested on both servers by the tests of the store.
-pytestmark = pytest.mark.parametrize("server", ["embedded"], indirect=True)
+pytestmark = pytest.mark.embedded_only
 
 SEVERAL_KINDS = (
     "I prefer oolong tea. I live in Lisbon. We decided to use Postgres.\n"

@@ -39,7 +39,7 @@ def faults(case: dict[str, Any], found: dict[str, Any]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(EVAL_DATA is None, reason="MEMEX_EVAL_DATA names no folder of real data")
-@pytest.mark.parametrize("server", ["embedded"], indirect=True)
+@pytest.mark.embedded_only
 async def test_questions_about_vaults_are_answered(service: Service, caller_of: CallerOf) -> None:
     """Thirty at least with all facts from the named sources; every span verbatim, none over its budget."""
     cases = yaml.safe_load((files("memex.evals") / "cases" / "vaults.yaml").read_text(encoding="utf-8"))

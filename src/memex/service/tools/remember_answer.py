@@ -221,6 +221,6 @@ def _known(known: KnownStatement) -> SkippedResult:
 
 def _reason(file: FileOutcome) -> str:
     """Say in words what became of a file: `2 added, 1 replaced`."""
-    actions = [outcome.action for _, outcome in file.statement_outcomes]
+    actions = [outcome.action for outcome in (*file.outcomes, *file.removed)]
     counts = {name: sum(action == done for action in actions) for done, name in WRITTEN.items()}
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
