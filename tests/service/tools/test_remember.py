@@ -109,7 +109,7 @@ async def test_each_statement_is_filed_by_its_kind(service: Service, alice: Call
         "user/notes.md": "# Notes\n\n## Notes\n\n- The boat is called Oolong. (day)\n",
         "user/preferences.md": "# Preferences\n\n## Likes and wishes\n\n- I prefer oolong tea. (day)\n",
         "user/profile.md": "# Profile\n\n## About me\n\n- I live in Lisbon. (day)\n",
-        "user/tasks.md": "# Tasks\n\n## To do\n\n- I need to write the docs. (day)\n",
+        "user/tasks.md": "# Tasks\n\n## To do\n\n- [ ] I need to write the docs. (day)\n",
     }
     assert raw.splitlines()[-1] in {f"- The boat is called Oolong. ({day})" for day in _days_since(before)}
     assert (result["status"], result["planner"], result["degraded"]) == ("committed", "builtin", None)
