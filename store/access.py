@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Literal
 
 from memex.errors import ProjectNotFound, ReadOnlyMount, ValidationFailed
+from memex.store.near import did_you_mean, near_names
 from memex.store.paths import VirtualPath
 
 Role = Literal["agent", "admin"]
@@ -122,7 +123,18 @@ class Access:
             return scope
         if mount == "user":
             raise ValidationFailed("This call names no user.", hint="Name the user in the context: userId.")
-        raise ProjectNotFound(f"There is no project {mount.removeprefix('projects/')!r} for this user.")
+        raise self._project_not_found(mount.removeprefix("projects/"))
+
+    def _project_not_found(self, slug: str) -> ProjectNotFound:
+        """Return the error, which names only projects that this caller may use."""
+        near = near_names(
+            slug, [one.mount.removeprefix("projects/") for one in self.scopes if one.is_project]
+        )
+        return ProjectNotFound(
+            f"There is no project {slug!r} for this user.",
+            hint=did_you_mean(near) + ProjectNotFound.default_hint,
+            did_you_mean=near or None,
+        )
 
     def writable_scope_of(self, path: VirtualPath) -> Scope:
         """Return the scope that a path lies in, to write there.

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memex.errors import InvalidPath, PhysicalPathForbidden, UnknownMount, ValidationFailed
+from memex.store.near import did_you_mean, near_names
 
 Mount = Literal["user", "shared", "project"]
 
@@ -194,10 +195,19 @@ def _mount(segment: str) -> Mount:
         raise PhysicalPathForbidden(f"A path cannot begin with {segment}/.")
     if segment in _MOUNTS:
         return _MOUNTS[segment]
-    hint = f"Mounts are lower case: write {segment.lower()}/…" if segment.lower() in _MOUNTS else ""
     raise UnknownMount(
-        f"There is no mount '{segment}'; a path begins with user/, shared/ or projects/<slug>/.", hint=hint
+        f"There is no mount '{segment}'; a path begins with user/, shared/ or projects/<slug>/.",
+        hint=_mount_hint(segment),
     )
+
+
+def _mount_hint(segment: str) -> str:
+    """Return what was probably meant by the first segment of a path that is no mount."""
+    if segment.lower() in _MOUNTS:
+        return f"Mounts are lower case: write {segment.lower()}/…"
+    if segment.endswith(".md"):
+        return f"Did you mean user/{segment}?"
+    return did_you_mean([f"{mount}/…" for mount in near_names(segment, _MOUNTS, most=1)]).strip()
 
 
 def _check_characters(path: str) -> None:

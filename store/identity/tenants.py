@@ -12,6 +12,8 @@ from memex.store.paths import check_id, check_slug
 from memex.store.sql import sql
 
 DEFAULT_TENANT = "default"
+# For administrators; what a user may use is said by Access.
+PROJECTS_HINT = "List the projects with GET /v1/admin/projects or `memex projects list`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +209,7 @@ async def close_project(connection: Connection, access: Access, slug: str) -> No
         ProjectNotFound: it is not open.
     """
     if await row(connection, "identity/project_close", tenant_id=access.tenant_id, slug=slug) is None:
-        raise ProjectNotFound(f"There is no project {slug!r}.")
+        raise ProjectNotFound(f"There is no project {slug!r}.", hint=PROJECTS_HINT)
 
 
 async def list_projects(connection: Connection, access: Access) -> Sequence[Project]:
@@ -267,6 +269,6 @@ def _check_key(user_id: str | None, label: str | None) -> None:
 async def _project(connection: Connection, access: Access, slug: str) -> int:
     found = await row(connection, "identity/project_find", tenant_id=access.tenant_id, slug=check_slug(slug))
     if found is None:
-        raise ProjectNotFound(f"There is no project {slug!r}.")
+        raise ProjectNotFound(f"There is no project {slug!r}.", hint=PROJECTS_HINT)
     scope_id: int = found["scope_id"]
     return scope_id

@@ -227,13 +227,16 @@ class Screen:
 class CommandOutput:
     """What a command returns: its result as JSON, and a function that shows it to a person.
 
-    `on_stderr` is for commands that wrote bytes to stdout already. The command ends with `exit_code`.
+    `on_stderr` is for commands that wrote bytes to stdout already. The command ends with `exit_code`. A result that
+    `is_empty` may be that of a mistyped user; `note` says so, for a person alone.
     """
 
     document: Any
     show: Callable[[Screen], None]
     on_stderr: bool = False
     exit_code: int = 0
+    is_empty: bool = False
+    note: str = ""
 
 
 def print_output(shown: CommandOutput, *, as_json: bool) -> None:
@@ -243,6 +246,8 @@ def print_output(shown: CommandOutput, *, as_json: bool) -> None:
         screen.json(shown.document)
     else:
         shown.show(screen)
+        if shown.note:
+            Screen(sys.stderr).line((shown.note, "dim"))
     if shown.exit_code:
         raise typer.Exit(shown.exit_code)
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import structlog
 
-from memex.errors import Forbidden, MemexError, PhysicalPathForbidden, ProjectNotFound
+from memex.errors import FileNotFound, Forbidden, MemexError, PhysicalPathForbidden, ProjectNotFound
 from memex.metrics import Metrics
 from memex.service.call import Caller, new_call
+from memex.service.near_paths import suggest_paths
 from memex.store.access import Access
 from memex.store.database import Connection, Database
 from memex.store.log import operations
@@ -104,6 +105,8 @@ class Recorder:
                 code = error.code if isinstance(error, MemexError) else "INTERNAL"
                 ended = CallOutcome("denied" if isinstance(error, DENIED) else "failed", code)
                 await self._log_failure(caller, call, ended)
+                if isinstance(error, FileNotFound):
+                    await suggest_paths(self._database, caller.access, error)
                 raise
             except asyncio.CancelledError:
                 has_read_memory = any(one.kind == operations.MODEL_REQUEST for one in call.record.inner)

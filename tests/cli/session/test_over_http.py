@@ -302,6 +302,18 @@ def test_a_key_that_is_bound_acts_for_its_user(modes: Modes) -> None:
     assert [json.loads(done.err)["code"] for done in (other, spent, keys, users)] == ["FORBIDDEN"] * 4
 
 
+def test_only_an_administrator_learns_of_near_users(modes: Modes) -> None:
+    """An agent's key may name any user, and is not told which users there are."""
+    modes.here.plain("write", "user/a.md", "--content", "x", "--user", "quentin", "--overwrite")
+    key = modes.here.json("keys", "create", "--role", "agent")["key"]
+    agent = altered(modes.there, environment={**modes.there.environment, "MEMEX_API_KEY": key})
+
+    by_agent, by_admin = (memex.run("list", "--user", "quentim") for memex in (agent, modes.there))
+
+    assert (by_agent.out, by_agent.err) == ("No files.\n", "")
+    assert "Did you mean --user quentin?" in by_admin.err
+
+
 def test_keys_are_revoked_over_http(modes: Modes) -> None:
     """From then on the commands say that nobody has the key."""
     made = modes.there.json("keys", "create", "--role", "agent", "--user", "eve")

@@ -81,7 +81,7 @@ async def show(
         attempts = await session.api.operation(session.context, wanted)
         return CommandOutput({"attempts": attempts}, lambda screen: _show_attempts(screen, attempts, raw=raw))
     listed = await session.api.operations(session.context, limit=limit, cursor=cursor)
-    return CommandOutput(listed, lambda screen: show_log(screen, listed))
+    return CommandOutput(listed, lambda screen: show_log(screen, listed), is_empty=not listed["operations"])
 
 
 @user_command

@@ -104,7 +104,11 @@ async def context(
             "as_of": as_of,
         },
     )
-    return CommandOutput(found, lambda screen: _show_found(screen, session, found, only_sources=sources))
+    return CommandOutput(
+        found,
+        lambda screen: _show_found(screen, session, found, only_sources=sources),
+        is_empty=not found["sources"],
+    )
 
 
 def show_context(screen: Screen, found: dict[str, Any]) -> None:

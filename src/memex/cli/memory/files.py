@@ -41,7 +41,7 @@ async def list_files(
     found = await session.api.execute(
         session.context, "memory_list", {"prefix": prefix, "limit": limit, "cursor": cursor, "as_of": as_of}
     )
-    return CommandOutput(found, lambda screen: _show_list(screen, found))
+    return CommandOutput(found, lambda screen: _show_list(screen, found), is_empty=not found["files"])
 
 
 @user_command
@@ -166,7 +166,11 @@ async def find(
     )
     # Words are highlighted on a terminal, by the rules of their language.
     languages = await _languages(session) if sys.stdout.isatty() else {}
-    return CommandOutput(found, lambda screen: _show_hits(screen, session, found, languages, explain=explain))
+    return CommandOutput(
+        found,
+        lambda screen: _show_hits(screen, session, found, languages, explain=explain),
+        is_empty=not found["hits"],
+    )
 
 
 async def _languages(session: CommandSession) -> dict[str, str]:

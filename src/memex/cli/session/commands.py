@@ -4,6 +4,7 @@ import inspect
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
@@ -13,13 +14,6 @@ from memex.cli.session.session import CommandSession, Options
 from memex.errors import MemexError
 
 P = ParamSpec("P")
-
-# What to do about an error of a command that acts as the user's agent, where an administrator may do more; by code.
-AS_ADMIN_HINTS = {
-    "READ_ONLY_MOUNT": "Add --as-admin to write to shared/ as an administrator.",
-    "PROJECT_NOT_FOUND": "Add the user with `memex projects add SLUG USER`, or use --as-admin.",
-    "OPERATION_NOT_FOUND": "See the newest calls with `memex log`. Add --as-admin for calls of administrators.",
-}
 
 
 def user_command(
@@ -75,12 +69,13 @@ def _command(
 async def _in_session(
     command: Callable[..., Awaitable[CommandOutput]], options: Options, given: dict[str, Any]
 ) -> CommandOutput:
+    from memex.cli.session.hints import mend_hint, suggest_users
     from memex.cli.session.opening import open_session
 
     async with open_session(options) as session:
         try:
-            return await command(session, **given)
+            shown = await command(session, **given)
         except MemexError as error:
-            if session.role == "agent" and error.code in AS_ADMIN_HINTS:
-                error.hint = AS_ADMIN_HINTS[error.code]
+            await mend_hint(session, error)
             raise
+        return replace(shown, note=await suggest_users(session)) if shown.is_empty else shown

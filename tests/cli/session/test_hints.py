@@ -1,0 +1,93 @@
+"""Hints on the command line name commands and options, and near users to administrators."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Memex
+
+from memex.cli.session.hints import PHRASES, for_people
+
+ROOT = Path(__file__).parents[3]
+FOR_PROGRAMS = re.compile(r"memory_[a-z]|/v1/|userId|tool_call_id|base_version|next_cursor|dry_run|\bas_of\b")
+
+
+@pytest.fixture
+def files(server_up: None, memex: Memex) -> Memex:
+    """The command over files of the user olga, and a member of the project apollo."""
+    olga = ("--user", "olga")
+    memex.plain("write", "user/tea.md", "--content", "Oolong.\n", *olga, "--overwrite")
+    return memex
+
+
+def test_every_phrase_stands_in_a_hint() -> None:
+    """A hint that is worded anew takes its translation along."""
+    folders = ("src/memex/errors.py", "src/memex/service", "store", "subagent")
+    source = "\n".join(
+        page.read_text(encoding="utf-8")
+        for name in folders
+        for page in ([ROOT / name] if name.endswith(".py") else sorted((ROOT / name).rglob("*.py")))
+    )
+    for phrase, _ in PHRASES:
+        found = phrase if phrase != r"The arguments are: [^.]*\." else "The arguments are: "
+        assert re.search(found, source), phrase
+
+
+def test_hints_name_commands(files: Memex) -> None:
+    """And options, for the user of the command; never a route, or an argument in JSON."""
+    told = {
+        words: files.run(*words, "--user", "olga").err
+        for words in (
+            ("read", "user/te.md"),
+            ("read", "user/tea.md", "--version", "9"),
+            ("write", "user/tea.md", "--content", "x"),
+            ("list", "--limit", "5000"),
+            ("list", "--cursor", "x"),
+            ("log", "no-such-call"),
+            ("queue", "retry", "no-such-call"),
+            ("remember", "x", "--dry-run", "--no-wait"),
+        )
+    }
+
+    assert (
+        "Did you mean user/tea.md? List the files with `memex list --user olga`" in told["read", "user/te.md"]
+    )
+    assert "`memex history user/tea.md --user olga`" in told["read", "user/tea.md", "--version", "9"]
+    assert "--base-version" in told["write", "user/tea.md", "--content", "x"]
+    assert told["list", "--limit", "5000"].startswith("error VALIDATION_ERROR: limit must be at most")
+    assert {words: text for words, text in told.items() if FOR_PROGRAMS.search(text) or not text} == {}
+
+
+def test_braces_in_a_hint_stay() -> None:
+    """Only what the phrases put there is a command."""
+    hint = 'Send a state such as {"user": 12}, or <b>.'
+
+    assert for_people(hint, lambda *words: " ".join(words)) == hint
+
+
+def test_a_path_is_completed(files: Memex) -> None:
+    """A file without its mount, and a mount with a wrong letter."""
+    bare = files.run("read", "tea.md", "--user", "olga").err
+    typo = files.run("list", "usr/", "--user", "olga").err
+
+    assert "Did you mean user/tea.md?" in bare
+    assert "Did you mean user/…?" in typo
+
+
+@pytest.mark.parametrize("words", [("list",), ("find", "tea"), ("log",), ("context", "tea?")])
+def test_a_mistyped_user_is_noticed(files: Memex, words: tuple[str, ...]) -> None:
+    """If nothing is found, and the user has no files: on stderr, and not beside JSON."""
+    user = f"olga{words[0][2]}"
+    shown = files.run(*words, "--user", user)
+    as_json = files.run(*words, "--user", user, "--json")
+
+    assert f"The user {user} has no files. Did you mean --user olga?" in shown.err
+    assert as_json.err == ""
+
+
+def test_a_user_with_files_is_no_mistake(files: Memex) -> None:
+    """Though nothing is found, and somebody else has nearly the same name."""
+    files.plain("write", "user/a.md", "--content", "x", "--user", "olgax", "--overwrite")
+
+    assert files.run("list", "user/none/", "--user", "olga").err == ""
+    assert files.run("find", "quetzalcoatl", "--user", "olgax").err == ""
