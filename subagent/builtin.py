@@ -24,23 +24,27 @@ from memex.subagent.planner import (
     Addition,
     ContextPlan,
     ContextRequest,
+    KeptDocument,
     KnownStatement,
     RememberPlan,
     RememberRequest,
 )
+from memex.subagent.remember import kept_documents
 from memex.subagent.remember.changes import Changes
 from memex.subagent.remember.file_series import FileSeries, first_file
 from memex.subagent.remember.forgetting import ForgetPlan, plan_forgetting, stated_beside
+from memex.subagent.remember.mounts import link_target, may_link
 from memex.subagent.remember.own_names import find_own_names
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements import secrets
 from memex.subagent.statements.bullets import parse_bullet, render_bullet
 from memex.subagent.statements.days.dating import with_dates
+from memex.subagent.statements.documents import Document, find_document
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement, extract_statements
 from memex.subagent.statements.forgetting import find_forget_request
 from memex.subagent.statements.language import STATEMENT_KINDS
-from memex.subagent.statements.places import destination, is_statement_file
+from memex.subagent.statements.places import destination, is_statement_file, mount_of
 from memex.subagent.statements.subjects import normal_form
 
 READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
@@ -140,16 +144,24 @@ class BuiltinPlanner:
         if asked := find_forget_request(request.text):
             forgetting = await plan_forgetting(asked, request.project, request.day, tools)
             reading = stated_beside(reading, asked, forgetting, tools.analyzer)
-        adds = await self._place(reading.statements, request, tools)
+        document = await offload.run(len(request.text), find_document, request.text, reading)
+        kept_document = None
+        if document is not None:
+            reading = document.reading
+            kept_document = await kept_documents.keep(document, request.project, tools)
+        adds = await self._place(reading.statements, document, request, tools)
         projects = {request.project, None}
         own_paths = frozenset(
             destination(kind, project).path for kind in STATEMENT_KINDS for project in projects
         )
+        if kept_document is not None:
+            own_paths |= {kept_document.path}
         known: dict[Addition, KnownStatement] = {}
         changes = Changes(request.day)
         for place, add in enumerate(adds[:MAX_LOOKUPS]):
             about = await find_related(add, own_paths, tools)
-            adds[place] = replace(add, path=about.home or add.path, links=about.links)
+            links = (*_links_to(kept_document, add.path), *about.links)
+            adds[place] = replace(add, path=about.home or add.path, links=links)
             if about.known:
                 known[adds[place]] = about.known
             else:
@@ -163,28 +175,37 @@ class BuiltinPlanner:
             reading.skipped,
             removals=(*changes.removals, *forgetting.removals),
             rivals=tuple(changes.rivals),
+            documents=() if kept_document is None else (kept_document,),
             candidates=forgetting.candidates,
             own_names=await find_own_names(tools) if kept else frozenset(),
         )
 
     async def _place(
-        self, statements: Sequence[Statement], request: RememberRequest, tools: MemoryTools
+        self,
+        statements: Sequence[Statement],
+        document: Document | None,
+        request: RememberRequest,
+        tools: MemoryTools,
     ) -> list[Addition]:
-        """Return statements with where they go: the file of their kind, or its first successor with room."""
+        """Return statements with where they go: the file of their kind, or its first successor with room.
+
+        A statement of a document says what its section is about.
+        """
         rooms: dict[str, FileSeries] = {}
         homes: dict[str, dict[tuple[str, ...], str]] = {}
         adds = []
         for statement in statements:
             place = destination(statement.kind, request.project, statement.text)
+            text = document.labelled(statement) if document else statement.text
             if place.path not in homes:
                 is_long = len(statements) > MAX_LOOKUPS
                 homes[place.path] = await self._files_by_statement(place.path, tools) if is_long else {}
-            path = homes[place.path].get(normal_form(statement.text))
+            path = homes[place.path].get(normal_form(text))
             if path is None:
                 if place.path not in rooms:
                     rooms[place.path] = await FileSeries.of(place.path, tools)
-                path = rooms[place.path].path_for(len(render_bullet(statement.text, request.day)))
-            adds.append(Addition(path, place.title, place.heading, statement))
+                path = rooms[place.path].path_for(len(render_bullet(text, request.day)))
+            adds.append(Addition(path, place.title, place.heading, replace(statement, text=text)))
         return adds
 
     async def _files_by_statement(self, path: str, tools: MemoryTools) -> dict[tuple[str, ...], str]:
@@ -230,6 +251,14 @@ def _extract_for_storage(text: str, day: date) -> Extraction:
         if one not in secret
     )
     return Extraction(tuple(dated), tuple(skipped))
+
+
+def _links_to(document: KeptDocument | None, path: str) -> tuple[str, ...]:
+    """Return the link from a file to the note of a document that its statement stands in."""
+    if document is None or not may_link(mount_of(path), document.path):
+        return ()
+    target = link_target(mount_of(path), document.path)
+    return (target,) if target else ()
 
 
 def _normal_forms(content: str) -> set[tuple[str, ...]]:

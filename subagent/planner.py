@@ -171,10 +171,19 @@ class Rivalry:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptDocument:
+    """A document that is kept whole, as a note of its own at `path`."""
+
+    path: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class RememberPlan:
     """The statements to write and those to leave out; `planner` and `failure` as in `ContextPlan`.
 
-    `candidates` are stored statements which a request to forget may mean. `own_names` are keys of the
+    `documents` are kept whole, each as a note of its own. `candidates` are stored statements which a request to forget may mean. `own_names` are keys of the
     user's own name, which is no subject of a statement; see `memex.subagent.statements.topics`.
     """
 
@@ -183,6 +192,7 @@ class RememberPlan:
     skipped: tuple[SkippedSpan, ...] = ()
     removals: tuple[Removal, ...] = ()
     rivals: tuple[Rivalry, ...] = ()
+    documents: tuple[KeptDocument, ...] = ()
     candidates: tuple[FiledStatement, ...] = ()
     own_names: frozenset[str] = frozenset()
     planner: str = BUILTIN

@@ -9,9 +9,10 @@ from memex.store import offload
 from memex.store.records import FileChange
 from memex.store.writes.draft import Draft
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.planner import BUILTIN, Addition, RememberPlan, Removal
+from memex.subagent.planner import BUILTIN, Addition, KeptDocument, RememberPlan, Removal
 from memex.subagent.remember.filing.entries import Entry, EntryOutcome
 from memex.subagent.remember.filing.page import RevisedFile, revise
+from memex.subagent.remember.kept_documents import revise_note
 from memex.subagent.statements.days.dating import due_day
 from memex.subagent.statements.extraction import Statement
 
@@ -127,7 +128,7 @@ async def find_replacements(
 
 
 def stage(draft: Draft, plan: RememberPlan, day: date) -> list[StagedFile]:
-    """Stage the statements of a plan, file by file, and return the staged files.
+    """Stage the statements and documents of a plan, file by file, and return the staged files.
 
     The commit decides under the scope's lock what becomes of each statement, so concurrent calls neither lose a
     statement nor write it twice. A model rewords statements, so its plans are also compared by paraphrase.
@@ -143,6 +144,10 @@ def stage(draft: Draft, plan: RememberPlan, day: date) -> list[StagedFile]:
     for file in staged:
         chars = sum(len(add.statement.text) + BULLET_CHARS for add in file.adds)
         draft.revise(file.path, file.content, chars=chars, reason="memory_remember")
+    for document in plan.documents:
+        note = StagedFile(document.path, (), (), lru_cache(maxsize=1)(partial(_revise_note, document, day)))
+        draft.revise(note.path, note.content, chars=len(document.text), reason="memory_remember")
+        staged.append(note)
     return staged
 
 
@@ -158,6 +163,10 @@ def file_outcomes(staged: Sequence[StagedFile], changes: Sequence[FileChange]) -
             FileOutcome(file.path, change, file.adds, revised.outcomes, file.removals, revised.removals)
         )
     return result
+
+
+def _revise_note(document: KeptDocument, day: date, content: str | None) -> RevisedFile:
+    return RevisedFile(revise_note(document, day, content), ())
 
 
 def _revise_file(group: _FileParts, day: date, matches_paraphrases: bool, content: str | None) -> RevisedFile:

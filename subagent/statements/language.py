@@ -82,6 +82,7 @@ class LanguageTables:
     label: re.Pattern[str]
     label_line: re.Pattern[str]
     list_opener: re.Pattern[str]
+    process: re.Pattern[str]
     roles: Mapping[str, str]
     roles_in_dialogue: Mapping[str, str]
     requests: Sequence[tuple[re.Pattern[str], StatementKind | None]]
@@ -177,6 +178,7 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         label=compiled(tables["label_forms"]["sentence"].replace("{label}", label)),
         label_line=compiled(tables["label_forms"]["line"].replace("{label}", label)),
         list_opener=compiled(tables["list_opener"]),
+        process=compiled(tables["process"]),
         roles=_by_name(tables["roles"]),
         roles_in_dialogue=_by_name(tables["roles_in_dialogue"]),
         requests=[(compiled(row["match"]), row.get("kind")) for row in tables["requests"]],

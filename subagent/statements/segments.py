@@ -33,6 +33,11 @@ _TURN = re.compile(
     r"\d{1,2}[:.h]\d\d(?::\d\d)?(?: ?[AaPp][Mm])?[\])]?[ -]*)?"
     r"\*{0,2}(?P<name>[^\W\d_][\w.'’-]{0,30}(?: [A-Z][\w.'’-]{0,30})?)\*{0,2}[ ]?[:：]\*{0,2}(?:\s+|$)"
 )
+# `AI Ravi: draft by Monday` and `Action for Ravi: …` in minutes: a task, and whose it is.
+_ACTION_ITEM = re.compile(
+    r"(?:AI|ACTION|Action|A\.I\.|TODO|Todo|ToDo)(?: for| item)?[ -]+"
+    r"(?=@?[A-ZÀ-Þ][\w.'’-]{0,30}(?: [A-Z][\w.'’-]{0,30})?[:,] )"
+)
 _TAG = re.compile(
     r"\s*(?:<\|?/?(system|assistant|im_start|instructions?)\b[^>\n]{0,80}>|\[/?(INST)\])", re.IGNORECASE
 )
@@ -157,7 +162,8 @@ class _Scanner:
         elif self.tag:
             self._inside_tag(line, start)
         elif not line.strip():
-            self._blank()
+            if not self._awaits_list(following):
+                self._blank()
         elif fence := _FENCE.match(line):
             self.fence = fence[1]
             indent = _indent(line)
@@ -247,7 +253,8 @@ class _Scanner:
             self._item(item, line, start, following)
             return
         if (
-            self._opens_tag(line, start)
+            self._action_item(line.lstrip(" \t"), start + _indent(line))
+            or self._opens_tag(line, start)
             or self._takes_letter_line(line, start)
             or self._takes_turn(line, start)
         ):
@@ -262,6 +269,15 @@ class _Scanner:
         bare = line.lstrip(" \t")
         self._paragraph(bare, start + len(line) - len(bare), following)
 
+    def _action_item(self, text: str, start: int) -> bool:
+        """Take a line of minutes that gives somebody a task; say whether it was one."""
+        label = _ACTION_ITEM.match(text)
+        if label is None:
+            return False
+        self.begin("item", text[label.end() :], start + label.end(), "pending", is_firm=True)
+        self.close()
+        return True
+
     def _may_begin_item(self, item: re.Match[str]) -> bool:
         # As in CommonMark: a wrapped line that begins with a number is no item, unless the number is 1.
         is_number = item[2][0].isdigit()
@@ -274,7 +290,7 @@ class _Scanner:
         self.labels = [label for label in self.labels if label.indent < indent]
         self.has_list = True
         text, text_start = line[item.end() :], start + item.end()
-        if self._label_line(text, text_start, indent, following):
+        if self._action_item(text, text_start) or self._label_line(text, text_start, indent, following):
             return
         kind = self.labels[-1].kind if self.labels else self._heading_kind()
         if item[3] and kind in {None, "pending", "done", "blocker", "note"}:
@@ -288,9 +304,9 @@ class _Scanner:
         opened = self.open
         if opened is None or opened.role not in {"prose", "item"}:
             return False
-        if len(opened.lines) == 1 and not self.language.list_opener.search(opened.lines[0][-200:]):
+        if len(opened.lines) == 1 and not self._opens_list(opened.lines[0], item[2]):
             return False
-        if len(opened.lines) > 1 and not opened.lines[1].lstrip().startswith(("-", "*", "+", "•")):
+        if len(opened.lines) > 1 and not _ITEM.match(opened.lines[1]):
             return False
         indent = len(item[1])
         if opened.role == "item" and indent < 1:
@@ -300,13 +316,37 @@ class _Scanner:
         opened.starts.append(start + cut)
         return True
 
+    def _awaits_list(self, following: str) -> bool:
+        """Whether behind blank lines a numbered list begins, or goes on, that belongs to the open sentence."""
+        item, opened = _ITEM.match(following), self.open
+        if item is None or not item[2][0].isdigit() or opened is None or opened.role not in {"prose", "item"}:
+            return False
+        if len(opened.lines) == 1:
+            return item[2] in {"1.", "1)"} and self._is_process(opened.lines[0])
+        return item[2][:-1] != "1" and _ITEM.match(opened.lines[1]) is not None
+
+    def _opens_list(self, line: str, marker: str) -> bool:
+        """Whether a line and the list below it are one statement: `My languages are:`, `To renew a passport:`."""
+        if self.language.list_opener.search(line[-200:]):
+            return True
+        return marker in {"1.", "1)"} and self._is_process(line)
+
+    def _is_process(self, line: str) -> bool:
+        bare = line.strip()
+        return (
+            bare.endswith((":", "：", ":**", "**:")) and self.language.process.search(bare[:200]) is not None
+        )
+
     def _label_line(self, text: str, start: int, indent: int, following: str) -> bool:
         """Take a line that only names what follows; say whether it was one."""
         bare = text.strip()
         if len(bare) > _MAX_LABEL_CHARS or self.language.list_opener.search(bare):
             return False
         match = self.language.label_line.fullmatch(bare)
-        is_title = bare.endswith((":", "：", ":**", "**:")) and _ITEM.match(following) is not None
+        item = _ITEM.match(following)
+        if match is None and item is not None and item[2] in {"1.", "1)"} and self._is_process(bare):
+            return False
+        is_title = bare.endswith((":", "：", ":**", "**:")) and item is not None
         if match is None and not is_title:
             return False
         kind = self.language.labels[match["label"].casefold()] if match else None

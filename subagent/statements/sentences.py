@@ -21,6 +21,10 @@ _PAIRED = re.compile(
 _END = re.compile(r"(?:[.!?]+|[。！？؟۔।]+)[\"'”’»)\]」』）*_]*(?=\s|$)|[。！？]+[」』”’）]*|\n")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"“'‘]+$")
 _WORD_AFTER = re.compile(r"\s*[\"“'‘(\[*_]*([^\W_]+(?:['’]\w+)?|\S)")
+# The first number of a list, at the head of a line or behind a colon; and what follows a mark inside such a list.
+_FIRST_NUMBER = re.compile(r"(?:^|\n[ \t]*|[:：]\s*)1[.)]\s")
+_NEXT_NUMBER = re.compile(r"\s+\d{1,2}[.)]\s")
+_LIST_CHARS = 600  # so far back the first number of a list is looked for
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]$")
 _ORDINAL_FOLLOWER = re.compile(
     r"(?:jan|feb|mär|mar|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)\w*$", re.IGNORECASE
@@ -54,6 +58,8 @@ def _trim(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _ends_sentence(text: str, start: int, end: re.Match[str], width: int, language: LanguageTables) -> bool:
     mark = end[0]
     if _ITEM_BELOW.match(text, end.end() - (mark == "\n")):
+        return False
+    if _NEXT_NUMBER.match(text, end.end()) and _is_in_list(text, start, end.start()):
         return False
     after_match = _WORD_AFTER.match(text, end.end())
     if after_match is None:
@@ -109,5 +115,18 @@ def _stop_ends_sentence(text: str, start: int, at: int, after: str, language: La
     if _ACRONYM.fullmatch(word):
         return opens
     if word.isdecimal() and len(word) <= 2:
+        if _is_marker(text, start, at - len(word)):
+            return False
         return not _ORDINAL_FOLLOWER.match(after)
     return True
+
+
+def _is_in_list(text: str, start: int, at: int) -> bool:
+    """Whether a numbered list began in this sentence."""
+    return _FIRST_NUMBER.search(text, max(start, at - _LIST_CHARS), at) is not None
+
+
+def _is_marker(text: str, start: int, at: int) -> bool:
+    """Whether the number at `at` is one of a list: `To renew it: 1. pay 2. wait`."""
+    before = text[max(start, at - _LIST_CHARS) : at].rstrip(" \t")
+    return before == "" or before[-1] in ":：\n" or _is_in_list(text, start, at)

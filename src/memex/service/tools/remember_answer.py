@@ -222,5 +222,7 @@ def _known(known: KnownStatement) -> SkippedResult:
 def _reason(file: FileOutcome) -> str:
     """Say in words what became of a file: `2 added, 1 replaced`."""
     actions = [outcome.action for outcome in (*file.outcomes, *file.removed)]
+    if not actions:
+        return "the document, kept whole"
     counts = {name: sum(action == done for action in actions) for done, name in WRITTEN.items()}
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
