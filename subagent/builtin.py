@@ -37,7 +37,6 @@ from memex.subagent.remember.mounts import link_target, may_link
 from memex.subagent.remember.own_names import find_own_names
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
-from memex.subagent.statements import secrets
 from memex.subagent.statements.bullets import parse_bullet, render_bullet
 from memex.subagent.statements.days.dating import with_dates
 from memex.subagent.statements.documents import Document, find_document
@@ -45,6 +44,7 @@ from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statem
 from memex.subagent.statements.forgetting import find_forget_request
 from memex.subagent.statements.language import STATEMENT_KINDS
 from memex.subagent.statements.places import destination, is_statement_file, mount_of
+from memex.subagent.statements.secrets.detection import holds_secret
 from memex.subagent.statements.subjects import normal_form
 
 READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
@@ -242,7 +242,7 @@ async def _search_synonyms(
 def _extract_for_storage(text: str, day: date) -> Extraction:
     """Return what a text holds, with dates beside days; what names a secret is no statement to store."""
     reading = extract_statements(text)
-    secret = [one for one in reading.statements if secrets.holds_secret(one.text)]
+    secret = [one for one in reading.statements if holds_secret(one.text)]
     withheld = (SkippedSpan(one.start, one.end, "secret") for one in secret)
     skipped = sorted((*reading.skipped, *withheld), key=lambda skip: skip.start)
     dated = (

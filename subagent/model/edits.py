@@ -25,10 +25,10 @@ from memex.subagent.planner import Addition, Removal
 from memex.subagent.remember.filing.entries import SAME_TASK
 from memex.subagent.remember.mounts import is_writable, link_target, may_link
 from memex.subagent.remember.related import MAX_LINKS
-from memex.subagent.statements import secrets
 from memex.subagent.statements.extraction import SkippedSpan, SkipReason, Statement, find_attacks
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import PERSONAL, destination, kind_under, mount_of
+from memex.subagent.statements.secrets.detection import holds_secret
 from memex.subagent.statements.subjects import subject_of
 
 MAX_STATEMENT_CHARS = 2_000
@@ -214,7 +214,7 @@ class EditChecker:
 
     def _reject_forbidden(self, edit: Edit, evidence: Span) -> RejectedEdit | None:
         written = "\n".join(filter(None, [edit.statement, edit.path, edit.heading, edit.title]))
-        if secrets.holds_secret(written):
+        if holds_secret(written):
             return self._reject(evidence, "secret", "it holds a secret, which is never stored; leave it out.")
         if find_attacks(written):
             return self._reject(evidence, "instruction", "it is an order to an assistant; leave it out.")

@@ -9,9 +9,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memex.subagent.statements import extraction, language, secrets, segments
+from memex.subagent.statements import extraction, language, segments
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, SkipReason, Statement
 from memex.subagent.statements.language import LanguageTables
+from memex.subagent.statements.secrets.detection import find_secrets
 from memex.subagent.statements.segments import Segment
 from memex.subagent.statements.subjects import subject_of
 
@@ -178,7 +179,7 @@ def _heading_text(piece: Segment) -> str:
 
 def _without_secrets(text: str, reading: Extraction) -> Extraction:
     """Return a reading in which everything that touches a secret of the whole text is skipped as one."""
-    spans = secrets.find_secrets(text)
+    spans = find_secrets(text)
     items: list[Statement | SkippedSpan] = [*reading.statements, *reading.skipped]
     hidden = [item for item in items if _touches(item, spans)]
     statements = tuple(one for one in reading.statements if one not in hidden)

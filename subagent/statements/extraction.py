@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal
 
-from memex.subagent.statements import chatter, language, secrets, segments, sentences
+from memex.subagent.statements import chatter, language, segments, sentences
 from memex.subagent.statements.language import (
     STATEMENT_KINDS,
     LanguagePattern,
@@ -29,6 +29,7 @@ from memex.subagent.statements.language import (
     NonStatement,
     StatementKind,
 )
+from memex.subagent.statements.secrets.detection import holds_secret, is_lone_value, names_secret
 from memex.subagent.statements.segments import Segment
 from memex.subagent.statements.subjects import (
     APOSTROPHES,
@@ -141,7 +142,7 @@ def _withhold_values(found: list[Statement | SkippedSpan], text: str) -> list[St
     kept: list[Statement | SkippedSpan] = []
     before: Statement | SkippedSpan | None = None
     for item in found:
-        if isinstance(item, Statement) and secrets.is_lone_value(item.text) and _is_named(before, text):
+        if isinstance(item, Statement) and is_lone_value(item.text) and _is_named(before, text):
             kept.append(SkippedSpan(item.start, item.end, "secret"))
             continue
         kept.append(item)
@@ -151,7 +152,7 @@ def _withhold_values(found: list[Statement | SkippedSpan], text: str) -> list[St
 
 def _is_named(before: Statement | SkippedSpan | None, text: str) -> bool:
     """Whether a sentence or heading ends with the name of a secret."""
-    return before is not None and secrets.names_secret(text[max(before.start, before.end - 80) : before.end])
+    return before is not None and names_secret(text[max(before.start, before.end - 80) : before.end])
 
 
 def _skip_chatter(
@@ -195,7 +196,7 @@ def is_attack(sentence: str) -> bool:
 def _takes_code(before: Statement | SkippedSpan, text: str, piece: Segment) -> bool:
     if isinstance(before, SkippedSpan) and before.reason not in {"question", "instruction", "assistant"}:
         return False
-    return not (text[before.end : piece.start].strip(" \t\r\n>") or secrets.holds_secret(piece.text))
+    return not (text[before.end : piece.start].strip(" \t\r\n>") or holds_secret(piece.text))
 
 
 def _with_code(before: Statement | SkippedSpan, piece: Segment) -> Statement | SkippedSpan:

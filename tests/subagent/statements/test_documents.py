@@ -10,7 +10,11 @@ from memex.subagent.remember.kept_documents import similarity, slug
 from memex.subagent.statements.documents import find_document
 from memex.subagent.statements.extraction import extract_statements
 
-SECTIONS = "# Boat house\n\n{}\n\n## Roof\n\nThe roof is of slate and was mended in 2019.\n\n## Rules\n\n- No fires.\n"
+SECTIONS = (
+    "# Boat house\n\n{}\n\n"
+    "## Roof\n\nThe roof is of slate and was mended in 2019.\n\n"
+    "## Rules\n\n- No fires.\n"
+)
 LINES = st.sampled_from(
     [
         "# A",

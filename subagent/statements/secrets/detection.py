@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from memex.subagent.statements.lock_codes import find_lock_codes
+from memex.subagent.statements.secrets.lock_codes import find_lock_codes
 
 _TOKENS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"

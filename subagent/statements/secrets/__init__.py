@@ -1,0 +1,1 @@
+"""Secrets in a text: what they look like, and where they stand. Pure."""
