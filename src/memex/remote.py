@@ -49,6 +49,19 @@ class Remote(HttpClient):
             error.details.setdefault("tool_call_id", context.tool_call_id)
             raise
 
+    async def tidy(
+        self,
+        context: CallContext,
+        *,
+        project: str | None = None,
+        dry_run: bool = False,
+        tool_call_id: str | None = None,
+    ) -> dict[str, Any]:
+        """Group the statements of files by their subjects."""
+        headers = context_headers(_identified(context.under(tool_call_id)))
+        body = {"project": project, "dry_run": dry_run}
+        return await self.json("POST", "/tidy", headers=headers, body=body)
+
     async def revert(
         self,
         context: CallContext,

@@ -212,6 +212,13 @@ ROUTES: dict[str, list[Try]] = {
             agents(bob="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"), url={"tool_call_id": ALICES_CALL}
         )
     ],
+    "POST /v1/tidy": [
+        Try(agents()),
+        Try(
+            agents(bob="PROJECT_NOT_FOUND", theirs="PROJECT_NOT_FOUND"),
+            json={"project": "apollo", "dry_run": True},
+        ),
+    ],
     "GET /v1/blame": on_files(READ, shows=True),
     "GET /v1/seen/calls": on_versions(
         RESTORE | {PLAN: READ[PLAN], GUIDE: agents(theirs="VERSION_NOT_FOUND")}
@@ -303,6 +310,10 @@ ROUTES: dict[str, list[Try]] = {
             admins(admin="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
             url={"tool_call_id": ALICES_CALL},
         )
+    ],
+    "POST /v1/admin/tidy": [
+        Try(admins(admin="VALIDATION_ERROR")),
+        Try(admins(theirs="PROJECT_NOT_FOUND"), json={"project": "apollo", "dry_run": True}),
     ],
     "GET /v1/admin/blame": on_files(
         {

@@ -23,6 +23,7 @@ from memex.service.log.replay.bundle_archive import pack_bundle
 from memex.service.log.replay.counterfactual import ReplayChange
 from memex.service.log.replay.requests import replay_call, replay_changed, replayable
 from memex.service.service import Caller, Service
+from memex.service.tidy import tidy_files
 from memex.service.tools.prompt_block import prompt_block
 from memex.service.tools.vault_export import Writer, export_files
 from memex.service.tools.vault_import import Progress, import_vault
@@ -90,6 +91,13 @@ class LocalMemex:
     async def execute(self, context: CallContext, tool: str, arguments: Mapping[str, Any]) -> Document:
         service, caller = await self.caller(context, tool)
         return await service.execute(caller, tool, dict(arguments), tool_call_id=context.tool_call_id)
+
+    async def tidy(self, context: CallContext, *, project: str | None, dry_run: bool) -> Document:
+        service, caller = await self.caller(context, "memory_tidy")
+        done = await tidy_files(
+            service, caller, project=project, dry_run=dry_run, tool_call_id=context.tool_call_id
+        )
+        return done.model_dump(mode="json")
 
     async def revert(self, context: CallContext, reverted: str, *, reason: str | None = None) -> Document:
         service, caller = await self.caller(context, "memory_revert")

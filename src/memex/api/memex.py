@@ -22,6 +22,7 @@ from memex.http_client import TIMEOUT_S
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.counterfactual import ChangedResult
 from memex.service.log.replay.replay import ReplayResult
+from memex.service.tidy import TidyResult
 from memex.service.tools.context import DEFAULT_BUDGET, ContextResult
 from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
 from memex.service.tools.files import FindResult, LinksResult, ListResult, ReadResult
@@ -396,6 +397,13 @@ class UserMemory:
             reason=reason,
             base_version=base_version,
         )
+
+    async def tidy(
+        self, *, project: str | None = None, dry_run: bool = False, tool_call_id: str | None = None
+    ) -> TidyResult:
+        """Group the statements of the user's files, or of a project's, by their subjects; no word is changed."""
+        result = await self._api.tidy(self._context.under(tool_call_id), project=project, dry_run=dry_run)
+        return TidyResult.model_validate(result)
 
     async def revert(
         self, reverted: str, *, reason: str | None = None, tool_call_id: str | None = None

@@ -26,6 +26,10 @@ class MemexApi(Protocol):
         """Run a tool and return its result."""
         ...
 
+    async def tidy(self, context: CallContext, *, project: str | None, dry_run: bool) -> Document:
+        """Group the statements of files by their subjects."""
+        ...
+
     async def revert(self, context: CallContext, reverted: str, *, reason: str | None = None) -> Document:
         """Undo everything that a call wrote."""
         ...

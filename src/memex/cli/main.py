@@ -8,7 +8,7 @@ import typer
 
 from memex.cli.eval import main as evals
 from memex.cli.log import operations, provenance, queue, replay, spend
-from memex.cli.memory import agent, demo, files, forget, prompt, revisions, transfer
+from memex.cli.memory import agent, demo, files, forget, prompt, revisions, tidy, transfer
 from memex.cli.operate import doctor, index, keys, mcp, migrate, projects, serve, setup, users
 
 MEMORY, FILES, VERSIONS, LOG, SERVICE = "Memory", "Files", "Versions", "Log", "Service"
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 app.command(rich_help_panel=MEMORY)(agent.remember)
 app.command(rich_help_panel=MEMORY)(forget.forget)
+app.command(rich_help_panel=MEMORY)(tidy.tidy)
 app.command(rich_help_panel=MEMORY)(agent.context)
 app.command(rich_help_panel=MEMORY)(prompt.prompt)
 app.command(rich_help_panel=MEMORY)(demo.demo)

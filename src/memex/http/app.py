@@ -28,6 +28,7 @@ from memex.http.routes import (
     prompt_block,
     provenance,
     queue,
+    tidy,
     tools,
     transfer,
 )
@@ -97,6 +98,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
         queue,
         transfer,
         prompt_block,
+        tidy,
         greeting,
         health,
         metrics,
@@ -105,7 +107,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
     for router in (me.router, operations.replayable_router, admin.router, keys.router):
         app.include_router(router)
     app.include_router(operations.admin_replayable_router)
-    for part in (tools, files, operations, provenance, queue, transfer, prompt_block):
+    for part in (tools, files, operations, provenance, queue, transfer, prompt_block, tidy):
         app.include_router(part.admin_router)
     app.include_router(mcp.router)
     app.include_router(mcp.metadata_router)

@@ -107,6 +107,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("remember", "The boat is called Oolong."),
     ("forget", "--dry-run", "The boat is called Oolong."),
     ("forget", "The boat is called Oolong."),
+    ("tidy", "--dry-run"),
+    ("tidy",),
     ("context", "Which tea?", "--budget", "2000"),
     ("context", "Which tea?", "--sources"),
     ("find", "sencha", "--explain", "--prefix", "user/"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memex.store import markdown
 from memex.subagent.remember.filing.entries import Entry
 from memex.subagent.remember.filing.items import list_items
-from memex.subagent.remember.filing.page import revise
+from memex.subagent.remember.filing.page import revise, tidy
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import destination
@@ -151,3 +151,39 @@ def test_grouping_loses_nothing_and_is_done_once(calls: list[list[str]]) -> None
         assert not lines - Counter(content.splitlines())
         assert revise(content, entries, title="Notes", path=NOTES).content == content
         assert "\n\n\n" not in content.replace("```", "")
+
+
+@given(TEXTS)
+def test_tidying_is_done_once_and_keeps_every_line(calls: list[list[str]]) -> None:
+    """What is tidy stays as it is, byte for byte."""
+    content = None
+    for texts in calls:  # as an older version filed it
+        content = revise(content, [entry(text) for text in texts], title="Notes").content
+    once = tidy(content or "", NOTES)
+    lines = [line for line in (content or "").splitlines() if line and line[0] != "#"]
+
+    assert not Counter(lines) - Counter(once.splitlines())
+    assert tidy(once, NOTES) == once
+
+
+def test_tidying_files_like_the_calls_did() -> None:
+    """The same rules hold: what was told one by one is grouped as a whole as well."""
+    told = filed(None, "The bins go out on Friday.", *OF_MARA)
+    flat = revise(None, [entry("The bins go out on Friday."), *map(entry, OF_MARA)], title="Notes").content
+
+    assert flat != told
+    assert tidy(flat, NOTES) == told
+
+
+def test_tidying_gives_tasks_boxes() -> None:
+    """The open ones, the blocked ones and the done ones; what the user wrote without a date stays."""
+    old = (
+        "# Tasks\n\n## To do\n\n- a (2026-01-02)\n- own\n\n## Blocked\n\n- b (2026-01-02)\n\n"
+        "## Done\n\n- c (2026-01-02)\n"
+    )
+
+    assert tidy(old, "user/tasks.md") == (
+        "# Tasks\n\n## To do\n\n- [ ] a (2026-01-02)\n- own\n\n## Blocked\n\n- [ ] b (2026-01-02)\n\n"
+        "## Done\n\n- [x] c (2026-01-02)\n"
+    )
+    assert tidy(old, "user/own.md") == old

@@ -20,7 +20,15 @@ _FILE_TOOLS: tuple[AnyTool, ...] = (
 TOOLS: dict[str, AnyTool] = {tool.name: tool for tool in (*_AGENT_TOOLS, *_FILE_TOOLS, *revisions.TOOLS)}
 # The other calls that are logged. Metrics and spans name these and the tools, and never what a caller makes up.
 ACTIONS = (
-    *("memory_revert", "memory_import", "memory_export", "prompt_block", "demo_load", "demo_remove"),
+    *(
+        "memory_revert",
+        "memory_tidy",
+        "memory_import",
+        "memory_export",
+        "prompt_block",
+        "demo_load",
+        "demo_remove",
+    ),
     *("project_list", "project_open", "project_close", "project_member_add", "project_member_remove"),
     *("user_list", "queue_retry", "memory_replay", "memory_blame"),
     *("key_list", "key_create", "key_revoke"),

@@ -1,0 +1,37 @@
+"""`memex tidy`: group the statements of memory by what they are about."""
+
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.output import CommandOutput, Screen
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
+
+
+@user_command
+async def tidy(
+    session: CommandSession,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
+) -> CommandOutput:
+    """Group the statements of older files by subject, as `memex remember` groups new ones. No word is changed.
+
+    With --project, the files of the project are regrouped, and otherwise those of the user. All are written in one
+    call, and `memex revert` undoes it.
+    """
+    done = await session.api.tidy(session.context, project=None, dry_run=dry_run)
+    return CommandOutput(done, lambda screen: _show(screen, session, done))
+
+
+def _show(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None:
+    count = len(done["writes"])
+    files = "1 file" if count == 1 else f"{count:,} files"
+    would = "would be " if done["status"] == "dry_run" else ""
+    screen.line((f"{files} {would}regrouped" if count else "Everything is tidy.", "bold"))
+    for write in done["writes"]:
+        screen.line()
+        screen.line((write["path"], "bold"), f"  version {write['version']}")
+        screen.diff(write["diff"])
+    if done["status"] == "committed":
+        screen.line()
+        screen.line(("To undo: ", "dim"), session.command("revert", done["tool_call_id"]))

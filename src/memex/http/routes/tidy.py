@@ -1,0 +1,51 @@
+"""Tidying: the statements of files are grouped by their subjects."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.routers import RouterPair
+from memex.service.tidy import TidyResult, tidy_files
+
+PAIR = RouterPair("/tidy", "files")
+router, admin_router = PAIR.agent, PAIR.admin
+
+
+class TidyBody(BaseModel):
+    """Which files are tidied."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"examples": [{"dry_run": True}]}
+    )
+
+    project: Annotated[
+        str | None,
+        Field(
+            description="The project whose files are tidied; by default that of the call, or the user's files."
+        ),
+    ] = None
+    dry_run: Annotated[bool, Field(description="Show what would be written, and write nothing.")] = False
+
+
+@PAIR.route(
+    "POST",
+    "",
+    summary="Tidy files",
+    admin_summary="Tidy files as an admin",
+    admin_description="Group the statements of the files of the user in Memex-User, or of a project.",
+)
+async def tidy(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    body: TidyBody | None = None,
+) -> TidyResult:
+    """Group the statements that memory_remember wrote by their subjects, as it groups new ones.
+
+    No word is changed. All files are written in one call, which can be reverted.
+    """
+    asked = body or TidyBody()
+    return await tidy_files(
+        service, caller, project=asked.project, dry_run=asked.dry_run, tool_call_id=tool_call_id
+    )

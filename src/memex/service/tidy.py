@@ -1,0 +1,125 @@
+"""memory_tidy: the statements that stand under old headings get the headings that new ones would get."""
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any
+
+from memex.errors import FileNotFound
+from memex.service.log import references
+from memex.service.service import Caller, Service
+from memex.service.tools.tool import ResultPart, ToolResult
+from memex.store.log.call import CallAnswer
+from memex.store.memory import Memory
+from memex.store.records import FileChange, FileSummary
+from memex.store.writes.draft import MAX_EDITS, Draft
+from memex.subagent.remember.filing.page import tidy
+from memex.subagent.remember.own_names import PROFILE, names_in
+from memex.subagent.statements.places import is_statement_file
+
+ACTION = "memory_tidy"
+
+
+class TidiedFile(ResultPart):
+    """A file as it was regrouped, or would be."""
+
+    path: str
+    version: int
+    diff: str
+
+
+class TidyResult(ToolResult):
+    """What was regrouped. `status` is committed, nothing or dry_run."""
+
+    status: str
+    writes: list[TidiedFile]
+
+
+async def tidy_files(
+    service: Service,
+    caller: Caller,
+    *,
+    project: str | None = None,
+    dry_run: bool = False,
+    tool_call_id: str | None = None,
+) -> TidyResult:
+    """Group the statements of files by their subjects, as new ones are grouped, in one commit.
+
+    Args:
+        service: to write through.
+        caller: the caller who tidies.
+        project: whose files; by default those of the project that the call is about, or else of the user.
+        dry_run: whether to say what would be written, and write nothing.
+        tool_call_id: the caller's; made when absent. A call that was committed before gets its answer.
+
+    Raises:
+        ProjectNotFound: there is no such project for the caller.
+    """
+    arguments = {"project": project, "dry_run": dry_run}
+    given = {name: value for name, value in arguments.items() if value}
+    async with service.recorder.recorded(caller, ACTION, given, tool_call_id=tool_call_id) as log:
+        draft = service.draft(caller)
+        answer = partial(_answer, given, log.call.request.tool_call_id)
+        if (first := await draft.first_result(log.call)) is not None:
+            await log.add("repeated")
+            return TidyResult.model_validate(first)
+        await _stage(service, caller, project or caller.access.project, draft)
+        if dry_run:
+            preview = await draft.preview()
+            made = answer(preview.changes)
+            await log.add("dry_run", made, state=preview.state)
+            return TidyResult.model_validate(made.result)
+        commit = await draft.commit(log.call, answer)
+        if commit.is_repeat:
+            await log.add("repeated")
+        return TidyResult.model_validate(commit.result)
+
+
+async def _stage(service: Service, caller: Caller, project: str | None, draft: Draft) -> None:
+    """Stage the regrouping of every statement file of the user, or of a project."""
+    access = caller.access.narrowed(project)
+    folder = "user/" if project is None else f"projects/{project}/"
+    async with service.database.transaction(access, snapshot=True) as connection:
+        memory = Memory(connection, access)
+        files = await _statement_files(folder, memory)
+        is_for_nobody = project is not None and "user" not in access.by_mount
+        own_names = frozenset[str]() if is_for_nobody else await _own_names(memory)
+    for file in files:
+        draft.revise(file.path, _tidying(file.path, own_names), chars=file.size_chars, reason=ACTION)
+
+
+def _tidying(path: str, own_names: frozenset[str]) -> Callable[[str | None], str | None]:
+    """Return what tidies a file; it keeps the last result, for a commit asks again under the scope's lock."""
+
+    @lru_cache(maxsize=1)
+    def revise(content: str | None) -> str | None:
+        return None if content is None else tidy(content, path, own_names)
+
+    return revise
+
+
+async def _statement_files(folder: str, memory: Memory) -> list[FileSummary]:
+    listed = await memory.list_files(folder, limit=MAX_EDITS)
+    return [file for file in listed if is_statement_file(file.path)]
+
+
+async def _own_names(memory: Memory) -> frozenset[str]:
+    try:
+        return names_in((await memory.read(PROFILE)).content)
+    except FileNotFound:
+        return frozenset()
+
+
+def _answer(given: dict[str, Any], tool_call_id: str, changes: tuple[FileChange, ...]) -> CallAnswer:
+    changed = [change for change in changes if change.changed]
+    is_dry_run = "dry_run" in given
+    writes = [
+        TidiedFile(path=one.path, version=one.version, diff=references.diff(one)).model_dump(mode="json")
+        for one in changed
+    ]
+    status = "dry_run" if is_dry_run else "committed" if changed else "nothing"
+    result = {"tool_call_id": tool_call_id, "status": status, "writes": writes}
+    logged = writes
+    if not is_dry_run:  # of a dry run no revision holds the new text
+        diffs = [{"diff": references.of_diff(one)} for one in changed]
+        logged = [write | diff for write, diff in zip(writes, diffs, strict=True)]
+    return CallAnswer(result, given, result | {"writes": logged})
