@@ -57,7 +57,7 @@ class Remote(HttpClient):
         dry_run: bool = False,
         tool_call_id: str | None = None,
     ) -> dict[str, Any]:
-        """Group the statements of files by their subjects."""
+        """Group the statements of files by their topics."""
         headers = context_headers(_identified(context.under(tool_call_id)))
         body = {"project": project, "dry_run": dry_run}
         return await self.json("POST", "/tidy", headers=headers, body=body)

@@ -1,4 +1,4 @@
-"""The user's own name, which is no subject of a statement in his own memory."""
+"""The user's own name, which is no topic in his own memory."""
 
 import re
 

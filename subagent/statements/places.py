@@ -88,7 +88,7 @@ def kind_of_item(heading: str, path: str, box: str | None) -> StatementKind:
 
 
 def general_heading(path: str) -> str | None:
-    """Return the heading of the statements of a file that are about no subject of their own.
+    """Return the heading of the statements of a file that are about no topic of their own.
 
     None for a file that `memory_remember` does not write.
     """
@@ -97,7 +97,7 @@ def general_heading(path: str) -> str | None:
 
 
 def section_rank(heading: str, path: str) -> int:
-    """Return the place of a section: subjects first, then what is general, other kinds, what is done."""
+    """Return the place of a section: topics first, then what is general, other kinds, what is done."""
     kind = _KIND_OF_HEADING.get(_plain(heading))
     if kind is None:
         return 0
@@ -105,7 +105,7 @@ def section_rank(heading: str, path: str) -> int:
 
 
 def stands_for_kind(heading: str) -> bool:
-    """Return whether a heading stands for a kind of statements, and for no subject."""
+    """Return whether a heading stands for a kind of statements, and for no topic."""
     return _plain(heading) in _KIND_OF_HEADING
 
 

@@ -17,9 +17,9 @@ import yaml
 from memex.subagent.statements.places import stands_for_kind
 from memex.subagent.statements.subjects import APOSTROPHES, JUDGED_CHARS
 
-# So many statements about one subject get a heading of their own: fewer headings help a reader more.
+# So many statements about one topic get a heading of their own: fewer headings help a reader more.
 LEAST_STATEMENTS = 3
-MAX_HEADING_WORDS = 4  # a longer heading is a sentence, and no subject
+MAX_HEADING_WORDS = 4  # a longer heading is a sentence, and no topic
 
 _TOKEN = re.compile(r"\[\[[^\]]*\]\]|\S+://\S+|\S+@\S+|[^\W\d_]\w*(?:['-]\w+)*|[^\s\w]+|\S")
 _ELISION = re.compile(r"([ldjqcnmts]|qu|jusqu|lorsqu)'(?=\w{2})", re.IGNORECASE)
@@ -56,7 +56,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
     tokens, tables = _tokens(text[:JUDGED_CHARS].translate(APOSTROPHES)), _load()
     found = []
     for place, token in enumerate(tokens):
-        if token.key in tables.no_subject or len(token.key) < 2 or not token.is_word:
+        if token.key in tables.no_topic or len(token.key) < 2 or not token.is_word:
             continue
         before = [one.key for one in tokens[max(0, place - 2) : place]]
         after = tokens[place + 1].key if place + 1 < len(tokens) else ""
@@ -68,7 +68,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
 
 
 def heading_keys(heading: str) -> frozenset[str]:
-    """Return the keys of the words of a heading; none of a heading that names no subject."""
+    """Return the keys of the words of a heading; none of a heading that names no topic."""
     keys = frozenset(mention.key for mention in mentions(heading))
     return keys if len(keys) <= MAX_HEADING_WORDS else frozenset()
 
@@ -100,7 +100,7 @@ def new_headings(
         texts: the statements.
         fresh: the numbers of those that are new; without one of them there is no heading.
         taken: headings that have another meaning.
-        own: keys of the user's own name, which is no subject in his own memory.
+        own: keys of the user's own name, which is no topic in his own memory.
     """
     pool = _TopicPool.of(texts, own)
     waiting = set(fresh)
@@ -178,7 +178,7 @@ class _Token:
 class _TopicTables:
     determiners: frozenset[str]
     verbs: frozenset[str]
-    no_subject: frozenset[str]  # all of them, and what is no word: it also ends a noun phrase
+    no_topic: frozenset[str]  # all of them, and what is no word: it also ends a noun phrase
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -192,9 +192,7 @@ def _tokens(text: str) -> list[_Token]:
         if elided := _ELISION.match(found):
             tokens.append(_Token(elided[0], elided[0].casefold(), True, is_head))
             part = found[elided.end() :]
-        word = (
-            part[:-2] if part.endswith(("'s", "'S")) and part.casefold() not in _load().no_subject else part
-        )
+        word = part[:-2] if part.endswith(("'s", "'S")) and part.casefold() not in _load().no_topic else part
         tokens.append(_Token(word, word.casefold(), True, is_head))
         is_head = False
     return tokens
@@ -202,13 +200,13 @@ def _tokens(text: str) -> list[_Token]:
 
 def _is_thing(token: _Token, before: Sequence[str], after: str, tables: _TopicTables) -> bool:
     """Return whether a word ends a phrase such as `the roof`, or is the head of `practice is` or `car:`."""
-    if after not in tables.no_subject:
+    if after not in tables.no_topic:
         return False
     if token.is_head:
         return after in tables.verbs
     if before and before[-1] in tables.determiners:
         return True
-    return len(before) == 2 and before[0] in tables.determiners and before[1] not in tables.no_subject
+    return len(before) == 2 and before[0] in tables.determiners and before[1] not in tables.no_topic
 
 
 def _weights(statement: Sequence[Mention], names: Collection[str], things: Collection[str]) -> dict[str, int]:

@@ -401,7 +401,7 @@ class UserMemory:
     async def tidy(
         self, *, project: str | None = None, dry_run: bool = False, tool_call_id: str | None = None
     ) -> TidyResult:
-        """Group the statements of the user's files, or of a project's, by their subjects; no word is changed."""
+        """Group the statements of the user's files, or of a project's, by their topics; no word is changed."""
         result = await self._api.tidy(self._context.under(tool_call_id), project=project, dry_run=dry_run)
         return TidyResult.model_validate(result)
 

@@ -27,7 +27,7 @@ class MemexApi(Protocol):
         ...
 
     async def tidy(self, context: CallContext, *, project: str | None, dry_run: bool) -> Document:
-        """Group the statements of files by their subjects."""
+        """Group the statements of files by their topics."""
         ...
 
     async def revert(self, context: CallContext, reverted: str, *, reason: str | None = None) -> Document:

@@ -42,7 +42,7 @@ async def tidy_files(
     dry_run: bool = False,
     tool_call_id: str | None = None,
 ) -> TidyResult:
-    """Group the statements of files by their subjects, as new ones are grouped, in one commit.
+    """Group the statements of files by their topics, as new ones are grouped, in one commit.
 
     Args:
         service: to write through.

@@ -300,7 +300,7 @@ class FileRevision:
         self.prose_by_rotation.get(paraphrase.rotation_key(form), set()).discard(form)
 
     def group(self, own_names: Collection[str] = (), *, all_of_them: bool = False) -> None:
-        """Give the new statements of the general heading, or all of them, the headings of their subjects.
+        """Give the new statements of the general heading, or all of them, the headings of their topics.
 
         An older statement that gets one moves as it is, if it stands there with a date and nothing below it.
         """

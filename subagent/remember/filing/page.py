@@ -50,9 +50,9 @@ def revise(
     - What was said earlier than a bullet never takes its place: the entry is overtaken.
     - Of several entries that would replace each other the last one is filed, the others are overtaken.
     - Anything else is added behind the last line under its heading, before the next heading of any level.
-    - A statement for the general heading of its file goes under the heading of its subject, if there is one. The
-      third statement about a subject makes a heading for it, and the others move there as they are.
-    - A heading that is missing is added at the end of the file, but subjects stand before what is general, and
+    - A statement for the general heading of its file goes under the heading of its topic, if there is one. The
+      third statement about a topic makes a heading for it, and the others move there as they are.
+    - A heading that is missing is added at the end of the file, but topics stand before what is general, and
       that before what is done.
 
     Entries act one after the other. To play them again, on whatever day, changes nothing.
@@ -63,7 +63,7 @@ def revise(
         entries: what to file.
         title: the heading of level 1 of a new file.
         path: of the file, which tells the kinds of its statements.
-        own_names: keys of the user's own name, which is no subject.
+        own_names: keys of the user's own name, which is no topic.
         removals: texts of statements to take out.
         matches_paraphrases: a statement in nearly the same words is a duplicate too.
     """
@@ -78,13 +78,13 @@ def revise(
 def tidy(content: str, path: str, own_names: Collection[str] = ()) -> str:
     """Return a file that `memory_remember` writes with its statements grouped as new ones would be.
 
-    Dated bullets under the general heading go under headings of their subjects, and dated tasks get a box. Every
+    Dated bullets under the general heading go under headings of their topics, and dated tasks get a box. Every
     word, date and link stays, and so do all other headings. A file that is tidy comes back as it is.
 
     Args:
         content: the file as it is.
         path: of the file, which tells the kinds of its statements.
-        own_names: keys of the user's own name, which is no subject.
+        own_names: keys of the user's own name, which is no topic.
     """
     boxed = _with_boxes(content, path)
     page = FileRevision.of(boxed, "", path, matches_paraphrases=False)

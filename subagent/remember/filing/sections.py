@@ -1,6 +1,6 @@
 """Under which heading a statement stands in the file of its kind. Pure.
 
-A statement goes under the heading of its subject if the file has one, and a subject gets a heading with its third
+A statement goes under the heading of its topic if the file has one, and a topic gets a heading with its third
 statement. All others stand under the general heading of the file, such as `Notes`.
 """
 
@@ -27,14 +27,14 @@ def assign_headings(
         title: of the file, which is no heading in it.
         own_names: keys of the user's own name.
     """
-    subjects = {heading: heading_keys(heading) for heading in headings if not stands_for_kind(heading)}
+    topics = {heading: heading_keys(heading) for heading in headings if not stands_for_kind(heading)}
     assigned = {
-        number: heading for number in fresh if (heading := heading_for(texts[number], subjects)) is not None
+        number: heading for number in fresh if (heading := heading_for(texts[number], topics)) is not None
     }
     rest = [number for number in range(len(texts)) if number not in assigned]
     waiting = [place for place, number in enumerate(rest) if number in fresh]
     found = new_headings([texts[number] for number in rest], waiting, taken={title}, own=own_names)
     for heading, members in found:
-        known = next((one for one in subjects if one.casefold() == heading.casefold()), heading)
+        known = next((one for one in topics if one.casefold() == heading.casefold()), heading)
         assigned |= {rest[place]: known for place in members}
     return assigned

@@ -1,4 +1,4 @@
-"""Headings of statements by their subjects."""
+"""Headings of statements by their topics."""
 
 from collections import Counter
 from datetime import date
@@ -80,7 +80,7 @@ def test_things_get_headings_in_every_language() -> None:
     assert "## Auto\n" in filed(None, *german)
 
 
-def test_the_user_is_no_subject_of_his_own_notes() -> None:
+def test_the_user_is_no_topic_of_his_own_notes() -> None:
     """Most statements may name him."""
     content = None
     for text in OF_MARA:

@@ -14,7 +14,7 @@ async def tidy(
     session: CommandSession,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
 ) -> CommandOutput:
-    """Group the statements of older files by subject, as `memex remember` groups new ones. No word is changed.
+    """Group the statements of older files by topic, as `memex remember` groups new ones. No word is changed.
 
     With --project, the files of the project are regrouped, and otherwise those of the user. All are written in one
     call, and `memex revert` undoes it.

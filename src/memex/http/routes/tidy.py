@@ -1,4 +1,4 @@
-"""Tidying: the statements of files are grouped by their subjects."""
+"""Tidying: the statements of files are grouped by their topics."""
 
 from typing import Annotated
 
@@ -41,7 +41,7 @@ async def tidy(
     tool_call_id: HeaderToolCallId,
     body: TidyBody | None = None,
 ) -> TidyResult:
-    """Group the statements that memory_remember wrote by their subjects, as it groups new ones.
+    """Group the statements that memory_remember wrote by their topics, as it groups new ones.
 
     No word is changed. All files are written in one call, which can be reverted.
     """
