@@ -184,7 +184,8 @@ class RememberPlan:
     """The statements to write and those to leave out; `planner` and `failure` as in `ContextPlan`.
 
     `documents` are kept whole, each as a note of its own. `candidates` are stored statements which a request to
-    forget may mean. `own_names` are keys of the user's own name, which is no topic; see `memex.subagent.statements.topics`.
+    forget may mean. `own_names` are keys of the user's own name, which is no topic; see
+    `memex.subagent.statements.topics`.
     """
 
     adds: tuple[Addition, ...] = ()
