@@ -152,7 +152,7 @@ def test_a_call_is_logged_and_reverted(memex: Memex, serving: Serving) -> None:
     assert [attempt["attempt"] for attempt in call["attempts"]] == [2, 1]
     assert "user/call.md@1:0-5" in shown
     heading, *rows = table.splitlines()
-    assert heading.split() == ["when", "tool", "call", "tool", "status", "ms", "result"]
+    assert heading.split() == ["when", "tool", "call", "tool", "status", "ms", "by", "asked", "result"]
     assert all("call-of-mine" in row for row in rows)
     assert rows[1].endswith("user/call.md@1")
     assert memex.plain("revert", "call-of-mine").startswith("user/call.md deleted by version 2\n")

@@ -1,7 +1,8 @@
 """The programs that agents run in: where each keeps its MCP servers, and how it writes one.
 
 Sources: code.claude.com/docs/en/mcp, modelcontextprotocol.io (Claude Desktop), cursor.com/docs/mcp,
-developers.openai.com/codex/mcp, code.visualstudio.com/docs/copilot/reference/mcp-configuration.
+developers.openai.com/codex/mcp, code.visualstudio.com/docs/copilot/reference/mcp-configuration,
+geminicli.com/docs/tools/mcp-server, opencode.ai/v1/docs/mcp-servers and opencode.ai/v2/docs/mcp-servers.
 """
 
 import os
@@ -65,6 +66,7 @@ class Client:
     entry: Callable[[Connection], dict[str, Any]]
     parent: str = "mcpServers"
     after: str = "Start it anew to load the server."
+    empty: str = "{}\n"  # a file of JSON that holds nothing yet
 
     @property
     def title(self) -> str:
@@ -93,12 +95,19 @@ class Client:
         entry = self.entry(connection)
         if self.name == "codex":
             return tomltext.put_table(text, self.parent, SERVER, entry)
-        text = jsontext.put(text if text.strip() else "{}\n", [self.parent, SERVER], entry)
+        text = text if text.strip() else self.empty
+        text = jsontext.put(text, [*self._parents(text), SERVER], entry)
         return self._with_input(text) if "${input:" in str(entry) else text
 
     def snippet(self, connection: Connection) -> str:
         """Return what to write into its file by hand."""
         return self.changed("", connection)
+
+    def _parents(self, text: str) -> list[str]:
+        """Return below which names the servers stand; version 2 of opencode has one name more."""
+        servers = jsontext.parse(text).get(self.parent) if self.name == "opencode" else None
+        is_version_2 = isinstance(servers, dict) and "type" not in servers.get("servers", {"type": ""})
+        return [self.parent, "servers"] if is_version_2 else [self.parent]
 
     @staticmethod
     def _with_input(text: str) -> str:
@@ -148,6 +157,31 @@ def _vscode(connection: Connection) -> dict[str, Any]:
         return {"type": "stdio", **connection.process()}
     headers = connection.headers(f"${{input:{VSCODE_INPUT['id']}}}")
     return {"type": "http", "url": connection.endpoint, "headers": headers}
+
+
+def _gemini_cli(connection: Connection) -> dict[str, Any]:
+    if connection.url is None:
+        return connection.process()
+    return {"httpUrl": connection.endpoint, "headers": connection.headers(f"${{{KEY_VARIABLE}}}")}
+
+
+def _opencode(connection: Connection) -> dict[str, Any]:
+    if connection.url is None:
+        process = connection.process()
+        entry = {"type": "local", "command": [process["command"], *process["args"]]}
+        return entry | ({"environment": process["env"]} if "env" in process else {})
+    headers = connection.headers(f"{{env:{KEY_VARIABLE}}}")
+    return {"type": "remote", "url": connection.endpoint, "headers": headers, "oauth": False}
+
+
+def _opencode_file(folder: Path) -> Path:
+    """Return the file that is there; one with comments has an ending of its own."""
+    with_comments = folder / "opencode.jsonc"
+    return with_comments if with_comments.exists() else folder / "opencode.json"
+
+
+def _opencode_home() -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "opencode"
 
 
 def _applications() -> Path:
@@ -201,6 +235,26 @@ CLIENTS = {
             _vscode,
             parent="servers",
             after="It offers to start the server above its entry in the file.",
+        ),
+        Client(
+            "gemini-cli",
+            {
+                "user": lambda: Path.home() / ".gemini" / "settings.json",
+                "project": lambda: Path(".gemini/settings.json"),
+            },
+            _gemini_cli,
+            after="Start gemini anew, in a folder that it trusts; /mcp in it shows the server.",
+        ),
+        Client(
+            "opencode",
+            {
+                "user": lambda: _opencode_file(_opencode_home()),
+                "project": lambda: _opencode_file(Path()),
+            },
+            _opencode,
+            parent="mcp",
+            empty='{\n  "$schema": "https://opencode.ai/config.json"\n}\n',  # opencode would add this itself
+            after="Start opencode anew; `opencode mcp list` shows the server.",
         ),
     )
 }

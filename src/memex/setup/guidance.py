@@ -1,7 +1,13 @@
 """The text that makes an agent use its memory well, in AGENTS.md, CLAUDE.md or a skill."""
 
+import os
 import re
+from collections.abc import Callable
 from importlib.resources import files
+from pathlib import Path
+
+from memex.errors import ValidationFailed
+from memex.setup.names import Scope
 
 BEGIN, END = "<!-- memex: begin -->", "<!-- memex: end -->"
 SKILL_HEAD = """---
@@ -12,6 +18,46 @@ description: >-
 ---
 
 """
+
+# The file in a project, and the file for all projects of a user, that the agent of a client reads.
+FILES: dict[str, tuple[str, Callable[[], Path]]] = {
+    "claude-code": ("CLAUDE.md", lambda: Path.home() / ".claude" / "CLAUDE.md"),
+    "codex": (
+        "AGENTS.md",
+        lambda: Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "AGENTS.md",
+    ),
+    "gemini-cli": ("GEMINI.md", lambda: Path.home() / ".gemini" / "GEMINI.md"),
+    "opencode": ("AGENTS.md", lambda: _config_home() / "opencode" / "AGENTS.md"),
+}
+SKILL = Path(".claude/skills/memex-memory/SKILL.md")
+
+
+def guidance_file(client: str | None, scope: Scope) -> Path:
+    """Return the file of instructions that a client reads, in the current project or in all of the user's.
+
+    Raises:
+        ValidationFailed: no client is named, and the scope is the user's; or this client reads no such file.
+    """
+    if client is None and scope == "project":
+        return Path("AGENTS.md")
+    if client not in FILES:
+        raise ValidationFailed(
+            "No one file of instructions is read by every client."
+            if client is None
+            else f"{client} reads no file of instructions.",
+            hint=f"Name a client with --client: {', '.join(FILES)}; or a file with --file.",
+        )
+    in_project, of_user = FILES[client]
+    return Path(in_project) if scope == "project" else of_user()
+
+
+def skill_file(scope: Scope) -> Path:
+    """Return the file of the skill, in the current project or in all of the user's."""
+    return SKILL if scope == "project" else Path.home() / SKILL
+
+
+def _config_home() -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
 
 
 def text() -> str:

@@ -11,4 +11,6 @@ NAMES = {
     "cursor": "Cursor",
     "codex": "Codex",
     "vscode": "VS Code",
+    "gemini-cli": "Gemini CLI",
+    "opencode": "opencode",
 }

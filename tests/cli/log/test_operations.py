@@ -41,12 +41,12 @@ def test_the_list_says_what_was_asked_and_by_whom(memex: Memex) -> None:
     screen = re.sub(r"\x1b\[[\d;]*m", "", memex.on_terminal("log", *kim).decode()).replace("\r\n", "\n")
     rows = {row.split()[2]: row for row in plain.splitlines()[1:]}
 
-    assert "cli, admin  I like ␛[31mred␛[0m boats and [bold]tea[/bold].  " in rows["told"]
-    assert "cli, admin  Which boats? Really? " in rows["asked"]
+    assert "cli, agent  I like ␛[31mred␛[0m boats and [bold]tea[/bold].  " in rows["told"]
+    assert "cli, agent  Which boats? Really? " in rows["asked"]
     assert rows["asked"].endswith("…")
-    assert re.search(r"read +failed +\d+ +cli, admin +user/no.md +FILE_NOT_FOUND$", plain, re.MULTILINE)
+    assert re.search(r"read +failed +\d+ +cli, agent +user/no.md +FILE_NOT_FOUND$", plain, re.MULTILINE)
     assert "\x1b" not in plain
-    assert re.search(r"  told  remember  committed  \d+ ms  cli, admin\n  I like ␛\[31mred␛", screen)
+    assert re.search(r"  told  remember  committed  \d+ ms  cli, agent\n  I like ␛\[31mred␛", screen)
 
 
 def test_old_calls_are_pruned_and_kept_ones_stay(memex: Memex) -> None:

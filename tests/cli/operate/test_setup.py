@@ -15,6 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.cli.conftest import PROGRAM, Memex
 
 from mcp import Client, StdioServerParameters
+from memex.setup import jsontext
 
 KEY = "mx_" + "k" * 43
 URL = "http://127.0.0.1:8630"
@@ -58,6 +59,21 @@ def test_every_client_gets_its_own_form(here: Memex, home: Path) -> None:
         "bearer_token_env_var": "MEMEX_API_KEY",
         "http_headers": header,
     }
+    assert json.loads(printed("gemini-cli"))["mcpServers"]["memex"] == {
+        "httpUrl": f"{URL}/mcp",
+        "headers": {"Authorization": "Bearer ${MEMEX_API_KEY}", **header},
+    }
+    assert json.loads(printed("opencode"))["mcp"]["memex"] == {
+        "type": "remote",
+        "url": f"{URL}/mcp",
+        "headers": {"Authorization": "Bearer {env:MEMEX_API_KEY}", **header},
+        "oauth": False,
+    }
+    whole = json.loads(here.plain("setup", "opencode", "--print"))
+    assert whole["$schema"] == "https://opencode.ai/config.json", "opencode would change a file without it"
+    started = whole["mcp"]["memex"]
+    assert (started["type"], started["command"][-1]) == ("local", "mcp")
+    assert list(started["environment"]) == ["MEMEX_DATA_DIR"]
     desktop = json.loads(printed("claude-desktop", "--key", KEY))["mcpServers"]["memex"]
     assert desktop["args"][-3:] == ["mcp", "--user", "alice"]
     assert desktop["env"] == {"MEMEX_URL": URL, "MEMEX_API_KEY": KEY}
@@ -146,6 +162,87 @@ def test_what_does_not_fit_together_is_refused(here: Memex) -> None:
     for options in refused:
         done = here.run("setup", *options, "--print", "--json")
         assert (done.code, json.loads(done.err)["code"]) == (1, "VALIDATION_ERROR"), options
+
+
+def test_opencode_keeps_its_form(here: Memex, home: Path) -> None:
+    """Servers stand where the version of opencode has them, and the file with comments is taken if it is there."""
+    folder = home / ".config" / "opencode"
+    folder.mkdir(parents=True)
+    file = folder / "opencode.jsonc"
+    for before, names in (
+        (
+            '{\n  // mine\n  "mcp": {"servers": {"a": {"type": "local", "command": ["a"]}}}\n}\n',
+            ["mcp", "servers"],
+        ),
+        ('{"mcp": {"servers": {"type": "local", "command": ["a"]}}}', ["mcp"]),  # a server of this name
+        ('{"theme": "x"}', ["mcp"]),
+    ):
+        file.write_text(before)
+        here.plain("setup", "opencode", "--yes")
+        written = jsontext.parse(file.read_text())
+        for name in names:
+            written = written[name]
+
+        assert written["memex"]["type"] == "local"
+        assert ("// mine" in file.read_text()) == ("// mine" in before)
+    assert not (folder / "opencode.json").exists()
+
+
+def test_a_key_that_does_not_fit_is_noticed(memex: Memex, tmp_path: Path) -> None:
+    """Of nobody, of another user, of an administrator, or unknown; the change can still be made."""
+    here = memex.elsewhere(memex.data_dir, HOME=str(tmp_path))
+    with memex.serve() as serving:
+        bound = memex.plain("keys", "create", "--role", "agent", "--user", "ann").strip()
+        keys = serving.ready | {"bound_key": bound}
+
+        def warnings(*options: str, key: str) -> list[str]:
+            service = ("--url", serving.ready["url"], "--key", key, "--yes", "--json")
+            found: list[str] = json.loads(here.plain("setup", "cursor", *service, *options))["warnings"]
+            return found
+
+        told = [
+            warnings(key=keys["agent_key"]),
+            warnings(key=keys["admin_key"]),
+            warnings("--user", "bob", key=bound),
+            warnings(key=KEY),
+        ]
+        fine = warnings(key=bound), warnings("--user", "ann", key=keys["agent_key"])
+        unset = here.elsewhere(memex.data_dir, HOME=str(tmp_path), MEMEX_API_KEY=keys["agent_key"])
+        shown = unset.run("setup", "codex", "--url", serving.ready["url"], "--yes")
+    gone = here.run("setup", "cursor", "--url", "http://127.0.0.1:9", "--key", KEY, "--yes")
+
+    assert [len(each) for each in told] == [1, 1, 1, 1]
+    expected = (
+        "bound to nobody",
+        "an administrator's key",
+        "bound to the user ann",
+        "does not know this key",
+    )
+    assert [words in each[0] for words, each in zip(expected, told, strict=True)] == [True] * 4
+    assert "keys create --role agent --user NAME" in told[0][0]
+    assert fine == ([], [])
+    assert "Warning: This key is bound to nobody" in shown.err
+    assert "the key was not checked" in gone.err
+
+
+def test_memory_of_ones_own_is_set_up_for_all_projects(here: Memex, home: Path) -> None:
+    """The instructions go where each client reads them for its user; without a client nobody knows where."""
+    for client, file in (
+        ("claude-code", ".claude/CLAUDE.md"),
+        ("codex", ".codex/AGENTS.md"),
+        ("gemini-cli", ".gemini/GEMINI.md"),
+        ("opencode", ".config/opencode/AGENTS.md"),
+    ):
+        here.plain("setup", "agents-md", "--client", client, "--scope", "user", "--yes")
+        assert "memory_remember" in (home / file).read_text()
+    here.plain("setup", "skill", "--scope", "user", "--yes")
+    shown = here.plain("setup", "claude-code", "--scope", "user", "--yes")
+
+    assert (home / ".claude/skills/memex-memory/SKILL.md").exists()
+    assert "setup agents-md --client claude-code --scope user" in shown
+    for options in (("--scope", "user"), ("--client", "claude-desktop")):
+        refused = here.run("setup", "agents-md", *options, "--yes")
+        assert "--client: claude-code, codex, gemini-cli, opencode" in refused.err
 
 
 def test_the_text_for_agents_comes_and_goes(here: Memex, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ STATUS_STYLES = {
 }
 
 MAX_ASKED_CHARS = 60
+MAX_LINE_CHARS = 98  # what was asked and done, on a terminal of 100 columns
 LOG_COLUMNS = (
     Column("when", "dim"),
     Column("tool call", "bold"),
@@ -115,7 +116,7 @@ def _show_listed_call(screen: Screen, operation: dict[str, Any]) -> None:
     )
     done = f"  → {result}" if result else ""
     if asked or done:
-        screen.line("  ", (shorten(f"{asked}{done}", 2 * MAX_ASKED_CHARS), ""))
+        screen.line("  ", (shorten(f"{asked}{done}", MAX_LINE_CHARS), ""))
 
 
 def _log_row(operation: dict[str, Any]) -> tuple[Any, ...]:

@@ -80,23 +80,34 @@ for _name, _title in NAMES.items():
 
 @app.command("agents-md")
 def agents_md(
-    file: Annotated[Path, typer.Option(help="The file to write, such as CLAUDE.md.")] = Path("AGENTS.md"),
+    file: Annotated[Path | None, typer.Option(help="The file to write, such as CLAUDE.md.")] = None,
+    client: Annotated[
+        str | None, typer.Option(help="Write the file that this client reads, such as claude-code.")
+    ] = None,
+    scope: Annotated[
+        Scope,
+        typer.Option(help="Write it for the project in the current folder, or for all of yours (user)."),
+    ] = "project",
     only_print: Print = False,
     yes: Yes = False,
     undo: Undo = False,
     as_json: Json = False,
 ) -> None:
     """Write instructions on using memory into AGENTS.md or CLAUDE.md, between two marks."""
-    from memex.setup import guidance
+    with report_errors(as_json=as_json):
+        from memex.setup import guidance
 
-    _text(file, guidance.text, guidance.place_guidance, only_print, yes=yes, undo=undo, as_json=as_json)
+        path = file or guidance.guidance_file(client, scope)
+    _text(path, guidance.text, guidance.place_guidance, only_print, yes=yes, undo=undo, as_json=as_json)
 
 
 @app.command()
 def skill(
-    file: Annotated[Path, typer.Option(help="The file of the skill.")] = Path(
-        ".claude/skills/memex-memory/SKILL.md"
-    ),
+    file: Annotated[Path | None, typer.Option(help="The file of the skill.", show_default=False)] = None,
+    scope: Annotated[
+        Scope,
+        typer.Option(help="Write it for the project in the current folder, or for all of yours (user)."),
+    ] = "project",
     only_print: Print = False,
     yes: Yes = False,
     undo: Undo = False,
@@ -105,7 +116,8 @@ def skill(
     """Write the same instructions as a skill, which an agent reads only when it needs them."""
     from memex.setup import guidance
 
-    _text(file, guidance.skill, lambda _: guidance.skill(), only_print, yes=yes, undo=undo, as_json=as_json)
+    path = file or guidance.skill_file(scope)
+    _text(path, guidance.skill, lambda _: guidance.skill(), only_print, yes=yes, undo=undo, as_json=as_json)
 
 
 def _text(
@@ -162,6 +174,7 @@ def _command(scope: "Scope") -> tuple[str, ...]:
 def _change_client(
     client: "Client", connection: "Connection", path: Path, *, yes: bool, as_json: bool
 ) -> CommandOutput:
+    from memex.cli.operate.setup_key import key_warnings
     from memex.errors import ValidationFailed
     from memex.setup import change
 
@@ -175,8 +188,23 @@ def _change_client(
         raise ValidationFailed(
             f"{path}: {error.message}", hint=f"Nothing was changed. `{command}` shows what to write there."
         ) from None
-    notes = [client.after, f"Tell the agent how to use it: {program_name()} setup agents-md"]
-    if connection.key and not path.is_absolute():
+    notes = [client.after, *_notes(client, connection, path)]
+    warnings = key_warnings(connection)
+    made = change.ConfigChange(path, before, after, holds_key=connection.key is not None)
+    return _apply(made, notes, warnings, secret=connection.key, yes=yes, as_json=as_json)
+
+
+def _notes(client: "Client", connection: "Connection", path: Path) -> list[str]:
+    """Return what a person should know after the change."""
+    from memex.setup import guidance
+
+    is_project, guide = not path.is_absolute(), f"{program_name()} setup agents-md"
+    if client.name in guidance.FILES:
+        guide += f" --client {client.name}" + ("" if is_project else " --scope user")
+    notes = [f"Tell the agent how to use it: {guide}"]
+    if is_project and "user" in client.files:
+        notes.append("This is for the project in this folder. For memory in all your projects: --scope user")
+    if connection.key and is_project:
         notes.append("The key stands in a file of the project: keep it out of version control.")
     elif connection.url and connection.key is None and client.name != "vscode":
         notes.append("The client reads the key from MEMEX_API_KEY in its environment.")
@@ -184,13 +212,13 @@ def _change_client(
         notes.append(
             "The client needs DATABASE_URL in its environment, as it is set here; it was not written."
         )
-    made = change.ConfigChange(path, before, after, holds_key=connection.key is not None)
-    return _apply(made, notes, secret=connection.key, yes=yes, as_json=as_json)
+    return notes
 
 
 def _apply(
     made: "ConfigChange",
     notes: list[str] | None = None,
+    warnings: list[str] | None = None,
     *,
     secret: str | None = None,
     yes: bool,
@@ -202,7 +230,10 @@ def _apply(
         "status": "unchanged",
         "diff": "",
         "notes": notes or [],
+        "warnings": warnings or [],
     }
+    for warning in [] if as_json else document["warnings"]:
+        Screen(sys.stderr).line(("Warning: ", "bold yellow"), warning)
     if not made.is_needed:
         return CommandOutput(document, lambda screen: screen.line(f"{made.path} says so already."))
     document["diff"] = made.diff(secret=secret)
