@@ -263,7 +263,7 @@ async def test_nobody_there_is_said_with_the_address() -> None:
             with pytest.raises(StoreUnavailable, match=url) as refused:
                 await asked.execute(ALICE, "memory_list", {})
 
-    assert "/health/ready" in refused.value.hint
+    assert "memex doctor" in refused.value.hint
 
 
 @pytest.mark.parametrize(

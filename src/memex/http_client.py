@@ -30,7 +30,7 @@ LONGEST_WAIT_S = 20.0
 RETRIED_STATUSES = (429, 502, 503, 504)
 IN_PROGRESS = "TOOL_CALL_IN_PROGRESS"
 PROBLEM_FIELDS = ("type", "title", "status", "detail", "code", "hint")
-HINT = "Check that the address is that of a Memex and that it runs: GET /health/ready answers 200."
+HINT = "Check the address, and that a Memex runs there: `memex doctor` says more."
 LATE_HINT = "Send it again under its tool_call_id, which does a write once; or grant it more time: timeout_s."
 
 

@@ -154,7 +154,8 @@ def test_context_in_a_pipe_is_the_bare_context(memex: Memex) -> None:
 
 def test_nothing_found_is_said_beside_the_pipe(memex: Memex) -> None:
     """Nothing on stdout, a word on stderr, and no failure."""
-    done = memex.run("context", "nothingofthesort", "--user", "nobody")
+    memex.plain("write", "user/a.md", "--content", "x", "--user", "somebody", "--overwrite")
+    done = memex.run("context", "nothingofthesort", "--user", "somebody")
 
     assert (done.code, done.out, done.err) == (0, "", "Nothing found.\n")
 

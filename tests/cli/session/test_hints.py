@@ -85,6 +85,11 @@ def test_a_mistyped_user_is_noticed(files: Memex, words: tuple[str, ...]) -> Non
     assert as_json.err == ""
 
 
+def test_who_has_files_can_be_found(files: Memex) -> None:
+    """Where no name is near, such as that of the user `me` before its first file."""
+    assert files.run("list", "--user", "zz").err.endswith("`memex users` lists the users who have some.\n")
+
+
 def test_a_user_with_files_is_no_mistake(files: Memex) -> None:
     """Though nothing is found, and somebody else has nearly the same name."""
     files.plain("write", "user/a.md", "--content", "x", "--user", "olgax", "--overwrite")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from memex.call_context import CallContext
-from memex.cli.options import UserOptions
+from memex.cli.output import program_name
 from memex.cli.session.session import ACTOR, CommandSession
 from memex.errors import MemexError, NotFound
 
@@ -69,25 +69,30 @@ async def mend_hint(session: CommandSession, error: MemexError) -> None:
 
 
 async def suggest_users(session: CommandSession) -> str:
-    """Return whom the user of this command may have meant; "" if this user has files, or nobody else is near.
+    """Return whom the user of this command may have meant; "" if this user has files, or nobody has.
 
-    Only an administrator learns the names of other users.
+    Only an administrator learns the names of other users; of more than 1,000 users none is named.
     """
-    from memex.store.near import near_names
-
     is_administrator = session.role == "agent" or session.as_admin
-    if not is_administrator or session.user in (None, UserOptions().user):
+    if not is_administrator or session.user is None:
         return ""
     try:
         everyone = CallContext(None, ACTOR, channel="user")
-        listed = (await session.api.list_users(everyone, limit=MAX_USERS))["users"]
+        listed = await session.api.list_users(everyone, limit=MAX_USERS)
     except MemexError:
         return ""
-    with_files = [user["user"] for user in listed if user["files"]]
-    if session.user in with_files:
+    with_files = [user["user"] for user in listed["users"] if user["files"]]
+    if session.user in with_files or not with_files or listed["next_cursor"] is not None:
         return ""
-    near = _did_you_mean([f"--user {name}" for name in near_names(str(session.user), with_files)])
-    return near and f"The user {session.user} has no files. {near}".rstrip()
+    return f"The user {session.user} has no files. {_whom(session.user, with_files)}"
+
+
+def _whom(user: str, with_files: list[str]) -> str:
+    """Return how to name a user who has files."""
+    from memex.store.near import near_names
+
+    near = _did_you_mean([f"--user {name}" for name in near_names(user, with_files)])
+    return near.rstrip() or f"`{program_name()} users` lists the users who have some."
 
 
 def _did_you_mean(names: list[str]) -> str:
