@@ -1,8 +1,9 @@
 """What the models read, by name: Markdown files, each with front matter that has a `version` and a `purpose`.
 
 The prompt of a tool has under `# Tool` the description for the model that calls the tool, with its `## Arguments`,
-a list item on one line each; under `# Instructions` the system prompt of Memex's own model. Any other is one text:
-all that stands below the front matter.
+a list item on one line each; under `# Instructions` the system prompt of Memex's own model. The prompt that reads a
+text may have `# Rivals` behind them: what is added where the text probably contradicts stored statements. Any other
+prompt is one text: all that stands below the front matter.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from memex.store import markdown
 from memex.store.markdown import MarkdownDocument
 
 _SECTIONS = ((1, "Tool"), (2, "Arguments"), (1, "Instructions"))
+_RIVALS = (1, "Rivals")  # may be missing
 _ARGUMENT = re.compile(r"- `(?P<name>[a-z_]+)`: (?P<description>\S.*)")
 _VERSION = re.compile(r"[1-9][0-9]{0,8}")
 _FORM = (
@@ -32,6 +34,7 @@ _TEXT_FORM = "It is a Markdown file: front matter with version and purpose, and 
 class Prompt:
     """A prompt: `tool` and `arguments` are for the calling model, `instructions` for our own.
 
+    `rivals` is for our own too, where a text may contradict what is stored; "" if the prompt asks for no verdicts.
     `text` is the whole file, and `sha256` that of its bytes: what the log knows the prompt by.
     """
 
@@ -41,6 +44,7 @@ class Prompt:
     tool: str
     arguments: Mapping[str, str]
     instructions: str
+    rivals: str
     text: str
     sha256: bytes
 
@@ -110,7 +114,7 @@ def _read(name: str, directory: Path | None, form: str) -> tuple[bytes, str]:
 def _parse(name: str, content: bytes, *, where: str) -> Prompt:
     text = _decoded(content, where, _FORM)
     document = markdown.parse(text)
-    tool, arguments, instructions = _sections(document, text, where)
+    tool, arguments, instructions, rivals = _sections(document, text, where)
     return Prompt(
         name=name,
         version=_version(document, where),
@@ -118,6 +122,7 @@ def _parse(name: str, content: bytes, *, where: str) -> Prompt:
         tool=tool,
         arguments=_arguments(arguments, where),
         instructions=instructions,
+        rivals=rivals,
         text=text,
         sha256=hashlib.sha256(content).digest(),
     )
@@ -131,7 +136,7 @@ def _decoded(content: bytes, where: str, form: str) -> str:
 
 
 def _sections(document: MarkdownDocument, text: str, where: str) -> list[str]:
-    """Return the texts of the sections, which stand in their order; the last one goes to the end of the file."""
+    """Return the texts of the sections, which stand in their order; "" for one that may be missing, and is."""
     headings = []
     start = 0
     for section in _SECTIONS:
@@ -142,12 +147,13 @@ def _sections(document: MarkdownDocument, text: str, where: str) -> list[str]:
             raise _malformed(where, f"it has no heading {section[1]} in its place")
         headings.append(heading)
         start = heading.end
+    headings += [h for h in document.headings if (h.level, h.title) == _RIVALS and h.start >= start][:1]
     ends = [*(heading.start for heading in headings[1:]), len(text)]
     texts = [text[heading.end : end].strip() for heading, end in zip(headings, ends, strict=True)]
-    for (_, title), content in zip(_SECTIONS, texts, strict=True):
+    for heading, content in zip(headings, texts, strict=True):
         if not content:
-            raise _malformed(where, f"nothing stands under its heading {title}")
-    return texts
+            raise _malformed(where, f"nothing stands under its heading {heading.title}")
+    return [*texts, ""][: len(_SECTIONS) + 1]
 
 
 def _field(document: MarkdownDocument, name: str, where: str, form: str = _FORM) -> str:

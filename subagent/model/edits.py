@@ -26,10 +26,11 @@ from memex.subagent.remember.filing.entries import SAME_TASK
 from memex.subagent.remember.mounts import is_writable, link_target, may_link
 from memex.subagent.remember.related import MAX_LINKS
 from memex.subagent.statements.extraction import SkippedSpan, SkipReason, Statement, find_attacks
+from memex.subagent.statements.forgetting import sounds_like_request
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import PERSONAL, destination, kind_under, mount_of
 from memex.subagent.statements.secrets.detection import holds_secret
-from memex.subagent.statements.subjects import subject_of
+from memex.subagent.statements.subjects import is_personal, subject_of
 
 MAX_STATEMENT_CHARS = 2_000
 MAX_TITLE_CHARS = 100
@@ -51,6 +52,9 @@ _NO_SUBJECT = frozenset({"user"})  # a lexeme that most statements share
 _NOT_PLAIN_TEXT = f"its statement must be plain text of 1 to {MAX_STATEMENT_CHARS:,} characters."
 _SAID_LATER = "its target was said after this text, and stays as it is; leave the edit out."
 _OTHER_SUBJECT = "its target says nothing of that; check the number."
+_OTHER_SCOPE = "its target belongs to the project; what one member says of himself takes nothing out there."
+_CONTESTED = "your verdict on its target says something else; its target stays."
+_NOT_ASKED = "only the user's own words take something back, and no reminder, quotation, code or document."
 
 Action = Literal["add", "update", "supersede", "remove", "create_file"]
 ModelReason = Literal[
@@ -58,7 +62,7 @@ ModelReason = Literal[
 ]
 
 
-def _strict(schema: dict[str, Any]) -> None:
+def require_all_keys(schema: dict[str, Any]) -> None:
     """Ask for every key and no other: what servers that enforce a schema want, and what helps weak models."""
     schema["required"] = list(schema["properties"])
     schema["additionalProperties"] = False
@@ -69,7 +73,7 @@ def _strict(schema: dict[str, Any]) -> None:
 class Edit(BaseModel):
     """One edit of the memory."""
 
-    model_config = ConfigDict(json_schema_extra=_strict)
+    model_config = ConfigDict(json_schema_extra=require_all_keys)
 
     action: Annotated[Action, Field(description="update and supersede replace the statement of `target`.")]
     kind: Annotated[StatementKind, Field(description="What the statement is.")]
@@ -90,7 +94,7 @@ class Edit(BaseModel):
 class Skip(BaseModel):
     """A part of the text that is not stored."""
 
-    model_config = ConfigDict(json_schema_extra=_strict)
+    model_config = ConfigDict(json_schema_extra=require_all_keys)
 
     quote: Annotated[str, Field(description="The part, copied exactly.")]
     reason: ModelReason
@@ -102,7 +106,7 @@ class Skip(BaseModel):
 class Edits(BaseModel):
     """What is stored of the text, and what is not."""
 
-    model_config = ConfigDict(json_schema_extra=_strict)
+    model_config = ConfigDict(json_schema_extra=require_all_keys)
 
     edits: list[Edit]
     skipped: list[Skip]
@@ -146,6 +150,8 @@ class EditChecker:
         notes: the statements that were shown.
         paths: the paths of all files.
         analyzer: makes lexemes.
+        reminders: its sentences that sound like a request to forget, which the rules do not carry out.
+        contested: the paths and texts of stored statements of which the answer says different things.
         max_checked: so many edits of an answer are looked at, and so many skips.
     """
 
@@ -159,6 +165,8 @@ class EditChecker:
     notes: NumberedStatements
     paths: Collection[str]
     analyzer: Analyzer
+    reminders: Sequence[Span] = ()
+    contested: frozenset[tuple[str, str]] = frozenset()
     max_checked: int = MAX_CHECKED
 
     def problems(self, answer: Edits) -> list[str]:
@@ -231,9 +239,23 @@ class EditChecker:
         self, edit: Edit, target: StoredStatement, evidence: Span
     ) -> AcceptedEdit | RejectedEdit:
         said = self.quotes.text[slice(*evidence)]
-        if not self._is_about(target, edit, said):
+        if (target.path, target.text) in self.contested:
+            return self._reject(evidence, "invalid", _CONTESTED)
+        if self.quotes.is_quoted(evidence) or self._only_sounds_like_request(evidence):
+            return self._reject(evidence, "forget", _NOT_ASKED)
+        if mount_of(target.path) != "user" and is_personal(said):
+            return self._reject(evidence, "invalid", _OTHER_SCOPE)
+        before = self.quotes.text[max(0, evidence[0] - SURROUNDING_CHARS) : evidence[1]]
+        nearby = set(self.analyzer.lexemes(before))
+        named = nearby.intersection(self.analyzer.lexemes(edit.statement)).union(self.analyzer.lexemes(said))
+        if not self._shares_word(target, named):
             return self._reject(evidence, "invalid", _OTHER_SUBJECT)
         return AcceptedEdit(Removal(target.path, Statement(edit.kind, said, *evidence), target.text), target)
+
+    def _only_sounds_like_request(self, evidence: Span) -> bool:
+        """Whether a sentence sounds like a request to forget and is none: the rules carry out those that are."""
+        is_inside = any(start < evidence[1] and evidence[0] < end for start, end in self.reminders)
+        return is_inside or sounds_like_request(self.quotes.text[slice(*evidence)])
 
     def _check_addition(
         self, edit: Edit, target: StoredStatement | None, evidence: Span
@@ -252,12 +274,17 @@ class EditChecker:
         statement = Statement(kind, text, *evidence)
         if target is None:
             return self._place_statement(edit, statement)
-        if not self._is_about(target, edit, self.quotes.text[slice(*evidence)]):
+        if problem := self._keeps_target(edit, statement, target):
             accepted = self._place_statement(edit, statement)
-            return (
-                accepted if isinstance(accepted, RejectedEdit) else replace(accepted, feedback=_OTHER_SUBJECT)
-            )
+            return accepted if isinstance(accepted, RejectedEdit) else replace(accepted, feedback=problem)
         return self._check_replacement(statement, edit, target)
+
+    def _keeps_target(self, edit: Edit, statement: Statement, target: StoredStatement) -> str | None:
+        """Return why a statement does not take the place of its target; None if it does."""
+        if not self._is_about(target, edit, self.quotes.text[statement.start : statement.end]):
+            return _OTHER_SUBJECT
+        is_contested = edit.action == "supersede" and (target.path, target.text) in self.contested
+        return _CONTESTED if is_contested else None
 
     def _check_replacement(
         self, statement: Statement, edit: Edit, target: StoredStatement
@@ -307,8 +334,10 @@ class EditChecker:
         """Whether an edit speaks of what its target does: of the same thing by its key, or with a word of it."""
         if target.subject is not None and target.subject == subject_of(edit.kind, edit.statement):
             return True
-        words = set(self.analyzer.lexemes(f"{edit.statement}\n{said}")) - _NO_SUBJECT
-        return not words.isdisjoint(self.analyzer.lexemes(target.text))
+        return self._shares_word(target, self.analyzer.lexemes(f"{edit.statement}\n{said}"))
+
+    def _shares_word(self, target: StoredStatement, words: Iterable[str]) -> bool:
+        return not (set(words) - _NO_SUBJECT).isdisjoint(self.analyzer.lexemes(target.text))
 
     def _links(self, named: Iterable[str], path: str) -> tuple[str, ...]:
         """Return the targets of links to the files that there are, and that who reads the path may know of."""

@@ -89,7 +89,7 @@ def recording_of(operation: Operation, texts: Mapping[bytes, str]) -> Recording 
             for one in requests
         ),
         prompts={
-            one.request["agent"]: texts[one.prompt_sha256]
+            str(one.request["agent"]).removeprefix("memory_"): texts[one.prompt_sha256]
             for one in requests
             if one.prompt_sha256 is not None and one.prompt_sha256 in texts
         },

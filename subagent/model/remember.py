@@ -14,16 +14,42 @@ from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.limits import ModelFailure, model_unavailable
 from memex.subagent.memory_tools import FileCatalogue
 from memex.subagent.model.ask import ModelQuestion, ModelSession, ModelTool, ask
-from memex.subagent.model.edits import MAX_CHECKED, AcceptedEdit, EditChecker, Edits, RejectedEdit, Skip
+from memex.subagent.model.edits import (
+    MAX_CHECKED,
+    MAX_PROBLEMS,
+    AcceptedEdit,
+    EditChecker,
+    Edits,
+    RejectedEdit,
+    Skip,
+)
 from memex.subagent.model.grounding import Grounding
 from memex.subagent.model.nearest import NearestStatements, NumberedStatements, StoredStatement
+from memex.subagent.model.non_statements import NonStatements
 from memex.subagent.model.numbered_spans import wrap_data
 from memex.subagent.model.quotes import QuoteFinder
+from memex.subagent.model.rivals import (
+    EditsAndVerdicts,
+    JudgedChanges,
+    JudgedRival,
+    ProbableRival,
+    ShownRivals,
+    find_rivals,
+)
 from memex.subagent.model.windows import split_windows
-from memex.subagent.planner import Addition, KnownStatement, RememberPlan, RememberRequest, Removal
+from memex.subagent.planner import (
+    Addition,
+    FiledStatement,
+    KnownStatement,
+    RememberPlan,
+    RememberRequest,
+    Removal,
+)
 from memex.subagent.prompts import Prompt
 from memex.subagent.remember.file_series import FileSeries
 from memex.subagent.remember.filing.entries import SAME_TASK
+from memex.subagent.remember.forgetting import MAX_CANDIDATES, MAX_REMOVED
+from memex.subagent.remember.own_names import find_own_names
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.bullets import render_bullet
@@ -32,12 +58,10 @@ from memex.subagent.statements.extraction import (
     SkippedSpan,
     SkipReason,
     Statement,
-    extract_statements,
-    find_attacks,
 )
 from memex.subagent.statements.language import STATEMENT_KINDS
 from memex.subagent.statements.paraphrase import are_paraphrases, paraphrase_form
-from memex.subagent.statements.places import destination, mount_of
+from memex.subagent.statements.places import destination, is_statement_file, mount_of
 from memex.subagent.statements.subjects import is_replaceable, subject_of
 
 PROMPT_CHARS = 12_000  # of a prompt with its instructions, without the text itself
@@ -46,6 +70,11 @@ WINDOW_CHARS = 12_000  # of a text that is read at once
 MAX_WINDOW_CHARS = 60_000  # where the limit of requests asks for fewer and longer parts
 MAX_QUERIES_PER_PART = 12  # by which the memory is searched for a part of the text
 MAX_QUERIES = 100  # for the whole text
+MAX_COMPARED = (
+    50  # statements of the whole text that are compared with what is stored before the model is asked
+)
+CONTRADICTED = "\n\n# What the text may contradict\n\n"
+RIVALS_CHARS = 1_500  # of the list of what a part may contradict
 RESULT_CHARS = 4_000  # of what a search gives back
 # Edits of an answer that are looked at: some for each that may be written, since some are refused, and some more.
 CHECKED_PER_WRITE = 4
@@ -84,10 +113,11 @@ async def plan_remember(
         files=files,
         nearest=NearestStatements(request.project, files.dates, session.tools, builtin.analyzer, queries),
         quotes=QuoteFinder(request.text),
-        non_statements=await offload.run(len(request.text), _NonStatements.of, request.text),
+        non_statements=await offload.run(len(request.text), NonStatements.of, request.text),
+        parts=len(spans),
     )
     for part, span in enumerate(spans, start=1):
-        await reader.read(span, part, len(spans), with_tools=with_tools and len(spans) == 1)
+        await reader.read(span, part, with_tools=with_tools and len(spans) == 1)
     return await reader.plan()
 
 
@@ -101,10 +131,12 @@ class _Reader:
         nearest: finds stored statements.
         quotes: the text.
         non_statements: the parts of the text that state nothing.
+        parts: the number of parts in which the text is read.
         accepted: the edits so far, in their order.
         known: the statements that memory holds already.
         skipped: what is not stored.
         found: the stored statements that were near to any part.
+        judged: the stored statements that the text may contradict, with what the model says of them.
     """
 
     request: RememberRequest
@@ -114,13 +146,15 @@ class _Reader:
     files: FileCatalogue
     nearest: NearestStatements
     quotes: QuoteFinder
-    non_statements: "_NonStatements"
+    non_statements: NonStatements
+    parts: int
     accepted: list[AcceptedEdit] = field(default_factory=list)
     known: list[KnownStatement] = field(default_factory=list)
     skipped: list[SkippedSpan] = field(default_factory=list)
     found: dict[StoredStatement, None] = field(default_factory=dict)
+    judged: list[JudgedRival] = field(default_factory=list)
 
-    async def read(self, span: Span, part: int, parts: int, *, with_tools: bool) -> None:
+    async def read(self, span: Span, part: int, *, with_tools: bool) -> None:
         """Ask the model what of a part of the text is stored, and keep what can be carried out."""
         text = self.quotes.text[slice(*span)]
         if not any(map(str.isalnum, text)):
@@ -132,18 +166,24 @@ class _Reader:
         found = await self.nearest.nearest_to(text)
         self.found |= dict.fromkeys(found)
         checker = await self._edit_checker(span, found)
+        rivals = ShownRivals(await self._find_rivals(span, found), checker.notes)
         question = ModelQuestion(
             name="memory_remember",
             prompt=self.prompt,
             text=self._prompt_text(
-                text, found, checker.notes, f"Part {part} of {parts}. " if parts > 1 else ""
+                text, found, rivals, f"Part {part} of {self.parts}. " if self.parts > 1 else ""
             ),
-            output=Edits,
-            check=lambda answer: checker.problems(answer) if self._may_correct(parts - part) else [],
+            output=EditsAndVerdicts if self.prompt.rivals else Edits,
+            check=lambda answer: (
+                self._problems(answer, checker, rivals) if self._may_correct(self.parts - part) else []
+            ),
             tools=[self._search(checker.notes)] if with_tools else (),
             shown=checker.notes.shown,
         )
-        self._accept(await ask(question, self.session), checker)
+        answer = await ask(question, self.session)
+        self._accept(answer, replace(checker, contested=rivals.contested(answer)))
+        fates = rivals.fates(answer)
+        self.judged += [JudgedRival(one, fates.get(one.key)) for one in rivals.rivals]
 
     async def plan(self) -> RememberPlan:
         """Return the plan that all parts of the text make."""
@@ -153,14 +193,47 @@ class _Reader:
         writes = self.session.limits.writes
         parts = [accepted.part for accepted in self.accepted]
         over = [_skip_statement(part.statement, "limit") for part in parts[writes:] if part.statement]
-        adds, known = await self._place([part for part in parts[:writes] if isinstance(part, Addition)])
+        day = self.request.day
+        new = [_with_dates(part, day) for part in parts[:writes] if isinstance(part, Addition)]
+        taken = [part for part in parts[:writes] if isinstance(part, Removal)]
+        changes = JudgedChanges.of(self.judged, new, taken, day, self.builtin.analyzer)
+        adds, known = await self._place(new, changes)
+        removals, withheld = self._limit_removals(self.accepted[:writes])
+        unasked = [_skip_statement(one.part.statement, "forget") for one in withheld if one.part.statement]
         return RememberPlan(
             adds=tuple(adds),
             known=(*self.known, *known),
-            skipped=tuple(dict.fromkeys([*self.skipped, *over])),
-            removals=tuple(part for part in parts[:writes] if isinstance(part, Removal)),
+            skipped=tuple(dict.fromkeys([*self.skipped, *over, *unasked])),
+            removals=(*removals, *changes.removals),
+            rivals=tuple(changes.rivals.values()),
+            candidates=tuple(_filed(one.target) for one in withheld if one.target)[:MAX_CANDIDATES],
+            own_names=await find_own_names(self.session.tools) if adds else frozenset(),
             planner=self.session.chat.name,
         )
+
+    async def _find_rivals(self, span: Span, near: Sequence[StoredStatement]) -> list[ProbableRival]:
+        """Return what a part of the text probably contradicts; nothing if the prompt asks for no verdicts."""
+        if not self.prompt.rivals:
+            return []
+        most = max(1, MAX_COMPARED // self.parts)
+        return await find_rivals(span, self.request, near, self.session.tools, most)
+
+    def _limit_removals(self, accepted: Sequence[AcceptedEdit]) -> tuple[list[Removal], list[AcceptedEdit]]:
+        """Return what is taken out, and the edits that are not carried out: the caller is asked about those.
+
+        At most five statements are taken out, of files that `memory_remember` writes; of more, none.
+        """
+        wanted = [one for one in accepted if isinstance(one.part, Removal)]
+        filed = [one for one in wanted if one.target is None or _is_filed(one.target)]
+        kept = filed if len(filed) <= MAX_REMOVED else []
+        return [one.part for one in kept if isinstance(one.part, Removal)], [
+            one for one in wanted if one not in kept
+        ]
+
+    def _problems(self, answer: Edits, checker: EditChecker, rivals: ShownRivals) -> list[str]:
+        """Return what is wrong with an answer, in sentences for the model."""
+        judging = replace(checker, contested=rivals.contested(answer))
+        return [*judging.problems(answer), *rivals.problems(answer)][:MAX_PROBLEMS]
 
     async def _edit_checker(self, span: Span, found: Sequence[StoredStatement]) -> EditChecker:
         text = self.quotes.text[slice(*span)]
@@ -172,6 +245,7 @@ class _Reader:
             grounding=await offload.run(len(text), Grounding.of, sources, self.builtin.analyzer),
             barred=self.non_statements.barred,
             orders=self.non_statements.orders,
+            reminders=self.non_statements.reminders,
             project=self.request.project,
             today=self.request.day,
             notes=NumberedStatements(),
@@ -181,7 +255,7 @@ class _Reader:
         )
 
     def _prompt_text(
-        self, text: str, found: Sequence[StoredStatement], notes: NumberedStatements, part: str
+        self, text: str, found: Sequence[StoredStatement], rivals: ShownRivals, part: str
     ) -> str:
         """Return the prompt for a part of the text; the sections that change least come first."""
         request = self.request
@@ -198,9 +272,26 @@ class _Reader:
             - len(before)
             - len(after)
             - len(wrap_data("text", ""))
+            - self._rivals_room(rivals)
         )
-        known = notes.show([*self._staged, *found], room - len(wrap_data("known", "")))
-        return f"{before}{wrap_data('known', known or 'nothing')}{after}{wrap_data('text', text)}"
+        near = dict.fromkeys([*self._staged, *(one.stored for one in rivals.rivals), *found])
+        known = rivals.notes.show(near, room - len(wrap_data("known", "")))
+        contradicted = self._contradicted_text(rivals)
+        return (
+            f"{before}{wrap_data('known', known or 'nothing')}{contradicted}{after}{wrap_data('text', text)}"
+        )
+
+    def _contradicted_text(self, rivals: ShownRivals) -> str:
+        """Return the section on what the text may contradict; empty if nothing of that was shown."""
+        lines = rivals.lines(RIVALS_CHARS)
+        return f"{CONTRADICTED}{self.prompt.rivals}\n\n{wrap_data('rivals', lines)}" if lines else ""
+
+    def _rivals_room(self, rivals: ShownRivals) -> int:
+        """Return how long the section on what the text may contradict can be."""
+        if not rivals.rivals:
+            return 0
+        frame = len(CONTRADICTED) + len(self.prompt.rivals) + len(wrap_data("rivals", "")) + 2
+        return frame + min(RIVALS_CHARS, rivals.max_chars)
 
     @property
     def _staged(self) -> dict[StoredStatement, AcceptedEdit]:
@@ -280,7 +371,9 @@ class _Reader:
         else:
             self.skipped.append(SkippedSpan(*span, skip.reason))
 
-    async def _place(self, adds: Sequence[Addition]) -> tuple[list[Addition], list[KnownStatement]]:
+    async def _place(
+        self, adds: Sequence[Addition], changes: JudgedChanges
+    ) -> tuple[list[Addition], list[KnownStatement]]:
         """Return statements where they go by the rules of code, and those that memory holds already.
 
         The newer of two about the same thing takes the older one's place, wherever that stands; what another file
@@ -293,9 +386,9 @@ class _Reader:
         rooms: dict[str, FileSeries] = {}
         settled: list[Addition] = []
         known: dict[Addition, KnownStatement] = {}
-        for add in (_with_dates(one, day) for one in adds):
+        for add in adds:
             if in_place := add if add.replaces is not None else self._superseding(add):
-                settled.append(in_place)
+                settled.append(changes.take(in_place, None))
                 continue
             if add.path not in rooms:
                 rooms[add.path] = await FileSeries.of(add.path, self.session.tools)
@@ -305,6 +398,8 @@ class _Reader:
             settled.append(replace(placed, path=about.home or placed.path, links=links))
             if duplicate := about.known or self._known_as_paraphrase(settled[-1]):
                 known[settled[-1]] = duplicate
+            else:
+                settled[-1] = changes.take(settled[-1], about)
         for add in await find_replacements(settled, known, day, self.session.tools):
             known.pop(add, None)
         return [add for add in settled if add not in known], list(known.values())
@@ -359,26 +454,14 @@ def _parts(text: str, session: ModelSession) -> list[Span]:
     return spans
 
 
-@dataclass(frozen=True, slots=True)
-class _NonStatements:
-    """What of a text states nothing: `barred` is no evidence at all, `orders` are to be done once."""
+def _is_filed(target: StoredStatement) -> bool:
+    """Tell whether `memory_remember` wrote a statement: by its file, or by the date of its bullet."""
+    return is_statement_file(target.path) or bool(target.date)
 
-    barred: tuple[SkippedSpan, ...]
-    orders: tuple[Span, ...]
 
-    @classmethod
-    def of(cls, text: str) -> "_NonStatements":
-        """Return what the rules hear: the assistant, attacks, questions, orders; those in quotes are barred."""
-        quotes = QuoteFinder(text)
-        barred = [SkippedSpan(start, end, "instruction") for start, end in find_attacks(text)]
-        orders = []
-        for skip in extract_statements(text).skipped:
-            span = skip.start, skip.end
-            if skip.reason == "instruction" and not quotes.is_quoted(span):
-                orders.append(span)
-            elif skip.reason in {"assistant", "question", "instruction"}:
-                barred.append(skip)
-        return cls(tuple(barred), tuple(orders))
+def _filed(target: StoredStatement) -> FiledStatement:
+    day = date.fromisoformat(target.date) if target.date else date.min
+    return FiledStatement(target.path, target.text, target.kind, day, target.reference)
 
 
 def _skip_statement(statement: Statement, reason: SkipReason) -> SkippedSpan:

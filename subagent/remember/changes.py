@@ -1,6 +1,6 @@
 """What the new statements of one call change: which stored statements they replace, close or contradict."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -8,8 +8,32 @@ from memex.store.search.analyzer import Analyzer
 from memex.subagent.planner import Addition, FiledStatement, Removal, Rivalry
 from memex.subagent.remember.related import RelatedFiles
 from memex.subagent.statements.places import mount_of
-from memex.subagent.statements.relations import Relation, StatementView, compare, decide, view
+from memex.subagent.statements.relations import (
+    Relation,
+    RelationOutcome,
+    StatementView,
+    compare,
+    decide,
+    may_give_way,
+    view,
+)
 from memex.subagent.statements.subjects import normal_form
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A stored statement that a new one probably contradicts.
+
+    Attributes:
+        older: the stored statement.
+        outcome: what becomes of it by the rules.
+        may_give_way: it may be replaced or closed at all: it is of the same scope, it says one thing, and it is
+            not of a later day.
+    """
+
+    older: FiledStatement
+    outcome: RelationOutcome
+    may_give_way: bool
 
 
 @dataclass(slots=True)
@@ -27,16 +51,12 @@ class Changes:
 
     def take(self, add: Addition, about: RelatedFiles, analyzer: Analyzer) -> Addition:
         """Note what a new statement changes, and return its addition, which may replace a stored statement."""
-        form = normal_form(add.statement.text)
-        stored = [one for one in about.stored if (one.path, one.text) not in self._gone]
-        same = [one for one in stored if normal_form(one.text) == form]
-        found = _relation(add, [one for one in stored if one not in same], about, analyzer)
+        found = find_contradiction(add, about, analyzer, self.day, self._gone)
         if found is None:
             return add
-        relation, older = found
-        if same and not self._say_again(same, older):
-            return add
-        if relation.outcome == "rival" or older.day > self.day:
+        self._say_again(add, about)
+        older = found.older
+        if found.outcome == "rival" or not found.may_give_way:
             self.rivals.append(Rivalry(add.statement, older))
             return add
         self._gone.add((older.path, older.text))
@@ -45,16 +65,49 @@ class Changes:
         self.removals.append(Removal(older.path, add.statement, older.text))
         return add
 
-    def _say_again(self, same: Sequence[FiledStatement], other: FiledStatement) -> bool:
-        """Take out a stored statement that is said again, so that it is stored as the newest.
-
-        That is done only if a statement that contradicts it was stored after it; else it is a duplicate.
-        """
-        if any(one.order > other.order for one in same):
-            return False
+    def _say_again(self, add: Addition, about: RelatedFiles) -> None:
+        """Take out what is stored of a statement that is said again, so that it is stored as the newest."""
+        same = _said_before(add, about, self._gone)
         self.removals += [Removal(one.path, None, one.text) for one in same]
         self._gone.update((one.path, one.text) for one in same)
-        return True
+
+
+def find_contradiction(
+    add: Addition,
+    about: RelatedFiles,
+    analyzer: Analyzer,
+    day: date,
+    gone: Collection[tuple[str, str]] = (),
+) -> Contradiction | None:
+    """Return the stored statement that a new one most likely contradicts; None for none.
+
+    A statement that is said again contradicts only what was stored after it; else it is a duplicate.
+
+    Args:
+        add: the new statement and where it goes.
+        about: what memory holds about it.
+        analyzer: makes lexemes.
+        day: the one on which the text was said.
+        gone: the paths and texts of stored statements that the call has taken out.
+    """
+    same = _said_before(add, about, gone)
+    stored = [one for one in about.stored if (one.path, one.text) not in gone and one not in same]
+    found = _relation(add, stored, about, analyzer)
+    if found is None or any(one.order > found[1].order for one in same):
+        return None
+    relation, older = found
+    is_same_scope = mount_of(older.path) == mount_of(add.path)
+    may = may_give_way(relation.older, is_same_scope=is_same_scope) and older.day <= day
+    return Contradiction(older, relation.outcome, may)
+
+
+def _said_before(
+    add: Addition, about: RelatedFiles, gone: Collection[tuple[str, str]]
+) -> list[FiledStatement]:
+    """Return the stored statements that say the same as a new one."""
+    form = normal_form(add.statement.text)
+    stored = (one for one in about.stored if (one.path, one.text) not in gone)
+    return [one for one in stored if normal_form(one.text) == form]
 
 
 def _relation(

@@ -18,6 +18,7 @@ MAX_REQUEST_CHARS = 600  # a longer text is a document and asks for nothing
 # What stands behind it is what to forget, whatever its words are: so the command `memex forget` asks.
 _NAMED_OUTRIGHT = re.compile(r"\s*forget this: ", re.IGNORECASE)
 _FRAGMENT = re.compile(r"\{(\w+)\}")
+_FORGET = re.compile(r"\b(?:forget|forgot|vergiss|vergess|oubli|olvid)", re.IGNORECASE)
 _QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
 
 
@@ -58,12 +59,34 @@ def find_forget_request(text: str) -> ForgetRequest | None:
     if len(text) > MAX_REQUEST_CHARS:
         return None
     tables = _load()
-    sentences = list(_sentences(text))
+    sentences = list(own_sentences(text))
     for place, (start, end) in enumerate(sentences):
         sentence = text[start:end]
         if _asks(sentence, tables):
             return _request(text, sentences, place, tables)
     return None
+
+
+def sounds_like_request(text: str) -> bool:
+    """Tell whether a text has the words of a request to forget, also where it is none, as in `don't forget`."""
+    if len(text) > MAX_REQUEST_CHARS:
+        return False
+    tables, plain = _load(), " ".join(text.translate(APOSTROPHES).split())
+    is_reminder = tables.no_requests.search(plain) is not None and _FORGET.search(plain) is not None
+    return is_reminder or any(one.search(plain) for one in (tables.requests, tables.everything))
+
+
+def own_sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the sentences stand that may ask memory for something: no quotation, code, or turn of a talk."""
+    tables = language.load("en")
+    for piece in segments.split_segments(text, tables):
+        if piece.role not in ("prose", "item"):
+            continue
+        places = piece.places()
+        if ">" in text[text.rfind("\n", 0, piece.start) + 1 : piece.start]:
+            continue  # a quotation
+        for start, end in sentences.split_sentences(piece.text, tables):
+            yield places.of(start), places.end_of(end)
 
 
 def _asks(sentence: str, tables: _Tables) -> bool:
@@ -91,18 +114,6 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int, tables
 def _topic(text: str, tables: _Tables) -> str:
     """Return the words of a text without those by which people ask to forget."""
     return " ".join(tables.request_words.sub(" ", text.translate(APOSTROPHES)).split())
-
-
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    tables = language.load("en")
-    for piece in segments.split_segments(text, tables):
-        if piece.role not in ("prose", "item"):
-            continue
-        places = piece.places()
-        if ">" in text[text.rfind("\n", 0, piece.start) + 1 : piece.start]:
-            continue  # a quotation
-        for start, end in sentences.split_sentences(piece.text, tables):
-            yield places.of(start), places.end_of(end)
 
 
 @cache

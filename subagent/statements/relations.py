@@ -251,9 +251,14 @@ def lead_of(place: int, ranked: Sequence[StatementComparison]) -> float:
     return ranked[place].likeness / max(others[0].likeness if others else 0.0, 0.01)
 
 
+def may_give_way(older: StatementView, *, is_same_scope: bool) -> bool:
+    """Tell whether an older statement may be replaced or closed by a new one at all, whoever decides it."""
+    return is_same_scope and not _says_more(older)
+
+
 def _outcome(new: StatementView, one: StatementComparison, likelihood: float) -> RelationOutcome:
     older = one.older
-    if not one.is_same_scope or _says_more(older):
+    if not may_give_way(older, is_same_scope=one.is_same_scope):
         return "rival"
     may_end = older.is_open or any(value.sort in ("date", "time") for value in older.values)
     is_told = new.is_change or (new.subject is not None and new.subject == older.subject)

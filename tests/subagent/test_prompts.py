@@ -61,6 +61,18 @@ def test_a_prompt_is_read_by_its_parts(tmp_path: Path) -> None:
     assert prompt.sha256 == hashlib.sha256(GOOD.encode()).digest()
 
 
+def test_a_prompt_may_have_a_part_about_rivals(tmp_path: Path) -> None:
+    """It ends the instructions; a prompt without it asks for no verdicts, and an empty one is refused."""
+    with_rivals = prompts.load("context", written(tmp_path, f"{GOOD}\n# Rivals\n\nJudge.\n"))
+    without = prompts.parse("context", GOOD)
+
+    assert (with_rivals.rivals, without.rivals) == ("Judge.", "")
+    assert with_rivals.instructions == without.instructions
+    assert prompts.load("remember").rivals != prompts.load("context").rivals == ""
+    with pytest.raises(ValidationFailed, match="nothing stands under its heading Rivals"):
+        prompts.parse("context", f"{GOOD}\n# Rivals\n")
+
+
 def test_line_endings_do_not_matter(tmp_path: Path) -> None:
     """A prompt written on Windows has the same parts, and its own hash."""
     unix = prompts.load("context", written(tmp_path, GOOD))

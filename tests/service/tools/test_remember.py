@@ -776,7 +776,7 @@ async def test_the_log_holds_the_text_once(service: Service, alice: Caller) -> N
     }
     async with service.database.transaction(alice.access, snapshot=True) as connection:
         assert await expand(connection, alice.access, row.response) | {"tool_call_id": "call-1"} == result
-    assert row.config == {"planner": "builtin", "prompt": "remember-3"}
+    assert row.config == {"planner": "builtin", "prompt": "remember-4"}
 
 
 async def test_the_operations_inside_are_logged_in_order(service: Service, alice: Caller) -> None:

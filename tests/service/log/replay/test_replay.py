@@ -17,10 +17,12 @@ from memex.service.service import Caller, Service
 from memex.store.database import Database
 from memex.store.search.analyzer import Analyzer
 from memex.store.upkeep.reindex import rebuild
+from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
+from memex.subagent.prompts import Prompt
 
 TEA = "# Tea\n\nI like oolong tea.\n\n## Brewing\n\nAt 90 degrees, as in [[coffee]].\n"
 COFFEE = "# Coffee\n\nHot, and never with milk.\n"
@@ -45,9 +47,12 @@ def calls(*named: tuple[str, Any]) -> ModelResponse:
     return ModelResponse(parts=[ToolCallPart(name, arguments) for name, arguments in named])
 
 
-def modelled(database: Database, make: Callable[[], Model]) -> Service:
-    """Return a service whose model is this one."""
-    planner = ModelPlanner(ChatModel("function:test", lambda: (make(), None)), BuiltinPlanner(Analyzer()))
+def modelled(
+    database: Database, make: Callable[[], Model], load: Callable[[str], Prompt] = prompts.load
+) -> Service:
+    """Return a service whose model is this one, and reads these prompts."""
+    chat = ChatModel("function:test", lambda: (make(), None))
+    planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()), load=load)
     return Service(database, max_files=100, planning=Planners(planner, planner))
 
 
@@ -209,6 +214,18 @@ async def test_a_models_writes_come_out_again(database: Database, alice: Caller)
 
     assert result.is_equal, told(result)
     assert result.result["writes"] == answer["writes"] != []
+
+
+async def test_a_call_is_replayed_with_the_prompt_that_it_had(database: Database, alice: Caller) -> None:
+    """Also after Memex, or a user's own folder, has another one: the requests are the same."""
+    text = prompts.load("remember").text.replace("You keep a person's memory", "You keep notes")
+    old = prompts.parse("remember", text[: text.index("# Rivals")])
+    script = calls(("answer", {"edits": [edit("I like matcha tea.")], "skipped": []}))
+    asked = modelled(database, answering(script), lambda _: old)
+    await asked.execute(alice, "memory_remember", {"text": "I like matcha tea."}, tool_call_id="first")
+    result = await replay_call(Service(database, max_files=100), alice, "first")
+
+    assert result.is_equal, told(result)
 
 
 async def test_what_vectors_found_is_taken_from_the_log(database: Database, alice: Caller) -> None:

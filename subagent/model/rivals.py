@@ -1,0 +1,288 @@
+"""Rivals: stored statements that a text probably contradicts, and what a model says becomes of each.
+
+The built-in planner's code finds them, and the same code says whether one may give way at all. The model only
+judges between; what it leaves unsaid, or says in two ways, becomes a rival of the answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from memex.store import offload
+from memex.store.records import Span
+from memex.store.search.analyzer import Analyzer
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.model.edits import MAX_CHECKED, MAX_PROBLEMS, Edits, require_all_keys
+from memex.subagent.model.nearest import NumberedStatements, StoredStatement
+from memex.subagent.planner import Addition, FiledStatement, RememberRequest, Removal, Rivalry
+from memex.subagent.remember.changes import Contradiction, find_contradiction
+from memex.subagent.remember.related import RelatedFiles, find_related
+from memex.subagent.statements.extraction import Statement, extract_statements
+from memex.subagent.statements.language import STATEMENT_KINDS
+from memex.subagent.statements.places import destination, mount_of
+from memex.subagent.statements.secrets.detection import holds_secret
+
+SHOWN_CHARS = 300  # of the sentence of the text beside a rival
+
+_TARGETING = frozenset({"update", "supersede", "remove"})
+_TAKING_OUT = frozenset({"supersede", "remove"})  # which says that the older statement no longer holds
+
+Fate = Literal["replaced", "closed", "both_hold", "unsure"]
+StatementKey = tuple[str, str]  # the path and the text of a stored statement
+
+
+class Verdict(BaseModel):
+    """What becomes of a known statement that the text may contradict."""
+
+    model_config = ConfigDict(json_schema_extra=require_all_keys)
+
+    known: Annotated[str, Field(description="The number of the known statement, such as N3.")]
+    becomes: Annotated[Fate, Field(description="What becomes of it.")]
+
+
+class EditsAndVerdicts(Edits):
+    """What is stored of the text, what is not, and what becomes of the statements that it may contradict."""
+
+    model_config = ConfigDict(json_schema_extra=require_all_keys)
+
+    verdicts: list[Verdict] = Field(
+        default_factory=list, description="One for each known statement that the text may contradict."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ProbableRival:
+    """A statement of the text as the rules read it, and the stored one that it probably contradicts."""
+
+    statement: Statement
+    contradiction: Contradiction
+    stored: StoredStatement
+
+    @property
+    def key(self) -> StatementKey:
+        """The path and the text of the stored statement."""
+        return self.contradiction.older.path, self.contradiction.older.text
+
+
+async def find_rivals(
+    span: Span, request: RememberRequest, near: Sequence[StoredStatement], tools: MemoryTools, most: int
+) -> list[ProbableRival]:
+    """Return the stored statements that a part of a text probably contradicts, as the built-in planner finds them.
+
+    Args:
+        span: the part of the text.
+        request: the text.
+        near: the stored statements that are near to the part.
+        tools: to search with.
+        most: so many statements of the part are compared with what is stored.
+    """
+    text, known = request.text[slice(*span)], {(one.path, one.text): one for one in near}
+    reading = await offload.run(len(text), extract_statements, text)
+    own_paths = frozenset(
+        destination(kind, one).path for kind in STATEMENT_KINDS for one in (request.project, None)
+    )
+    said: dict[str, Statement] = {}
+    for one in reading.statements:
+        if not holds_secret(one.text):
+            said.setdefault(one.text, one)
+    found = []
+    for statement in list(said.values())[:most]:
+        place = destination(statement.kind, request.project, statement.text)
+        add = Addition(place.path, place.title, place.heading, statement)
+        about = await find_related(add, own_paths, tools)
+        seen = find_contradiction(add, about, tools.analyzer, request.day)
+        if seen is None:
+            continue
+        stored = known.get((seen.older.path, seen.older.text)) or _stored(seen.older)
+        if stored is not None:
+            start, end = statement.start + span[0], statement.end + span[0]
+            found.append(ProbableRival(replace(statement, start=start, end=end), seen, stored))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRivals:
+    """The rivals that a model is shown with a part of a text, under the numbers of the known statements."""
+
+    rivals: Sequence[ProbableRival]
+    notes: NumberedStatements
+
+    @property
+    def max_chars(self) -> int:
+        """How long all lines are at most."""
+        return sum(len("N000 · \n") + min(len(one.statement.text), SHOWN_CHARS) for one in self.rivals)
+
+    def lines(self, max_chars: int) -> str:
+        """Return a line for each: the number, and the sentence of the text; as many as fit, empty for none."""
+        lines = []
+        for key, number in self._numbers.items():
+            said = next(one.statement.text for one in self.rivals if one.key == key)
+            line = f"N{number} · {' '.join(said.split())[:SHOWN_CHARS]}"
+            max_chars -= len(line) + 1
+            if max_chars >= 0:
+                lines.append(line)
+        return "\n".join(lines)
+
+    def problems(self, answer: Edits) -> list[str]:
+        """Return what is wrong with the verdicts of an answer, in sentences for the model."""
+        said, numbers = self._said(answer), self._numbers
+        wrong = [
+            f"Verdict {place}: there is no such statement in the list of what the text may contradict."
+            for place, one in enumerate(_verdicts(answer), start=1)
+            if self._key(one.known) not in numbers
+        ]
+        for key, number in numbers.items():
+            if key not in said:
+                wrong.append(f"N{number}: say in `verdicts` what becomes of it.")
+            elif len(said[key]) > 1:
+                wrong.append(f"N{number}: your verdicts and edits say different things of it.")
+        return wrong[:MAX_PROBLEMS]
+
+    def fates(self, answer: Edits) -> dict[StatementKey, Fate]:
+        """Return what an answer says of each rival, but for those of which it says different things."""
+        return {key: next(iter(fates)) for key, fates in self._said(answer).items() if len(fates) == 1}
+
+    def contested(self, answer: Edits) -> frozenset[StatementKey]:
+        """Return the rivals of which an answer says different things."""
+        return frozenset(key for key, fates in self._said(answer).items() if len(fates) > 1)
+
+    def _said(self, answer: Edits) -> dict[StatementKey, set[Fate]]:
+        """Return all that an answer says of each rival; an edit of a rival says something of it too."""
+        numbers = self._numbers
+        said: dict[StatementKey, set[Fate]] = {}
+        for verdict in _verdicts(answer):
+            if (key := self._key(verdict.known)) in numbers:
+                said.setdefault(key, set()).add(verdict.becomes)
+        for edit in answer.edits[:MAX_CHECKED]:
+            key = self._key(edit.target or "")
+            if key in numbers and edit.action in _TARGETING:
+                fates = said.setdefault(key, {"replaced"})
+                if edit.action in _TAKING_OUT and fates.isdisjoint({"replaced", "closed"}):
+                    fates.add("replaced")
+        return said
+
+    @property
+    def _numbers(self) -> dict[StatementKey, int]:
+        """The numbers of those that were shown."""
+        keys = {one.key for one in self.rivals}
+        shown = (((one.path, one.text), place) for place, one in enumerate(self.notes.statements, start=1))
+        return {key: place for key, place in shown if key in keys}
+
+    def _key(self, number: str) -> StatementKey:
+        stored = self.notes.by_number(number)
+        return (stored.path, stored.text) if stored is not None else ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRival:
+    """A rival and what the model says becomes of it; None if it says nothing, or several things."""
+
+    rival: ProbableRival
+    fate: Fate | None
+
+
+@dataclass(slots=True)
+class JudgedChanges:
+    """What the new statements of a call change by the verdicts of a model.
+
+    A verdict is carried out only if the statement that it is about is stored, and only on a rival that may give
+    way, in the scope to which the new statement goes. A rival that is not settled is told to the caller.
+
+    Attributes:
+        judged: the rivals of all parts of the text, each with the new statement that is about it.
+        gone: what edits of the model have replaced or taken out.
+        day: the day on which the text was said.
+        analyzer: makes lexemes.
+        removals: the statements to take out of other files.
+        rivals: the pairs that both stay.
+    """
+
+    judged: Sequence[tuple[JudgedRival, Statement]]
+    gone: set[StatementKey]
+    day: date
+    analyzer: Analyzer
+    removals: list[Removal] = field(default_factory=list)
+    rivals: dict[StatementKey, Rivalry] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        judged: Sequence[JudgedRival],
+        adds: Sequence[Addition],
+        removals: Sequence[Removal],
+        day: date,
+        analyzer: Analyzer,
+    ) -> "JudgedChanges":
+        """Return the changes of a call before any new statement is placed.
+
+        Args:
+            judged: the rivals of all parts of the text.
+            adds: what the accepted edits of the model add.
+            removals: what they take out.
+            day: the day on which the text was said.
+            analyzer: makes lexemes.
+        """
+        told = {add.statement: frozenset(analyzer.lexemes(add.statement.text)) for add in adds}
+        gone = {(add.path, add.replaces) for add in adds if add.replaces is not None}
+        gone |= {(removal.path, removal.removes) for removal in removals}
+        pairs = ((one, _newer(one.rival, told, analyzer)) for one in judged)
+        return cls([(one, newer) for one, newer in pairs if newer is not None], gone, day, analyzer)
+
+    def take(self, add: Addition, about: RelatedFiles | None) -> Addition:
+        """Note what a new statement changes, and return its addition, which may replace a stored statement.
+
+        What the model was not asked about is named as a rival, as the rules find it.
+
+        Args:
+            add: the new statement.
+            about: what memory holds about the statement; None if it has the place of another one already.
+        """
+        own = [one for one, newer in self.judged if newer == add.statement]
+        for one in own:
+            if one.rival.key not in self.gone:
+                add = self._settle(add, one)
+        if about is not None and not own:
+            found = find_contradiction(add, about, self.analyzer, self.day, self.gone)
+            if found is not None:
+                self._name(add.statement, found.older)
+        return add
+
+    def _settle(self, add: Addition, one: JudgedRival) -> Addition:
+        older = one.rival.contradiction.older
+        is_change = one.fate in ("replaced", "closed") and one.rival.contradiction.may_give_way
+        if not is_change or mount_of(older.path) != mount_of(add.path):
+            if one.fate != "both_hold":
+                self._name(add.statement, older)
+            return add
+        self.gone.add(one.rival.key)
+        if older.path == add.path and add.replaces is None:
+            return replace(add, replaces=older.text)
+        self.removals.append(Removal(older.path, add.statement, older.text))
+        return add
+
+    def _name(self, newer: Statement, older: FiledStatement) -> None:
+        self.rivals.setdefault((older.path, older.text), Rivalry(newer, older))
+
+
+def _newer(
+    rival: ProbableRival, told: Mapping[Statement, frozenset[str]], analyzer: Analyzer
+) -> Statement | None:
+    """Return the new statement that rests on the sentence of a rival, and shares most words with the rival."""
+    words = set(analyzer.lexemes(rival.contradiction.older.text))
+    start, end = rival.statement.start, rival.statement.end
+    beside = [one for one in told if one.start < end and start < one.end]
+    return max(beside, key=lambda one: len(words & told[one]), default=None)
+
+
+def _verdicts(answer: Edits) -> list[Verdict]:
+    return answer.verdicts[:MAX_CHECKED] if isinstance(answer, EditsAndVerdicts) else []
+
+
+def _stored(older: FiledStatement) -> StoredStatement | None:
+    """Return a filed statement as one that can be numbered."""
+    if older.reference is None:
+        return None
+    return StoredStatement(older.path, "", older.text, older.kind, older.reference, older.day.isoformat())
