@@ -1,16 +1,21 @@
 """A Memex over HTTP: what is tried again, what an error becomes, and what a request says."""
 
 import asyncio
+import io
 import json
+import os
 import socket
+import stat
 import subprocess
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +23,7 @@ from tests.kit.http_service import Served, serving_http
 from tests.kit.postgres_servers import Server
 
 from memex import Memex, http_client
+from memex.api.remote import RemoteMemex
 from memex.errors import (
     MemexError,
     RateLimited,
@@ -28,6 +34,7 @@ from memex.errors import (
     VersionConflict,
 )
 from memex.remote import CallContext, Remote
+from memex.sources.vault import FolderWriter
 from memex.store.identity import tenants
 
 ALICE = CallContext("alice")
@@ -46,6 +53,8 @@ class Answer:
     @property
     def content(self) -> bytes:
         """The body as it is sent."""
+        if isinstance(self.body, bytes):
+            return self.body
         return self.body.encode() if isinstance(self.body, str) else json.dumps(self.body or {}).encode()
 
 
@@ -284,6 +293,49 @@ async def test_who_is_no_memex_is_said_so(answer: Answer) -> None:
                 await asked.execute(ALICE, "memory_list", {})
 
     assert len(script.asked) == 1
+
+
+async def test_an_export_writes_nothing_outside_of_its_folder(tmp_path: Path) -> None:
+    """Whatever names and sizes a service sends: what leads elsewhere is named, and the rest is written."""
+    link = zipfile.ZipInfo("link.md")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    hostile = ("../up.md", "/abs.md", "a/../../b.md", "C:/c.md", "back\\slash.md")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("user/a.md", *hostile):
+            archive.writestr(name, name)
+        archive.writestr(link, "/etc/passwd")
+        archive.writestr("bomb.md", b"0" * (64 << 20))
+    report = {"attempts": [{"response": {"files": 8, "size_bytes": 9, "refused": []}}]}
+    with scripted(Answer(body=buffer.getvalue()), Answer(body=report)) as script:
+        async with RemoteMemex(script.url, "mx_k") as asked:
+            done = await asked.export_files(
+                ALICE,
+                FolderWriter(tmp_path / "out"),
+                source=None,
+                all_projects=False,
+                progress=lambda *_: None,
+            )
+
+    assert {one["path"] for one in done["refused"]} == {*hostile, "link.md", "bomb.md"}
+    assert (done["files"], done["size_bytes"]) == (1, 9)
+    written = [str(Path(folder, name)) for folder, _, names in os.walk(tmp_path) for name in names]
+    assert written == [str(tmp_path / "out" / "user" / "a.md")]
+
+
+async def test_an_export_that_is_no_zip_is_said_so(tmp_path: Path) -> None:
+    """With one sentence, and not with a traceback."""
+    report = {"attempts": [{"response": {"files": 1, "size_bytes": 9, "refused": []}}]}
+    with scripted(Answer(body=b"PK no"), Answer(body=report)) as script:
+        async with RemoteMemex(script.url, "mx_k") as asked:
+            with pytest.raises(ValidationFailed, match="no zip"):
+                await asked.export_files(
+                    ALICE,
+                    FolderWriter(tmp_path / "out"),
+                    source=None,
+                    all_projects=False,
+                    progress=lambda *_: None,
+                )
 
 
 async def test_what_must_not_arrive_twice_is_sent_once() -> None:

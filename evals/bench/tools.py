@@ -17,7 +17,7 @@ from rich.table import Table
 
 from memex.evals.bench.workbench import Bench, Timings, console, cpu_ns, new_table, process_mb, ratio_line
 from memex.service.service import Caller
-from memex.service.tools.vault_import import import_vault
+from memex.service.vaults.vault_import import import_vault
 from memex.store.log import operations as log
 from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory

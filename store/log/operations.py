@@ -179,19 +179,16 @@ def committed_statement(access: Access, tool_call_id: str) -> Statement:
 
 
 async def writes_of(connection: Connection, access: Access, tool_call_id: str) -> list[str]:
-    """Return the revisions that a call wrote, as `path@version`.
+    """Return the revisions that a call wrote, as `path@version`; of an import, those of all its batches.
 
     Raises:
         OperationNotFound: no such call of this caller committed anything.
     """
-    found = await row(
-        connection,
-        "log/operation_writes",
-        scope_ids=access.logs,
-        user_id=access.user_id or "",
-        tool_call_id=tool_call_id,
-    )
+    wanted = {"scope_ids": access.logs, "user_id": access.user_id or "", "tool_call_id": tool_call_id}
+    found = await row(connection, "log/operation_writes", **wanted)
     if found is None:
+        found = await row(connection, "log/import_writes", **wanted)
+    if found is None or found["writes"] is None:
         raise OperationNotFound(
             f"No call {tool_call_id!r} of this user wrote anything.", tool_call_id=tool_call_id
         )

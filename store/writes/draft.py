@@ -53,7 +53,7 @@ from memex.store.writes.loaded import (
     StoredHead,
     count_chars,
     load_files,
-    load_undone_revision,
+    load_undone_revisions,
     lookup_columns,
     working_tree,
 )
@@ -193,12 +193,12 @@ class Draft:
 
         Raises:
             OperationNotFound: a revision is gone.
+            LimitExceeded: the revisions hold more text than is undone at once.
         """
+        named = [reference.rpartition("@") for reference in references]
+        revisions = [(self._place(path), int(version)) for path, _, version in named]
         async with self._database.transaction(self._access, snapshot=True) as connection:
-            undone = []
-            for reference in references:
-                path, _, version = reference.rpartition("@")
-                undone.append(await load_undone_revision(connection, self._place(path), int(version)))
+            undone = await load_undone_revisions(connection, revisions)
         self._stage(Undo(tuple(undone), reason))
 
     async def read(self, path: str) -> str | None:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memex.errors import OperationNotFound
-from memex.store.database import Connection, Rows, rows_as
+from memex.errors import LimitExceeded, OperationNotFound
+from memex.store.database import Connection, Rows, batch, rows_as
 from memex.store.records import FileChange, ScopeState
 from memex.store.search.index import FileIndex, StoredChunk
 from memex.store.writes.edits import Head, PlannedRevision, ScopedPath, UndoneRevision, WorkingTree
+
+MAX_UNDONE_CHARS = 32 << 20  # an undo holds up to three texts of each revision in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,9 @@ class CommitPlan:
 
 @dataclass(frozen=True, slots=True)
 class _ChainRevision:
-    """A row of `writes/revision_chain`: a revision of the file whose revision is undone."""
+    """A row of `writes/revision_chains`: a revision of the file whose revision is undone."""
 
+    ordinal: int
     file_id: int
     path: str
     version: int
@@ -126,20 +129,38 @@ def count_chars(heads: Sequence[StoredHead]) -> int:
     return sum(len(one.content or "") for one in heads)
 
 
-async def load_undone_revision(connection: Connection, place: ScopedPath, version: int) -> UndoneRevision:
-    """Return a revision that is to be undone, with what stood before it and what came after it.
+async def load_undone_revisions(
+    connection: Connection, revisions: Sequence[tuple[ScopedPath, int]]
+) -> list[UndoneRevision]:
+    """Return the revisions that are to be undone, each with what stood before it and what came after it.
+
+    Args:
+        connection: in a transaction that sees one moment.
+        revisions: the places and versions of what is undone.
 
     Raises:
-        OperationNotFound: the revision is gone.
+        OperationNotFound: a revision is gone.
+        LimitExceeded: the revisions hold more text than is undone at once.
     """
-    chain = await rows_as(
-        _ChainRevision,
-        connection,
-        "writes/revision_chain",
-        scope_id=place.scope.scope_id,
-        path=place.path,
-        version=version,
-    )
+    columns = lookup_columns([place for place, _ in revisions])
+    columns["versions"] = [version for _, version in revisions]
+    [[size]] = await batch(connection, ("writes/undone_size", columns))
+    if size["chars"] > MAX_UNDONE_CHARS:
+        raise LimitExceeded(
+            f"The call wrote {size['chars']:,} characters, and {MAX_UNDONE_CHARS:,} are undone at once.",
+            hint="Revert the batches of the import one by one: `calls` of its report names them.",
+            limit=MAX_UNDONE_CHARS,
+        )
+    chains: dict[int, list[_ChainRevision]] = {}
+    for one in await rows_as(_ChainRevision, connection, "writes/revision_chains", **columns):
+        chains.setdefault(one.ordinal, []).append(one)
+    return [
+        _undone_revision(place, version, chains.get(ordinal, []))
+        for ordinal, (place, version) in enumerate(revisions, start=1)
+    ]
+
+
+def _undone_revision(place: ScopedPath, version: int, chain: Sequence[_ChainRevision]) -> UndoneRevision:
     if not chain:
         raise OperationNotFound(f"The revision {place}@{version} is gone.")
     after = next(one for one in chain if (one.path, one.version) == (place.path, version))

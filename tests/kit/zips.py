@@ -4,6 +4,8 @@ import io
 import zipfile
 from collections.abc import Mapping
 
+from memex.sources.manifest import MANIFEST_NAME
+
 
 def zipped(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Return a zip of files; the same files give the same bytes."""
@@ -18,3 +20,8 @@ def unzipped(data: bytes) -> dict[str, bytes]:
     """Return the files of a zip."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
+
+
+def exported(data: bytes) -> dict[str, bytes]:
+    """Return the files of an export, without its manifest."""
+    return {name: content for name, content in unzipped(data).items() if name != MANIFEST_NAME}

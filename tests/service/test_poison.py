@@ -14,7 +14,7 @@ from tests.kit.property_budget import sampled
 
 from memex.service.planners import Planners
 from memex.service.service import Caller, Service
-from memex.service.tools.vault_import import import_vault
+from memex.service.vaults.vault_import import import_vault
 from memex.store.database import Database
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.builtin import BuiltinPlanner

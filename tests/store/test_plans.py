@@ -17,7 +17,7 @@ from memex.store.writes import pending
 HOT = """
     search/lexeme_frequency search/chunk_score search/chunk_score_pruned search/chunk_pending
     search/chunk_read memory/file_read memory/file_list memory/revision_read memory/revision_history
-    writes/revision_chain memory/revision_before log/operation_committed log/operation_list
+    writes/revision_chains memory/revision_before log/operation_committed log/operation_list
     log/operation_read log/operation_writes writes/head_load writes/chunk_load memory/link_out
     memory/link_in memory/file_by_key memory/revision_at search/chunk_of_file memory/file_pinned
     memory/link_near memory/revision_span log/operation_inner search/file_dated search/chunk_alone

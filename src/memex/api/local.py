@@ -25,8 +25,9 @@ from memex.service.log.replay.requests import replay_call, replay_changed, repla
 from memex.service.service import Caller, Service
 from memex.service.tidy import tidy_files
 from memex.service.tools.prompt_block import prompt_block
-from memex.service.tools.vault_export import Writer, export_files
-from memex.service.tools.vault_import import Progress, import_vault
+from memex.service.vaults.transfer_report import Progress
+from memex.service.vaults.vault_export import Writer, export_files
+from memex.service.vaults.vault_import import import_vault
 from memex.store.access import Access, Role
 from memex.store.database import Connection
 from memex.store.identity import tenants
@@ -178,7 +179,15 @@ class LocalMemex:
         return (await queue.retry_call(service, caller, tool_call_id)).model_dump(mode="json")
 
     async def import_vault(
-        self, context: CallContext, source: Path, *, into: str | None, dry_run: bool, progress: Progress
+        self,
+        context: CallContext,
+        source: Path,
+        *,
+        into: str | None,
+        dry_run: bool,
+        projects: bool,
+        replace: bool,
+        progress: Progress,
     ) -> Document:
         service, caller = await self.caller(context)
         done = await import_vault(
@@ -187,17 +196,31 @@ class LocalMemex:
             source,
             into=into,
             dry_run=dry_run,
+            projects=projects,
+            replace=replace,
             tool_call_id=context.tool_call_id,
             progress=progress,
         )
         return done.model_dump(mode="json")
 
     async def export_files(
-        self, context: CallContext, writer: Writer, *, source: str | None, progress: Progress
+        self,
+        context: CallContext,
+        writer: Writer,
+        *,
+        source: str | None,
+        all_projects: bool,
+        progress: Progress,
     ) -> Document:
         service, caller = await self.caller(context)
         done = await export_files(
-            service, caller, writer, source=source, tool_call_id=context.tool_call_id, progress=progress
+            service,
+            caller,
+            writer,
+            source=source,
+            all_projects=all_projects,
+            tool_call_id=context.tool_call_id,
+            progress=progress,
         )
         return done.model_dump(mode="json")
 

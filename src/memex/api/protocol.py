@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from memex.call_context import CallContext
 
 if TYPE_CHECKING:
-    from memex.service.tools.vault_export import Writer
-    from memex.service.tools.vault_import import Progress
+    from memex.service.vaults.transfer_report import Progress
+    from memex.service.vaults.vault_export import Writer
 
 Document = dict[str, Any]  # of JSON
 ReplayableKind = Literal["context", "remember", "reads", "all"]
@@ -95,13 +95,27 @@ class MemexApi(Protocol):
         ...
 
     async def import_vault(
-        self, context: CallContext, source: Path, *, into: str | None, dry_run: bool, progress: "Progress"
+        self,
+        context: CallContext,
+        source: Path,
+        *,
+        into: str | None,
+        dry_run: bool,
+        projects: bool,
+        replace: bool,
+        progress: "Progress",
     ) -> Document:
-        """Write the Markdown files of a folder or a zip."""
+        """Write the Markdown files of a folder or a zip; `projects` and `replace` allow what is left out else."""
         ...
 
     async def export_files(
-        self, context: CallContext, writer: "Writer", *, source: str | None, progress: "Progress"
+        self,
+        context: CallContext,
+        writer: "Writer",
+        *,
+        source: str | None,
+        all_projects: bool,
+        progress: "Progress",
     ) -> Document:
         """Give all files, or those below the folder `source`, to a writer, and close the writer."""
         ...

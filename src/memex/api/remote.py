@@ -2,11 +2,10 @@
 
 import io
 import time
-import zipfile
+from collections.abc import Mapping
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memex.api.protocol import Document
 from memex.call_context import CallContext
@@ -14,8 +13,8 @@ from memex.errors import InvalidPath, LimitExceeded, Refused, ValidationFailed
 from memex.remote import TRANSFER_TIMEOUT_S, Remote, context_headers, new_tool_call_id
 
 if TYPE_CHECKING:
-    from memex.service.tools.vault_export import Writer
-    from memex.service.tools.vault_import import Progress
+    from memex.service.vaults.transfer_report import Progress
+    from memex.service.vaults.vault_export import Writer
     from memex.sources.vault import Vault
 
 MAX_ZIP_BYTES = 16 << 20  # of a vault, in one request
@@ -25,21 +24,36 @@ class RemoteMemex(Remote):
     """A service at an address, asked with one key: everything of `MemexApi`."""
 
     async def import_vault(
-        self, context: CallContext, source: Path, *, into: str | None, dry_run: bool, progress: "Progress"
+        self,
+        context: CallContext,
+        source: Path,
+        *,
+        into: str | None,
+        dry_run: bool,
+        projects: bool,
+        replace: bool,
+        progress: "Progress",
     ) -> Document:
         """Write the Markdown files of a folder or a zip."""
         from memex.sources.vault import open_vault  # noqa: PLC0415  # other commands do not need it
 
+        options = {"into": into, "dry_run": dry_run, "projects": projects, "replace": replace}
         zipped = _content(source)
         if zipped is not None:
-            return await self._import(context, zipped, into, dry_run=dry_run)
+            return await self._import(context, zipped, options)
         with open_vault(source) as vault:
             content, refused = _pack(vault, progress)
-            done = await self._import(context, content, into, dry_run=dry_run)
+            done = await self._import(context, content, options)
         return _add_unsent_files(done, vault, refused)
 
     async def export_files(
-        self, context: CallContext, writer: "Writer", *, source: str | None, progress: "Progress"
+        self,
+        context: CallContext,
+        writer: "Writer",
+        *,
+        source: str | None,
+        all_projects: bool,
+        progress: "Progress",
     ) -> Document:
         """Give all files, or those below the folder `source`, to a writer, and close the writer."""
         started_s = time.monotonic()
@@ -48,7 +62,7 @@ class RemoteMemex(Remote):
             answer = await self.request(
                 "GET",
                 f"{self.base}/export",
-                params={"from": source},
+                params={"from": source, "all_projects": all_projects},
                 headers=context_headers(context.under(own_id)),
                 timeout_s=TRANSFER_TIMEOUT_S,
             )
@@ -57,9 +71,7 @@ class RemoteMemex(Remote):
             _unpack(answer.content, writer, done, progress)
         return done | {"duration_s": round(time.monotonic() - started_s, 3)}
 
-    async def _import(
-        self, context: CallContext, content: bytes, into: str | None, *, dry_run: bool
-    ) -> Document:
+    async def _import(self, context: CallContext, content: bytes, options: Mapping[str, Any]) -> Document:
         if len(content) > MAX_ZIP_BYTES:
             raise LimitExceeded(
                 f"The zip has {len(content):,} bytes; the limit over HTTP is {MAX_ZIP_BYTES:,}.",
@@ -70,7 +82,7 @@ class RemoteMemex(Remote):
         answer = await self.request(
             "POST",
             f"{self.base}/import",
-            params={"into": into, "dry_run": dry_run},
+            params=options,
             headers=headers | {"Content-Type": b"application/zip"},
             content=content,
             timeout_s=TRANSFER_TIMEOUT_S,
@@ -93,14 +105,16 @@ def _content(source: Path) -> bytes | None:
 
 def _pack(vault: "Vault", progress: "Progress") -> tuple[bytes, list[Document]]:
     """Return the notes of a vault as a zip, and the notes that cannot be sent. The service checks their content."""
+    from memex.sources.manifest import MANIFEST_NAME  # noqa: PLC0415  # as above
     from memex.sources.vault import ZipWriter  # noqa: PLC0415  # as above
 
     buffer, refused = io.BytesIO(), []
-    now = datetime.now(UTC)
     with closing(ZipWriter(buffer)) as writer:
+        if vault.manifest is not None:
+            writer.add(MANIFEST_NAME, vault.manifest.render(), None)
         for number, name in enumerate(vault.notes, start=1):
             try:
-                writer.add(name, vault.content(name), now)
+                writer.add(name, vault.content(name), vault.written_at(name))
             except Refused as error:
                 refused.append({"path": name, "code": error.code, "message": error.message})
             except UnicodeEncodeError:
@@ -117,25 +131,35 @@ def _add_unsent_files(done: Document, vault: "Vault", refused: list[Document]) -
     ]
     done["refused"] = sorted([*done["refused"], *refused], key=lambda one: str(one["path"]))
     done["skipped"] = sorted([*done["skipped"], *vault.skipped])
-    done["counts"] |= {
-        "refused": len(done["refused"]),
-        "skipped": len(done["skipped"]),
-        "hidden": done["counts"]["hidden"] + vault.hidden,
-    }
+    done["hidden"] = sorted([*done.get("hidden", []), *vault.hidden])
+    done["counts"] |= {name: len(done[name]) for name in ("refused", "skipped", "hidden")}
     return done
 
 
 def _unpack(content: bytes, writer: "Writer", done: Document, progress: "Progress") -> None:
-    """Write the files of a zip, and report those that cannot be written here as refused."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = archive.infolist()
-        for number, info in enumerate(members, start=1):
+    """Write the files of a zip, and report those that cannot be written here as refused.
+
+    Raises:
+        ValidationFailed: it is no zip, or nothing more can be written.
+    """
+    from memex.sources.vault import zipped_files  # noqa: PLC0415  # as above
+
+    files = zipped_files(content)
+    for number, file in enumerate(files, start=1):
+        try:
+            content = file.read()
+        except Refused as error:
+            _refuse(done, file.name, error, 0)
+        else:
             try:
-                writer.add(info.filename, archive.read(info), datetime(*info.date_time, tzinfo=UTC))
+                writer.add(file.name, content, file.written_at)
             except InvalidPath as error:
-                refusal = {"path": info.filename, "code": error.code, "message": error.message}
-                done["refused"].append(refusal)
-                done["files"] -= 1
-                done["size_bytes"] -= info.file_size
-            progress(number, len(members))
+                _refuse(done, file.name, error, len(content))
+        progress(number, len(files))
     writer.close()
+
+
+def _refuse(done: Document, name: str, error: Refused, size_bytes: int) -> None:
+    done["refused"].append({"path": name, "code": error.code, "message": error.message})
+    done["files"] -= 1
+    done["size_bytes"] -= size_bytes

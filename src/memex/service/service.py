@@ -197,7 +197,7 @@ class Service:
     async def revert(
         self, caller: Caller, reverted: str, *, tool_call_id: str | None = None, reason: str | None = None
     ) -> dict[str, Any]:
-        """Undo everything that the call `reverted` wrote, all or nothing, as new revisions.
+        """Undo everything that the call `reverted`, or an import, wrote, all or nothing, as new revisions.
 
         Raises:
             OperationNotFound: no such call of this caller committed anything.

@@ -16,14 +16,16 @@ import unicodedata
 import zipfile
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from memex.errors import FileTooLarge, InvalidPath, LimitExceeded, Refused, ValidationFailed
+from memex.sources.manifest import MANIFEST_NAME, MAX_MANIFEST_BYTES, ExportManifest, parse_manifest
 from memex.store.writes.edits import MAX_FILE_BYTES
 
 SUFFIXES = (".md", ".markdown")
@@ -33,6 +35,9 @@ MAX_TOTAL_BYTES = 256 << 20  # of the Markdown that a zip unpacks to; a folder's
 _ENTRY = b"PK\x01\x02"  # begins each entry of a zip's directory
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others let a member ask for gigabytes of memory
 _IS_ENCRYPTED, _IS_UTF8 = 0x1, 0x800
+_TIME_FIELD, _HAS_MODIFIED = 0x5455, 0x1  # the extra field "extended timestamp" of Info-ZIP: seconds in UTC
+_NO_TIME = (1980, 1, 1, 0, 0, 0)
+_ZONES = timedelta(hours=12)  # how far behind UTC the clock of a zip may be that does not say its zone
 _DRIVE = re.compile(r"[A-Za-z]:/")
 _NAMING = (errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EILSEQ, errno.EINVAL)
 _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, OSError)
@@ -52,17 +57,21 @@ class Vault:
 
     Attributes:
         content: returns the bytes of one of `notes`, at most one more than a file may have; raises Refused.
+        written_at: returns when one of `notes` was written at the latest; None if the vault does not say it.
         notes: the Markdown files, ordered by name.
         refused: files that cannot be taken, whatever their content is.
         skipped: files that are not Markdown.
-        hidden: the number of hidden files and folders, and of links to folders of the vault, all passed over.
+        hidden: hidden files and folders, and links to folders of the vault, all passed over.
+        manifest: what an export of Memex says of itself; None for any other vault.
     """
 
     content: Callable[[str], bytes]
+    written_at: Callable[[str], datetime | None]
     notes: list[str] = field(default_factory=list)
     refused: list[VaultRefusal] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
-    hidden: int = 0
+    hidden: list[str] = field(default_factory=list)
+    manifest: ExportManifest | None = None
 
     def read(self, name: str) -> str:
         """Return the text of one of `notes`, byte for byte.
@@ -76,6 +85,13 @@ class Vault:
     def refuse(self, name: str, error: Refused) -> None:
         """Add a refused file to `refused`."""
         self.refused.append(VaultRefusal(name, error))
+
+    def read_manifest(self, read: Callable[[], bytes]) -> None:
+        """Take the manifest of an export; one that is damaged is refused, and the vault is one like any other."""
+        try:
+            self.manifest = parse_manifest(read())
+        except Refused as error:
+            self.refuse(MANIFEST_NAME, error)
 
 
 @contextmanager
@@ -106,7 +122,9 @@ def open_vault(source: Path | bytes) -> Iterator[Vault]:
 
 def _of_folder(source: Path) -> Vault:
     root = os.path.realpath(source)
-    vault = Vault(lambda name: _content_of_file(Path(root, name)))
+    vault = Vault(
+        lambda name: _content_of_file(Path(root, name)), lambda name: _written_file_at(Path(root, name))
+    )
     folders, seen = [""], 0
     while folders:
         folder = folders.pop()
@@ -115,14 +133,16 @@ def _of_folder(source: Path) -> Vault:
             if seen > MAX_ENTRIES:
                 raise _too_many()
             name = f"{folder}{entry.name}"
-            if _is_hidden(entry.name):
-                vault.hidden += 1
+            if name == MANIFEST_NAME and entry.is_file(follow_symlinks=False):
+                vault.read_manifest(partial(_content_of_file, Path(root, name), MAX_MANIFEST_BYTES))
+            elif _is_hidden(entry.name):
+                vault.hidden.append(name)
             elif entry.is_symlink() and not _is_within(root, entry.path):
                 vault.refuse(name, ValidationFailed("It is a link that leads out of the folder."))
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(f"{name}/")
             elif os.path.isdir(entry.path):  # noqa: PTH112  # never raises, on a loop of links neither
-                vault.hidden += 1
+                vault.hidden.append(name)
             elif not _is_markdown(name):
                 vault.skipped.append(name)
             elif os.path.isfile(entry.path):  # noqa: PTH113  # likewise
@@ -148,17 +168,24 @@ def _is_within(root: str, path: str) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(root)
 
 
-def _content_of_file(path: Path) -> bytes:
+def _content_of_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
     try:
         with path.open("rb") as file:
             before = os.fstat(file.fileno())
-            content = file.read(MAX_FILE_BYTES + 1)
+            content = file.read(max_bytes + 1)
             after = os.fstat(file.fileno())
     except OSError as error:
         raise ValidationFailed(f"It cannot be read: {error.strerror}.") from None
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise ValidationFailed("It changed while it was read.", hint="Import again.")
     return content
+
+
+def _written_file_at(path: Path) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except (OSError, ValueError, OverflowError):
+        return None
 
 
 def _of_zip(file: IO[bytes]) -> Vault:
@@ -170,8 +197,11 @@ def _of_zip(file: IO[bytes]) -> Vault:
             hint="Name a folder of Markdown files, or a zip of one.",
         ) from None
     members: dict[str, zipfile.ZipInfo] = {}
-    vault = Vault(lambda name: _content_of_member(archive, members[name]))
+    vault = Vault(
+        lambda name: _content_of_member(archive, members[name]), lambda name: _written_at(members[name])
+    )
     hidden: set[str] = set()
+    manifest: zipfile.ZipInfo | None = None
     if len(archive.infolist()) > MAX_ENTRIES:
         raise _too_many()
     for info in archive.infolist():
@@ -181,6 +211,8 @@ def _of_zip(file: IO[bytes]) -> Vault:
             continue
         if error := _unsafe(name, info):
             vault.refuse(name, error)
+        elif name == MANIFEST_NAME and manifest is None:
+            manifest = info
         elif outermost := _hidden_part(segments):
             hidden.add(outermost)
         elif not _is_markdown(name):
@@ -190,7 +222,9 @@ def _of_zip(file: IO[bytes]) -> Vault:
         else:
             vault.notes.append(name)
             members[name] = info
-    vault.hidden = len(hidden)
+    vault.hidden = list(hidden)
+    if manifest is not None:
+        vault.read_manifest(partial(_content_of_member, archive, manifest, MAX_MANIFEST_BYTES))
     if sum(info.file_size for info in members.values()) > MAX_TOTAL_BYTES:
         raise LimitExceeded(
             f"The zip unpacks to more than {MAX_TOTAL_BYTES >> 20} MiB of Markdown.",
@@ -198,6 +232,38 @@ def _of_zip(file: IO[bytes]) -> Vault:
             limit_bytes=MAX_TOTAL_BYTES,
         )
     return _resolve_duplicates(vault)
+
+
+@dataclass(frozen=True, slots=True)
+class ZippedFile:
+    """A file of a zip that another program sent.
+
+    Attributes:
+        name: as the zip has it.
+        written_at: when it was written, by the entry of the zip.
+        read: returns its content; raises Refused for a file that is too large or damaged, and for a name that leads
+            elsewhere.
+    """
+
+    name: str
+    written_at: datetime | None
+    read: Callable[[], bytes]
+
+
+def zipped_files(content: bytes) -> Sequence[ZippedFile]:
+    """Return the files of a zip; raises ValidationFailed if it is none."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+    except _BROKEN:
+        raise ValidationFailed("This is no zip that can be read.") from None
+
+    def read(info: zipfile.ZipInfo) -> bytes:
+        if error := _unsafe(info.filename, info):
+            raise error
+        max_bytes = MAX_MANIFEST_BYTES if info.filename == MANIFEST_NAME else MAX_FILE_BYTES
+        return _content_of_member(archive, info, max_bytes)
+
+    return [ZippedFile(info.filename, _written_at(info), partial(read, info)) for info in archive.infolist()]
 
 
 def _name_of(info: zipfile.ZipInfo) -> str:
@@ -215,29 +281,73 @@ def _name_of(info: zipfile.ZipInfo) -> str:
 
 def _unsafe(name: str, info: zipfile.ZipInfo) -> Refused | None:
     """Return the error for a member that would endanger a file system; None for a safe one."""
-    if name.startswith("/") or _DRIVE.match(name):
-        return InvalidPath("The name is absolute.")
-    if ".." in name.split("/"):
-        return InvalidPath("The name leads out of the zip.")
-    if "\\" in name:
-        return InvalidPath("The name holds a backslash.")
+    if error := _unsafe_name(name):
+        return error
     if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
         return ValidationFailed("It is no regular file but a link or a device.")
     return None
 
 
-def _unreadable(info: zipfile.ZipInfo) -> Refused | None:
+def _unsafe_name(name: str) -> InvalidPath | None:
+    if name.startswith("/") or _DRIVE.match(name):
+        return InvalidPath("The name is absolute.")
+    if ".." in name.split("/"):
+        return InvalidPath("The name leads out of the folder.")
+    if "\\" in name:
+        return InvalidPath("The name holds a backslash.")
+    return None
+
+
+def _written_at(info: zipfile.ZipInfo) -> datetime | None:
+    """Return when a member was written at the latest; None if the zip does not say it.
+
+    The time of a zip has no zone. Many programs add the time in UTC, to which this function holds.
+    """
+    if info.date_time == _NO_TIME:
+        return None
+    try:
+        if (seconds := _unix_time(info.extra)) is not None:
+            return datetime.fromtimestamp(seconds, UTC)
+        return datetime(*info.date_time, tzinfo=UTC) + _ZONES
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _time_field(time: datetime) -> bytes:
+    """Return a time as the extra field of a member; nothing for a time that the field cannot hold."""
+    seconds = int(time.timestamp())
+    if not 0 <= seconds < 2**31:
+        return b""
+    return struct.pack("<HHBl", _TIME_FIELD, 5, _HAS_MODIFIED, seconds)
+
+
+def _unix_time(extra: bytes) -> int | None:
+    """Return the time of modification in the extra fields of a member, in seconds since 1970."""
+    at = 0
+    while at + 4 <= len(extra):
+        kind, size = struct.unpack_from("<HH", extra, at)
+        if kind == _TIME_FIELD and size >= 5 and at + 9 <= len(extra) and extra[at + 4] & _HAS_MODIFIED:
+            return int(struct.unpack_from("<l", extra, at + 5)[0])
+        at += 4 + size
+    return None
+
+
+def _unreadable(info: zipfile.ZipInfo, max_bytes: int = MAX_FILE_BYTES) -> Refused | None:
     if info.flag_bits & _IS_ENCRYPTED:
         return ValidationFailed("It is encrypted.")
     if info.compress_type not in _METHODS:
         return ValidationFailed("It is compressed in an unusual way.", hint="Pack it by deflate.")
-    return _too_large() if info.file_size > MAX_FILE_BYTES else None
+    return _too_large(max_bytes) if info.file_size > max_bytes else None
 
 
-def _content_of_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+def _content_of_member(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, max_bytes: int = MAX_FILE_BYTES
+) -> bytes:
+    if (error := _unreadable(info, max_bytes)) is not None:
+        raise error
     try:
         with archive.open(info) as member:
-            content = member.read(MAX_FILE_BYTES + 1)
+            content = member.read(max_bytes + 1)
         if len(content) != info.file_size:
             raise zipfile.BadZipFile(info.orig_filename)
     except _BROKEN:
@@ -260,6 +370,7 @@ def _resolve_duplicates(vault: Vault) -> Vault:
     vault.notes = sorted(names[0] for names in named.values() if len(names) == 1)
     vault.refused.sort(key=lambda refusal: refusal.name)
     vault.skipped.sort()
+    vault.hidden.sort()
     return vault
 
 
@@ -289,8 +400,8 @@ def _text(content: bytes) -> str:
     return text
 
 
-def _too_large() -> FileTooLarge:
-    return FileTooLarge(f"It has more than {MAX_FILE_BYTES:,} bytes.", limit_bytes=MAX_FILE_BYTES)
+def _too_large(max_bytes: int = MAX_FILE_BYTES) -> FileTooLarge:
+    return FileTooLarge(f"It has more than {max_bytes:,} bytes.", limit_bytes=max_bytes)
 
 
 def _too_many() -> LimitExceeded:
@@ -307,9 +418,12 @@ class ZipWriter:
     def __init__(self, file: IO[bytes]) -> None:
         self._archive = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED)
 
-    def add(self, name: str, content: bytes, written_at: datetime) -> None:
+    def add(self, name: str, content: bytes, written_at: datetime | None) -> None:
         """Add a file to the zip. Names are those of virtual paths."""
-        info = zipfile.ZipInfo(name, written_at.astimezone(UTC).timetuple()[:6])
+        info = zipfile.ZipInfo(name)
+        if written_at is not None and 1980 < written_at.year < 2107:  # what a zip can hold in every zone
+            info.date_time = written_at.astimezone(UTC).timetuple()[:6]
+            info.extra = _time_field(written_at)
         info.compress_type = zipfile.ZIP_DEFLATED
         info.external_attr = (stat.S_IFREG | 0o644) << 16
         self._archive.writestr(info, content)
@@ -338,19 +452,23 @@ class FolderWriter:
             raise ValidationFailed(f"{root} is not empty.", hint="Name a folder that is empty or missing.")
         self._root = root
 
-    def add(self, name: str, content: bytes, written_at: datetime) -> None:
+    def add(self, name: str, content: bytes, written_at: datetime | None) -> None:
         """Add a file to the folder. Names are those of virtual paths.
 
         Raises:
-            InvalidPath: the file system does not accept the name, or already has the name in another spelling.
+            InvalidPath: the file system does not accept the name, or already has the name in another spelling, or
+                the name leads out of the folder.
             ValidationFailed: nothing more can be written.
         """
+        if unsafe := _unsafe_name(name):
+            raise unsafe
         path = self._root / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as file:
                 file.write(content)
-            os.utime(path, (written_at.timestamp(),) * 2)
+            if written_at is not None:
+                os.utime(path, (written_at.timestamp(),) * 2)
         except OSError as error:
             if error.errno in _NAMING:
                 raise InvalidPath(f"The file system does not take this name: {error.strerror}.") from None

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import PATIENCE_S, PROGRAM, Memex
-from tests.kit.zips import unzipped
+from tests.kit.zips import exported
+
+from memex.sources.manifest import MANIFEST_NAME
 
 pytestmark = pytest.mark.usefixtures("server_up")
 
@@ -33,8 +35,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def contents(root: Path) -> dict[str, bytes]:
-    """Return the files below a folder."""
-    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    """Return the files below a folder, without the manifest of an export."""
+    files = {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {name: content for name, content in files.items() if name != MANIFEST_NAME}
 
 
 def test_a_vault_goes_in_and_comes_out(memex: Memex, folder: Path, tmp_path: Path) -> None:
@@ -52,10 +55,12 @@ def test_a_vault_goes_in_and_comes_out(memex: Memex, folder: Path, tmp_path: Pat
         "refused": 1,
         "skipped": 2,
         "hidden": 1,
+        "kept": 0,
+        "projects": 0,
     }
     assert contents(out) == NOTES
     assert (written["files"], written["dest"]) == (3, str(out))
-    assert unzipped(packed.read_bytes()) == {f"user/round/{name}": NOTES[name] for name in NOTES}
+    assert exported(packed.read_bytes()) == {f"user/round/{name}": NOTES[name] for name in NOTES}
     assert again["counts"]["unchanged"] == 3
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []
 
@@ -68,7 +73,7 @@ def test_the_summary_says_what_became_of_each_file(memex: Memex, folder: Path, t
     said = memex.plain(*arguments)
     again = memex.plain(*arguments[:-2])
     exported = memex.plain("export", str(tmp_path / "said"), "--from", "user/said")
-    undone = memex.plain("revert", "the-import.1")
+    undone = memex.plain("revert", "the-import")
 
     assert foreseen.startswith("3 would be created, 0 would be updated, 0 unchanged  (33 bytes in ")
     assert "To undo" not in foreseen
@@ -76,8 +81,8 @@ def test_the_summary_says_what_became_of_each_file(memex: Memex, folder: Path, t
     assert "1 refused:\n" in said
     assert "bad␛[31m.md  INVALID_PATH  The path holds a control character (U+001B).\n" in said
     assert "2 skipped, not Markdown: 2 .png\n" in said
-    assert "1 hidden files and folders passed over\n" in said
-    assert said.endswith("To undo: memex revert the-import.1\n")
+    assert "1 hidden, passed over: .obsidian\n" in said
+    assert said.endswith("To undo: memex revert the-import\n")
     assert again.startswith("0 created, 0 updated, 3 unchanged  ")
     assert "To undo" not in again
     assert exported.startswith(f"3 files written to {tmp_path / 'said'}  (33 bytes in ")
@@ -109,7 +114,7 @@ def test_a_zip_goes_to_stdout_alone(memex: Memex, folder: Path) -> None:
             timeout=PATIENCE_S,
             check=True,
         )
-        assert unzipped(done.stdout) == NOTES
+        assert exported(done.stdout) == NOTES
         assert (b'"files":' if flags else b"3 files written ") in done.stderr
 
 
@@ -151,7 +156,7 @@ def test_an_export_by_default_bears_the_date(memex: Memex, tmp_path: Path) -> No
 
     [made] = tmp_path.iterdir()
     assert made.name.startswith(f"memex-{date.today().year}")
-    assert unzipped(made.read_bytes()) == {}
+    assert exported(made.read_bytes()) == {}
     assert made.name in done.stdout.decode()
 
 
@@ -179,3 +184,45 @@ def test_what_cannot_be_read_or_written_is_an_error(memex: Memex, folder: Path, 
         assert len(done.err.splitlines()) == 2, arguments
         assert not re.search(r"\b([Ss]end|request|bytes)\b", done.err), arguments
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_what_is_left_out_is_said_with_the_option_for_it(memex: Memex, tmp_path: Path) -> None:
+    """What memory has newer, projects, and hidden files; each option takes what it names."""
+    ida = ("--user", "ida")
+    memex.plain("projects", "create", "zeus")
+    memex.plain("projects", "add", "zeus", "ida")
+    for path in ("user/a.md", "projects/zeus/plan.md"):
+        memex.plain("write", path, "--content", "old", *ida)
+    memex.plain("export", str(tmp_path / "out"), *ida)
+    (tmp_path / "out" / ".git").mkdir()
+    memex.plain("write", "user/a.md", "--content", "new", "--overwrite", *ida)
+
+    said, document = memex.both("import", str(tmp_path / "out"), *ida)
+    replaced = memex.json("import", str(tmp_path / "out"), "--replace", "--projects", *ida)
+    memex.plain("revert", replaced["tool_call_id"], *ida)
+
+    assert said.startswith("0 created, 0 updated, 0 unchanged  (0 bytes in ")
+    assert "1 kept as memory has them:\n" in said
+    assert "Version 1 was exported, and memory has a newer state: version 2.\n" in said
+    assert "To replace them too: add --replace\n" in said
+    assert "1 file of projects left out: projects/zeus/plan.md\nTo import them too: add --projects\n" in said
+    assert said.endswith("1 hidden, passed over: .git\n")
+    assert document["hidden"] == [".git"]
+    assert (replaced["updated"], replaced["unchanged"]) == (["user/a.md"], ["projects/zeus/plan.md"])
+    assert memex.plain("read", "user/a.md", *ida) == "new"
+
+
+def test_an_export_takes_what_the_user_may_read(memex: Memex, tmp_path: Path) -> None:
+    """For an administrator too, who gets the other projects by an option of their own."""
+    memex.plain("projects", "create", "hera")
+    memex.plain("write", "projects/hera/plan.md", "--content", "plan", "--as-admin", "--user", "jan")
+    jan = ("--user", "jan", "--as-admin")
+
+    for name, options in {"by-default.zip": (), "all.zip": ("--all-projects",)}.items():
+        memex.plain("export", str(tmp_path / name), *jan, *options)
+    refused = memex.run("export", str(tmp_path / "no.zip"), "--all-projects", "--user", "jan")
+
+    assert exported((tmp_path / "by-default.zip").read_bytes()) == {}
+    assert "projects/hera/plan.md" in exported((tmp_path / "all.zip").read_bytes())
+    assert refused.err.startswith("error VALIDATION_ERROR: --all-projects needs --as-admin.")
+    assert not (tmp_path / "no.zip").exists()

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from httpx2 import Client
-from tests.kit.zips import unzipped, zipped
+from tests.kit.zips import exported, zipped
 
 MIB = 1 << 20
 NOTES: Mapping[str, bytes] = {
@@ -29,8 +29,8 @@ def test_a_vault_comes_back_byte_for_byte(alice: Client) -> None:
     assert taken.json()["counts"]["created"] == len(NOTES)
     assert given.headers["content-type"] == "application/zip"
     assert given.headers["content-length"] == str(len(given.content))
-    assert unzipped(given.content) == NOTES
-    assert unzipped(everything.content) == {f"user/v/{name}": content for name, content in NOTES.items()}
+    assert exported(given.content) == NOTES
+    assert exported(everything.content) == {f"user/v/{name}": content for name, content in NOTES.items()}
     assert again.json()["counts"]["unchanged"] == len(NOTES)
 
 
@@ -70,7 +70,10 @@ def test_what_is_refused_has_a_code(alice: Client) -> None:
         "refused": 3,
         "skipped": 1,
         "hidden": 1,
+        "kept": 0,
+        "projects": 0,
     }
+    assert taken.json()["hidden"] == [".git"]
 
 
 BODIES: dict[str, tuple[Callable[[], bytes], int, str]] = {
@@ -116,3 +119,46 @@ def test_the_service_answers_while_a_zip_is_read(alice: Client) -> None:
 
     assert importing.result().json()["counts"]["created"] == 60
     assert max(waits_s) < took_s / 2
+
+
+def test_what_memory_has_newer_is_kept(alice: Client) -> None:
+    """It is named with its version; `replace` replaces it, and the id of the import undoes it all."""
+    alice.put("/v1/file", params={"path": "user/a.md"}, content="old")
+    archive = alice.get("/v1/export").content
+    alice.put("/v1/file", params={"path": "user/a.md"}, content="new", headers={"If-Match": "*"})
+
+    kept = alice.post("/v1/import", content=archive).json()
+    replaced = alice.post("/v1/import", params={"replace": True}, content=archive).json()
+    undone = alice.post(f"/v1/operations/{replaced['tool_call_id']}/revert").json()
+
+    assert [(one["path"], one["version"], one["code"]) for one in kept["kept"]] == [
+        ("user/a.md", 2, "VERSION_CONFLICT")
+    ]
+    assert (kept["calls"], replaced["updated"], replaced["kept"]) == ([], ["user/a.md"], [])
+    assert [write["path"] for write in undone["writes"]] == ["user/a.md"]
+    assert alice.get("/v1/file", params={"path": "user/a.md"}).json()["content"] == "new"
+
+
+def test_an_admin_exports_what_the_user_may_read(root: Client, client_of: Callable[..., Client]) -> None:
+    """Not the projects of others, unless they are asked for; what goes back leaves projects alone likewise."""
+    for slug, member in (("apollo", "alice"), ("gemini", "bob")):
+        root.put(f"/v1/admin/projects/{slug}")
+        root.put(f"/v1/admin/projects/{slug}/members/{member}")
+        bound = client_of("agent", bound_to=member)
+        bound.put("/v1/file", params={"path": f"projects/{slug}/plan.md"}, content=slug)
+    alice = {"Memex-User": "alice"}
+
+    hers = root.get("/v1/admin/export", headers=alice)
+    all_of_them = root.get("/v1/admin/export", params={"all_projects": True}, headers=alice)
+    by_agent = client_of("agent", bound_to="alice").get("/v1/export", params={"all_projects": True})
+    back = root.post("/v1/admin/import", content=all_of_them.content, headers=alice)
+    asked = root.post(
+        "/v1/admin/import", params={"projects": True}, content=all_of_them.content, headers=alice
+    )
+
+    plans = {f"projects/{slug}/plan.md": slug.encode() for slug in ("apollo", "gemini")}
+    assert exported(hers.content) == {"projects/apollo/plan.md": b"apollo"}
+    assert exported(all_of_them.content) == plans
+    assert by_agent.json()["code"] == "FORBIDDEN"
+    assert (back.json()["projects"], back.json()["counts"]["unchanged"]) == (sorted(plans), 0)
+    assert (asked.json()["projects"], asked.json()["counts"]["unchanged"]) == ([], 2)

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memex.cli.output import Column, CommandOutput, Screen
+from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time
 from memex.cli.progress import progress_bar
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
-    from memex.service.tools.vault_export import Writer
+    from memex.service.vaults.vault_export import Writer
 
 STDOUT = "-"
 MAX_SHOWN_REFUSALS = 20
 MAX_SHOWN_SUFFIXES = 8
+MAX_SHOWN_NAMES = 5
 
 
 @user_command
@@ -41,11 +42,30 @@ async def import_vault(
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be written.")] = False,
+    projects: Annotated[
+        bool,
+        typer.Option(
+            "--projects", help="Import the files of projects in an export too, back into their projects."
+        ),
+    ] = False,
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Replace files of memory that are newer than those of the vault too."),
+    ] = False,
 ) -> CommandOutput:
-    """Import the Markdown files of a vault unchanged. A second import writes only changed files."""
+    """Import the Markdown files of a vault unchanged. A second import writes only changed files.
+
+    A file that memory has changed since is kept, and named.
+    """
     with progress_bar() as progress:
         result = await session.api.import_vault(
-            session.context, Path(source), into=into, dry_run=dry_run, progress=partial(progress, "Importing")
+            session.context,
+            Path(source),
+            into=into,
+            dry_run=dry_run,
+            projects=projects,
+            replace=replace,
+            progress=partial(progress, "Importing"),
         )
     return CommandOutput(result, lambda screen: _show_import(screen, session, result))
 
@@ -67,6 +87,13 @@ async def export_files(
             "--from", metavar="PATH", help="Export only files below this folder, with paths relative to it."
         ),
     ] = None,
+    all_projects: Annotated[
+        bool,
+        typer.Option(
+            "--all-projects",
+            help="With --as-admin: also export the projects of which the user is not a member.",
+        ),
+    ] = False,
     call: Annotated[
         str | None,
         typer.Option(
@@ -84,9 +111,13 @@ async def export_files(
         ),
     ] = None,
 ) -> CommandOutput:
-    """Export all current files into a folder or a zip, or with --call one call."""
+    """Export the current files that the user may read into a folder or a zip, or with --call one call."""
+    if all_projects and not session.as_admin:
+        raise ValidationFailed(
+            "--all-projects needs --as-admin.", hint="Add --as-admin, or leave out --all-projects."
+        )
     if call is not None:
-        if dest is not None or source is not None:
+        if dest is not None or source is not None or all_projects:
             raise ValidationFailed(
                 "--call exports one whole call and no files.", hint="Give only --call ID and --to FILE."
             )
@@ -98,7 +129,11 @@ async def export_files(
     dest = dest or f"memex-{date.today()}.zip"
     with _writer(dest) as writer, progress_bar() as progress:
         done = await session.api.export_files(
-            session.context, writer, source=source, progress=partial(progress, "Exporting")
+            session.context,
+            writer,
+            source=source,
+            all_projects=all_projects,
+            progress=partial(progress, "Exporting"),
         )
     result = done | {"dest": dest}
     return CommandOutput(result, lambda screen: _show_export(screen, result), on_stderr=dest == STDOUT)
@@ -170,14 +205,18 @@ def _show_import(screen: Screen, session: CommandSession, result: dict[str, Any]
         f", {counts['updated']:,} {did}updated, {counts['unchanged']:,} unchanged",
         (f"  ({_size(result['size_bytes'])} in {result['duration_s']:.1f} s)", "dim"),
     )
+    _show_kept(screen, result["kept"])
     _show_refused(screen, result["refused"])
+    if result["projects"]:
+        files = format_count(counts["projects"], "file")
+        screen.line((f"{files} of projects left out: ", "yellow"), _first_names(result["projects"]))
+        screen.line(("To import them too: ", "dim"), "add --projects")
     if result["skipped"]:
         screen.line(f"{counts['skipped']:,} skipped, not Markdown: {_suffixes(result['skipped'])}")
-    if counts["hidden"]:
-        screen.line((f"{counts['hidden']:,} hidden files and folders passed over", "dim"))
-    if calls := result["calls"]:
-        more = f" (and so on to {calls[-1]})" if len(calls) > 1 else ""
-        screen.line(("To undo: ", "dim"), session.command("revert", calls[0]), (more, "dim"))
+    if result["hidden"]:
+        screen.line((f"{counts['hidden']:,} hidden, passed over: {_first_names(result['hidden'])}", "dim"))
+    if result["calls"]:
+        screen.line(("To undo: ", "dim"), session.command("revert", result["tool_call_id"]))
 
 
 def _show_export(screen: Screen, result: dict[str, Any]) -> None:
@@ -198,6 +237,19 @@ def _show_call(screen: Screen, result: dict[str, Any]) -> None:
     )
 
 
+def _show_kept(screen: Screen, kept: list[dict[str, Any]]) -> None:
+    if not kept:
+        return
+    screen.line((f"{len(kept):,} kept as memory has them:", "yellow"))
+    rows = [
+        (one["path"], format_time(one["updated_at"]), one["message"]) for one in kept[:MAX_SHOWN_REFUSALS]
+    ]
+    screen.table([Column("file", "bold"), Column("changed", "dim", whole=True), Column("why")], rows)
+    if len(kept) > MAX_SHOWN_REFUSALS:
+        screen.line((f"and {len(kept) - MAX_SHOWN_REFUSALS:,} more: --json lists all", "dim"))
+    screen.line(("To replace them too: ", "dim"), "add --replace")
+
+
 def _show_refused(screen: Screen, refused: list[dict[str, str]]) -> None:
     if not refused:
         return
@@ -206,6 +258,12 @@ def _show_refused(screen: Screen, refused: list[dict[str, str]]) -> None:
     screen.table([Column("file", "bold"), Column("code"), Column("why")], rows)
     if len(refused) > MAX_SHOWN_REFUSALS:
         screen.line((f"and {len(refused) - MAX_SHOWN_REFUSALS:,} more: --json lists all", "dim"))
+
+
+def _first_names(names: list[str]) -> str:
+    """Return the first of some names; --json has all."""
+    more = len(names) - MAX_SHOWN_NAMES
+    return ", ".join(names[:MAX_SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _suffixes(names: list[str]) -> str:

@@ -10,8 +10,8 @@ from fastapi.responses import StreamingResponse
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.routers import RouterPair
 from memex.service.service import Caller, Service
-from memex.service.tools import vault_export, vault_import
-from memex.service.tools.vault_import import ImportResult
+from memex.service.vaults import vault_export, vault_import
+from memex.service.vaults.transfer_report import ImportResult
 from memex.sources.vault import ZipWriter
 
 PAIR = RouterPair("", "transfer")
@@ -38,6 +38,24 @@ Into = Annotated[
     ),
 ]
 DryRun = Annotated[bool, Query(description="Say what would happen, and write nothing.")]
+Projects = Annotated[
+    bool,
+    Query(
+        description="Import the files of projects in an export back into their projects. By default they are "
+        "left out, and named in `projects`."
+    ),
+]
+Replace = Annotated[
+    bool,
+    Query(
+        description="Also replace files of memory that are newer than those of the vault. By default these "
+        "files are kept, and named in `kept`."
+    ),
+]
+AllProjects = Annotated[
+    bool,
+    Query(description="For an admin: also the projects of which the user is not a member."),
+]
 From = Annotated[
     str | None,
     Query(
@@ -63,13 +81,23 @@ async def import_vault(
     tool_call_id: HeaderToolCallId,
     into: Into = None,
     dry_run: DryRun = False,
+    projects: Projects = False,
+    replace: Replace = False,
 ) -> ImportResult:
-    """Write the Markdown files of a zip as they are; what cannot be taken is named, and the rest is written.
+    """Write the Markdown files of a zip as they are; what is not taken is named, and the rest is written.
 
-    Files are committed in batches of at most 100: each is a call that can be reverted, named in `calls`.
+    Reverting the call `tool_call_id` undoes the import. Files are committed in batches of at most 100, named in
+    `calls`, each of which can be reverted alone.
     """
     return await vault_import.import_vault(
-        service, caller, await request.body(), into=into, dry_run=dry_run, tool_call_id=tool_call_id
+        service,
+        caller,
+        await request.body(),
+        into=into,
+        dry_run=dry_run,
+        projects=projects,
+        replace=replace,
+        tool_call_id=tool_call_id,
     )
 
 
@@ -78,24 +106,37 @@ async def import_vault(
     "/export",
     summary="Export files",
     admin_summary="Export files as an admin",
-    admin_description="Return a zip of shared/, of every project, and of the files of the user in Memex-User.",
+    admin_description="Return a zip of what the user in Memex-User may read; without a user, of shared/ and of "
+    "every project.",
     response_class=StreamingResponse,
     responses=ZIPPED,
 )
 async def export_files(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, source: From = None
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    source: From = None,
+    all_projects: AllProjects = False,
 ) -> StreamingResponse:
-    """Return a zip of every file that the user reads, by its virtual path, as all stood at one moment."""
-    return await _export(service, caller, tool_call_id, source)
+    """Return a zip of every file that the user may read, by its virtual path, as all stood at one moment.
+
+    The hidden file `.memex-export.jsonl` of the zip says which version each file is.
+    """
+    return await _export(service, caller, tool_call_id, source, all_projects=all_projects)
 
 
 async def _export(
-    service: Service, caller: Caller, tool_call_id: str | None, source: str | None
+    service: Service, caller: Caller, tool_call_id: str | None, source: str | None, *, all_projects: bool
 ) -> StreamingResponse:
     spool = SpooledTemporaryFile(max_size=MEMORY_BYTES)  # noqa: SIM115  # closed when the last of it is sent
     try:
         await vault_export.export_files(
-            service, caller, ZipWriter(spool), source=source, tool_call_id=tool_call_id
+            service,
+            caller,
+            ZipWriter(spool),
+            source=source,
+            all_projects=all_projects,
+            tool_call_id=tool_call_id,
         )
     except BaseException:
         spool.close()

@@ -4,15 +4,16 @@ import asyncio
 import unicodedata
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol
 
-from memex.errors import FileNotFound, InvalidPath
+from memex.call_context import CallContext
+from memex.errors import FileNotFound, Forbidden, InvalidPath, ProjectNotFound
 from memex.service.call import Caller
 from memex.service.service import Service
 from memex.service.tools.tool import ResultPart
-from memex.service.tools.vault_import import (
-    MAX_BATCH_CHARS,
+from memex.service.vaults.transfer_report import (
     MAX_LOGGED_REFUSALS,
     Progress,
     RefusedFile,
@@ -20,6 +21,10 @@ from memex.service.tools.vault_import import (
     ignore_progress,
     refused_file,
 )
+from memex.service.vaults.vault_import import MAX_BATCH_CHARS
+from memex.sources.manifest import MANIFEST_NAME, ExportedFile, ExportManifest
+from memex.store.access import Access
+from memex.store.identity import authentication
 from memex.store.log.call import Call, CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import FileSummary, Revision
@@ -41,7 +46,7 @@ class ExportResult(ResultPart):
 class Writer(Protocol):
     """Where an export goes."""
 
-    def add(self, name: str, content: bytes, written_at: datetime) -> None:
+    def add(self, name: str, content: bytes, written_at: datetime | None) -> None:
         """Put a file there; raises InvalidPath for a name that it cannot have."""
 
     def close(self) -> None:
@@ -54,44 +59,89 @@ async def export_files(
     writer: Writer,
     *,
     source: str | None = None,
+    all_projects: bool = False,
     tool_call_id: str | None = None,
     progress: Progress = ignore_progress,
 ) -> ExportResult:
-    """Write every file that the caller reads, as it stands at one moment, and close the writer.
+    """Write every file that the user may read, as it stands at one moment, and a manifest, and close the writer.
+
+    An admin who names no user exports shared/ and all projects.
 
     Args:
         service: to read from.
         caller: the caller whose files are exported.
         writer: receives the files.
         source: a virtual folder, such as `user/notes`: only what stands below it, by paths relative to it.
+        all_projects: whether an admin also exports the projects of which the user is not a member.
         tool_call_id: the caller's; made when absent.
         progress: is told how many files are done, and of how many are known.
 
     Raises:
+        Forbidden: an agent asks for all projects.
         FileNotFound: nothing stands below `source`.
         InvalidPath, ProjectNotFound: `source` is no folder that the caller reads.
     """
-    given = {} if source is None else {"from": source}
+    arguments = {"from": source, "all_projects": all_projects}
+    given = {name: value for name, value in arguments.items() if value not in (None, False)}
     with closing(writer):  # however it ends: a zip that is left open complains
-        work = _Export(writer, source, progress)
-        async with (
-            service.recorder.recorded(caller, "memory_export", given, tool_call_id=tool_call_id) as log,
-            service.database.transaction(caller.access, snapshot=True) as connection,
-        ):
-            memory = Memory(connection, caller.access)
-            state = await memory.state(caller.access.scopes)
-            await work.run(memory)
-            result = work.result(log.call, state)
-            answer = _answer_export(given, result)
-            await log.add("answered", answer, state=state, connection=connection)
+        async with service.recorder.recorded(
+            caller, "memory_export", given, tool_call_id=tool_call_id
+        ) as log:
+            access = await _exported_access(service, caller, source, all_projects=all_projects)
+            work = _Export(writer, source, progress, log.call.request.now)
+            async with service.database.transaction(access, snapshot=True) as connection:
+                memory = Memory(connection, access)
+                state = await memory.state(access.scopes)
+                await work.run(memory)
+                result = work.result(log.call, state)
+                answer = _answer_export(given, result)
+                await log.add("answered", answer, state=state, connection=connection)
     return result
+
+
+async def _exported_access(
+    service: Service, caller: Caller, source: str | None, *, all_projects: bool
+) -> Access:
+    """Return the scopes that are exported.
+
+    Raises:
+        Forbidden: an agent asks for all projects.
+        ProjectNotFound: `source` lies in a project that an admin reads, and the user does not.
+    """
+    if not all_projects:
+        access = await _user_access(service, caller)
+        mount = "/".join((source or "").split("/")[:2])
+        if mount in caller.access.by_mount and mount not in access.by_mount:
+            raise ProjectNotFound(
+                f"{access.user_id} is not a member of {mount}.",
+                hint="Ask for all projects (all_projects, or --all-projects), or add the user to the project.",
+            )
+        return access
+    if caller.access.role != "admin":
+        raise Forbidden(
+            "Only an administrator exports projects of which the user is not a member.",
+            hint="Leave out all_projects, or use an administrator's key.",
+        )
+    return caller.access
+
+
+async def _user_access(service: Service, caller: Caller) -> Access:
+    """Return what the named user may read of what the caller reads: an admin reads the other projects too."""
+    access = caller.access
+    if access.role != "admin" or access.user_id is None:
+        return access
+    agent = caller.principal.acting_as("agent")
+    of_user = await authentication.resolve(service.database, agent, CallContext(access.user_id))
+    return replace(access, scopes=tuple(one for one in access.scopes if one.scope_id in of_user.by_id))
 
 
 class _Export:
     """One export: writes what stands below a folder, or all."""
 
-    def __init__(self, writer: Writer, source: str | None, progress: Progress) -> None:
+    def __init__(self, writer: Writer, source: str | None, progress: Progress, now: datetime) -> None:
         self._writer = writer
+        self._now = now
+        self._exported: dict[str, ExportedFile] = {}
         self._prefix = "" if source is None else unicodedata.normalize("NFC", source.removesuffix("/") + "/")
         self._progress = progress
         self._files = 0
@@ -106,7 +156,7 @@ class _Export:
             self._progress(seen, seen)
         if self._prefix and not self._files and not self._refused:
             raise FileNotFound(f"No file stands below {self._prefix}.")
-        await asyncio.to_thread(self._writer.close)
+        await asyncio.to_thread(self._finish)
 
     def result(self, call: Call, state: dict[str, int]) -> ExportResult:
         """Return the report."""
@@ -119,16 +169,24 @@ class _Export:
             duration_s=duration_s(call),
         )
 
+    def _finish(self) -> None:
+        manifest = ExportManifest(self._now, self._prefix.removesuffix("/"), self._exported)
+        self._writer.add(MANIFEST_NAME, manifest.render(), self._now)
+        self._writer.close()
+
     def _add(self, revisions: Sequence[Revision]) -> None:
         for revision in revisions:
             name = revision.virtual_path.removeprefix(self._prefix)
             content = revision.content.encode()
             try:
+                if name == MANIFEST_NAME:
+                    raise InvalidPath("An export keeps this name for its manifest.")
                 self._writer.add(name, content, revision.created_at)
             except InvalidPath as error:
                 self._refused.append(refused_file(name, error))
             else:
                 self._files += 1
+                self._exported[name] = ExportedFile(revision.version, revision.sha256)
                 self._size_bytes += len(content)
 
 

@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.kit.memory import open_project
 from tests.kit.property_budget import costly
-from tests.kit.zips import unzipped, zipped
+from tests.kit.zips import exported, zipped
 
-from memex.errors import MemexError, ToolCallConflict, ValidationFailed
+from memex.errors import Forbidden, MemexError, ProjectNotFound, ToolCallConflict, ValidationFailed
 from memex.service.service import Caller, Service
-from memex.service.tools.vault_export import ExportResult, export_files
-from memex.service.tools.vault_import import ImportResult, import_vault
+from memex.service.vaults.vault_export import ExportResult, export_files
+from memex.service.vaults.vault_import import ImportResult, import_vault
 from memex.sources.vault import FolderWriter, ZipWriter
 from memex.store.writes.edits import MAX_FILE_BYTES
 
@@ -52,11 +52,13 @@ async def take(service: Service, caller: Caller, files: Files, **options: Any) -
     return await import_vault(service, caller, zipped(files), **options)
 
 
-async def give(service: Service, caller: Caller, source: str | None = None) -> dict[str, bytes]:
-    """Return what an export holds."""
+async def give(
+    service: Service, caller: Caller, source: str | None = None, *, all_projects: bool = False
+) -> dict[str, bytes]:
+    """Return the files that an export holds."""
     buffer = io.BytesIO()
-    await export_files(service, caller, ZipWriter(buffer), source=source)
-    return unzipped(buffer.getvalue())
+    await export_files(service, caller, ZipWriter(buffer), source=source, all_projects=all_projects)
+    return exported(buffer.getvalue())
 
 
 def under(mount: str, files: Files) -> dict[str, bytes]:
@@ -234,17 +236,25 @@ async def test_a_dry_run_says_what_would_happen(service: Service, alice: Caller)
 
 
 async def test_an_export_goes_back_to_where_it_was(service: Service, admin: Caller) -> None:
-    """Without a folder named, what has the layout of an export is one; with one named it is a vault like any."""
+    """Without a folder named, what has the layout of an export is one; with one named it is a vault like any.
+
+    The files of projects go back only if that is asked for.
+    """
     files = under("user", NOTES) | under("shared", NOTES) | under("projects/apollo", NOTES)
     for mount in ("user", "shared", "projects/apollo"):
         await take(service, admin, NOTES, into=mount)
 
     exported = await give(service, admin)
-    back = await take(service, admin, exported)
+    back = await take(service, admin, exported, projects=True)
+    without = await take(service, admin, exported)
     below = await take(service, admin, exported, into="user/backup")
 
     assert exported == files
     assert back.counts.unchanged == len(files)
+    assert (without.counts.unchanged, without.projects) == (
+        len(files) - len(NOTES),
+        sorted(under("projects/apollo", NOTES)),
+    )
     assert below.created == sorted(under("user/backup", files))
 
 
@@ -281,7 +291,7 @@ async def test_of_an_export_only_what_may_be_written_is_taken(service: Service, 
     """An agent's own files go back; those of shared/ and of projects that are not its user's are refused."""
     files = {"user/a.md": b"a", "shared/b.md": b"b", "projects/gemini/c.md": b"c", "projects/d.md": b"d"}
 
-    taken = await take(service, alice, files)
+    taken = await take(service, alice, files, projects=True)
 
     assert taken.created == ["user/a.md"]
     assert {one.path: one.code for one in taken.refused} == {
@@ -391,7 +401,7 @@ async def test_an_export_of_a_folder_is_relative_to_it(service: Service, alice: 
 async def test_an_export_holds_what_its_caller_reads(
     service: Service, admin: Caller, alice: Caller, caller_of: CallerOf
 ) -> None:
-    """Nobody else's files; a member's projects; an admin's all."""
+    """Nobody else's files, and a member's projects, for an admin too; an admin who names nobody gets all."""
     bob = await caller_of("bob")
     for caller, into in ((alice, "user"), (bob, "user"), (admin, "shared"), (admin, "projects/gemini")):
         await take(service, caller, {"a.md": into.encode()}, into=into)
@@ -401,8 +411,16 @@ async def test_an_export_holds_what_its_caller_reads(
 
     assert hers == {"projects/apollo/b.md": b"b", "shared/a.md": b"shared", "user/a.md": b"user"}
     assert his == {"shared/a.md": b"shared", "user/a.md": b"user"}
-    assert set(await give(service, admin)) == {*hers, "projects/gemini/a.md"}
-    assert await give(service, admin, "projects") == {"apollo/b.md": b"b", "gemini/a.md": b"projects/gemini"}
+    assert await give(service, admin) == hers
+    assert await give(service, admin, "projects") == {"apollo/b.md": b"b"}
+    everything = await give(service, admin, all_projects=True)
+    assert everything == {**hers, "projects/gemini/a.md": b"projects/gemini"}
+    nobody = await caller_of(None, role="admin")
+    assert set(await give(service, nobody)) == set(everything) - {"user/a.md"}
+    with pytest.raises(ProjectNotFound, match="alice is not a member of projects/gemini"):
+        await give(service, admin, "projects/gemini")
+    with pytest.raises(Forbidden):
+        await give(service, alice, all_projects=True)
 
 
 @pytest.mark.parametrize(

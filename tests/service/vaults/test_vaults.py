@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from memex.service.service import Caller, Service
-from memex.service.tools.vault_import import import_vault
+from memex.service.vaults.vault_import import import_vault
 
 CallerOf = Callable[..., Awaitable[Caller]]
 EVAL_DATA = os.environ.get("MEMEX_EVAL_DATA")

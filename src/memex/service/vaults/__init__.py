@@ -1,0 +1,1 @@
+"""Vaults: imports of Markdown files into memory, and exports of memory."""

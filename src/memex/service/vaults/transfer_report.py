@@ -1,0 +1,93 @@
+"""What an import and an export report of files."""
+
+import time
+from collections.abc import Callable
+
+from pydantic import Field
+
+from memex.errors import Refused
+from memex.service.tools.tool import ResultPart
+from memex.service.vaults.import_conflicts import KeptFile
+from memex.store.log.call import Call
+
+MAX_LOGGED_REFUSALS = 100
+MAX_SHOWN_CHARS = 512  # of a name that was refused or skipped, which nothing else bounds
+
+Progress = Callable[[int, int], None]
+
+
+class RefusedFile(ResultPart):
+    """A file that was not taken, by its name in the vault or in memory, and why."""
+
+    path: str
+    code: str
+    message: str
+
+
+class Counts(ResultPart):
+    """How many files became what: the lengths of the lists of the report."""
+
+    created: int
+    updated: int
+    unchanged: int
+    refused: int
+    skipped: int
+    hidden: int
+    kept: int = 0
+    projects: int = 0
+
+
+class ImportResult(ResultPart):
+    """What an import did, or with `dry_run` would do.
+
+    Attributes:
+        tool_call_id: under which its report is logged; reverting this call undoes the whole import.
+        calls: the ids of those batches that wrote something; each can be reverted alone.
+        dry_run: whether nothing was written.
+        counts: the lengths of the lists below.
+        created: paths where no file stood before.
+        updated: paths whose text is another now.
+        unchanged: paths where the same text stood already.
+        refused: what was not taken though it is Markdown, or could do harm.
+        skipped: names that are not Markdown.
+        hidden: hidden files and folders, and links to folders, none of which was looked into.
+        kept: files of memory that are newer than those of the vault; `replace` replaces them.
+        projects: files of projects, which are imported only with `projects` or into a named project.
+        size_bytes: the size of the Markdown that was imported.
+        duration_s: from the first look to the last write.
+    """
+
+    tool_call_id: str
+    calls: list[str]
+    dry_run: bool
+    counts: Counts
+    created: list[str]
+    updated: list[str]
+    unchanged: list[str]
+    refused: list[RefusedFile]
+    skipped: list[str]
+    hidden: list[str] = Field(default_factory=list)
+    kept: list[KeptFile] = Field(default_factory=list)
+    projects: list[str] = Field(default_factory=list)
+    size_bytes: int
+    duration_s: float
+
+
+def ignore_progress(_done: int, _total: int) -> None:
+    """Take no notice of progress."""
+
+
+def refused_file(name: str, error: Refused) -> RefusedFile:
+    """Return the report of a file that was refused."""
+    return RefusedFile(path=printable_name(name), code=error.code, message=error.message)
+
+
+def printable_name(name: str) -> str:
+    """Return a name as any answer can carry it: cut, and without the marks of bytes that are no UTF-8."""
+    name = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return name if len(name) <= MAX_SHOWN_CHARS else f"{name[: MAX_SHOWN_CHARS - 1]}…"
+
+
+def duration_s(call: Call) -> float:
+    """Return how many seconds a call has taken until now."""
+    return round(time.perf_counter() - call.record.started_s, 3)

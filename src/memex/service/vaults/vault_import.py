@@ -1,0 +1,470 @@
+"""Import: the files of a Markdown vault, written to memory in batches."""
+
+import asyncio
+import dataclasses
+import hashlib
+import secrets
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from memex.errors import FileExists, LimitExceeded, ReadOnlyMount, Refused, ValidationFailed, VersionConflict
+from memex.service.call import Caller, new_call
+from memex.service.log import references
+from memex.service.recording import CallLogger
+from memex.service.service import Service
+from memex.service.tools.tool import ResultPart
+from memex.service.vaults.import_conflicts import KeptFile, find_conflict
+from memex.service.vaults.transfer_report import (
+    MAX_LOGGED_REFUSALS,
+    Counts,
+    ImportResult,
+    Progress,
+    duration_s,
+    ignore_progress,
+    printable_name,
+    refused_file,
+)
+from memex.sources.manifest import ExportedFile
+from memex.sources.vault import Vault, VaultRefusal, open_vault
+from memex.store.log.call import Call, CallAnswer
+from memex.store.paths import MAX_ID_CHARS, VirtualPath, parse
+from memex.store.records import FileChange, Reference
+from memex.store.writes.draft import Draft
+from memex.store.writes.histories import IncomingText, PathHistory, read_histories
+
+MAX_BATCH_FILES = 100
+MAX_BATCH_CHARS = 4 << 20
+MAX_ATTEMPTS = 5  # at a batch of which another call writes a file at the same moment
+MAX_SUFFIX_CHARS = 40  # what a batch adds to the id of its import
+
+MOUNTS = ("user/", "shared/", "projects/")
+
+Histories = Mapping[str, PathHistory]
+
+
+async def import_vault(
+    service: Service,
+    caller: Caller,
+    source: Path | bytes,
+    *,
+    into: str | None = None,
+    dry_run: bool = False,
+    projects: bool = False,
+    replace: bool = False,
+    tool_call_id: str | None = None,
+    progress: Progress = ignore_progress,
+) -> ImportResult:
+    """Write the Markdown files of a vault as they are, replacing what is older; nothing is deleted.
+
+    A file of memory that is newer than that of the vault is kept (`import_conflicts.find_conflict`).
+
+    Files are committed in batches, each a call of its own: `<tool_call_id>.1`, `.2` and so on. An import that was
+    cut off is finished by the same import under the same id.
+
+    Args:
+        service: to write through.
+        caller: the caller who imports; the channel of the revisions is `import`.
+        source: a folder, a zip, or the bytes of a zip.
+        into: the virtual folder that it goes to, such as `user/notes`. By default what has the layout of an
+            export of Memex goes back to where it was, anything else to `user`.
+        dry_run: whether to say what would happen, and write nothing.
+        projects: whether the files of projects in an export go back to their projects.
+        replace: whether files of memory that are newer than those of the vault are replaced too.
+        tool_call_id: the caller's; made when absent.
+        progress: is told how many files are done, and of how many.
+
+    Raises:
+        ValidationFailed, LimitExceeded: the source is no vault, or none that can be taken.
+        InvalidPath, ReadOnlyMount, ProjectNotFound: `into` is nothing that the caller may write to.
+        ToolCallConflict: the id was used for another import.
+    """
+    caller = dataclasses.replace(caller, access=dataclasses.replace(caller.access, channel="import"))
+    arguments = {"into": into, "dry_run": dry_run, "projects": projects, "replace": replace}
+    given = {name: value for name, value in arguments.items() if value}
+    call_id = _check_call_id(tool_call_id) or f"imp_{secrets.token_hex(8)}"
+    async with service.recorder.recorded(caller, "memory_import", given, tool_call_id=call_id) as log:
+        with ExitStack() as stack:
+            vault = await asyncio.to_thread(stack.enter_context, open_vault(source))
+            work = _Import(service, caller, log.call, vault, dry_run=dry_run, replace=replace)
+            work.place(into, projects=projects)
+            await work.run(progress)
+        result = work.result()
+        answer = CallAnswer(result.model_dump(mode="json"), given, _log_record(result))
+        await log.add("dry_run" if dry_run else "answered", answer)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """A file of a vault on its way into memory."""
+
+    name: str
+    path: str
+    text: str
+    sha256: str
+    written_at: datetime | None
+    exported: ExportedFile | None
+
+    @property
+    def incoming(self) -> IncomingText:
+        """The text as the store compares it with the history of its path."""
+        base = self.exported
+        if base is None:
+            return IncomingText(self.path, self.sha256)
+        return IncomingText(self.path, self.sha256, base.version, base.sha256)
+
+
+class _Batch(ResultPart):
+    """What became of the files of a batch. A repeat reads it from the log, where another version may add to it."""
+
+    created: list[str]
+    updated: list[str]
+    unchanged: list[str]
+    kept: list[KeptFile] = Field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _ImportedFiles:
+    """What became of the files so far."""
+
+    created: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    kept: list[KeptFile] = field(default_factory=list)
+
+    def add(self, batch: _Batch) -> None:
+        self.created += batch.created
+        self.updated += batch.updated
+        self.unchanged += batch.unchanged
+        self.kept += batch.kept
+
+
+class _Import:
+    """One import: places the notes of a vault, then reads and stores them batch by batch."""
+
+    def __init__(
+        self,
+        service: Service,
+        caller: Caller,
+        call: Call,
+        vault: Vault,
+        *,
+        dry_run: bool,
+        replace: bool,
+    ) -> None:
+        self._service = service
+        self._caller = caller
+        self._call = call
+        self._vault = vault
+        self._dry_run = dry_run
+        self._replace = replace
+        self._projects: list[str] = []
+        self._read_only: list[tuple[VaultRefusal, VirtualPath]] = []
+        self._places: list[tuple[str, VirtualPath]] = []
+        self._refused: list[VaultRefusal] = list(vault.refused)
+        self._done = _ImportedFiles()
+        self._calls: list[str] = []
+        self._full: dict[str, LimitExceeded] = {}
+        self._size_bytes = 0
+
+    def place(self, into: str | None, *, projects: bool) -> None:
+        """Decide where each note goes; the files of projects only go there if somebody asked for it.
+
+        Raises:
+            ValidationFailed: there is none.
+            InvalidPath, ReadOnlyMount, ProjectNotFound: the caller cannot write to `into`, or to its user/.
+        """
+        self._check_not_empty()
+        prefix = self._find_prefix(into)
+        is_asked = projects or into is not None
+        for name in self._vault.notes:
+            try:
+                self._place_note(name, parse(prefix + name), is_asked=is_asked)
+            except Refused as error:
+                self._refused.append(VaultRefusal(name, error))
+
+    def _place_note(self, name: str, path: VirtualPath, *, is_asked: bool) -> None:
+        if path.mount == "project" and not is_asked:
+            self._projects.append(str(path))
+            return
+        try:
+            self._caller.access.writable_scope_of(path)
+        except ReadOnlyMount as error:
+            self._read_only.append((VaultRefusal(name, error), path))
+        else:
+            self._places.append((name, path))
+
+    def _check_not_empty(self) -> None:
+        if not self._vault.notes and not self._refused and self._vault.manifest is None:
+            others = len(self._vault.skipped)
+            among = f" among its {others:,} files" if others > 1 else ""
+            raise ValidationFailed(
+                f"The vault holds no Markdown file{among}.",
+                hint="Name a folder of Markdown files, or a zip of one.",
+            )
+
+    def _find_prefix(self, into: str | None) -> str:
+        """Return what stands before the names of the notes in their paths: for an export, what stood there."""
+        if into is None:
+            if (manifest := self._vault.manifest) is not None:
+                return f"{manifest.source}/" if manifest.source else ""
+            if self._vault.notes and all(name.startswith(MOUNTS) for name in self._vault.notes):
+                return ""
+        prefix = ("user" if into is None else into.removesuffix("/")) + "/"
+        self._caller.access.writable_scope_of(parse(f"{prefix}*.md"))
+        return prefix
+
+    async def run(self, progress: Progress) -> None:
+        """Read and store what was placed."""
+        progress(0, len(self._places))
+        await self._compare_read_only()
+        batches, number, done = self._batches(), 0, 0
+        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+            number, done = number + 1, done + len(batch)
+            await self._store(batch, f"{self._call.request.tool_call_id}.{number}")
+            progress(done, len(self._places))
+        progress(len(self._places), len(self._places))
+
+    def result(self) -> ImportResult:
+        """Return the report."""
+        refused = [refused_file(one.name, one.error) for one in self._refused]
+        return ImportResult(
+            tool_call_id=self._call.request.tool_call_id,
+            calls=self._calls,
+            dry_run=self._dry_run,
+            counts=Counts(
+                created=len(self._done.created),
+                updated=len(self._done.updated),
+                unchanged=len(self._done.unchanged),
+                refused=len(refused),
+                skipped=len(self._vault.skipped),
+                hidden=len(self._vault.hidden),
+                kept=len(self._done.kept),
+                projects=len(self._projects),
+            ),
+            created=self._done.created,
+            updated=self._done.updated,
+            unchanged=self._done.unchanged,
+            refused=sorted(refused, key=lambda one: one.path),
+            skipped=list(map(printable_name, self._vault.skipped)),
+            hidden=list(map(printable_name, self._vault.hidden)),
+            kept=self._done.kept,
+            projects=self._projects,
+            size_bytes=self._size_bytes,
+            duration_s=duration_s(self._call),
+        )
+
+    async def _compare_read_only(self) -> None:
+        """Refuse the files of mounts that the caller only reads, unless the same text stands there."""
+        read = await asyncio.to_thread(
+            lambda: [self._read_note(one.name, path) for one, path in self._read_only]
+        )
+        histories = await self._histories([note for note in read if note is not None])
+        for (refusal, _), note in zip(self._read_only, read, strict=True):
+            if note is None:
+                continue
+            if _is_unchanged(note, histories):
+                self._done.unchanged.append(note.path)
+            else:
+                self._refused.append(refusal)
+
+    def _read_note(self, name: str, path: VirtualPath) -> _Note | None:
+        """Return a note without its text; None if it cannot be read, which is reported."""
+        try:
+            return dataclasses.replace(self._note(name, str(path), self._vault.read(name)), text="")
+        except Refused as error:
+            self._refused.append(VaultRefusal(name, error))
+            return None
+
+    def _batches(self) -> Iterator[list[_Note]]:
+        batch: list[_Note] = []
+        chars = 0
+        for name, path in self._places:
+            try:
+                text = self._vault.read(name)
+            except Refused as error:
+                self._refused.append(VaultRefusal(name, error))
+                continue
+            if len(batch) == MAX_BATCH_FILES or (batch and chars + len(text) > MAX_BATCH_CHARS):
+                yield batch
+                batch, chars = [], 0
+            batch.append(self._note(name, str(path), text))
+            chars += len(text)
+        if batch:
+            yield batch
+
+    def _note(self, name: str, path: str, text: str) -> _Note:
+        manifest = self._vault.manifest
+        exported = manifest.files.get(unicodedata.normalize("NFC", name)) if manifest is not None else None
+        sha256 = hashlib.sha256(text.encode()).hexdigest()
+        return _Note(name, path, text, sha256, self._vault.written_at(name), exported)
+
+    async def _store(self, notes: Sequence[_Note], call_id: str) -> None:
+        """Store a batch; when a limit is in its way, by halves, until the files that are over it are found."""
+        notes, call_id = await self._without_hopeless(notes, call_id)
+        if not notes:
+            return
+        try:
+            batch = await (self._predict(notes) if self._dry_run else self._commit(notes, call_id))
+        except LimitExceeded as error:
+            await self._store_in_parts(notes, call_id, error)
+            return
+        if not self._dry_run and (batch.created or batch.updated):
+            self._calls.append(call_id)
+        self._done.add(batch)
+        kept = {file.path for file in batch.kept}
+        self._size_bytes += sum(len(note.text.encode()) for note in notes if note.path not in kept)
+
+    async def _store_in_parts(self, notes: Sequence[_Note], call_id: str, error: LimitExceeded) -> None:
+        if len(notes) > 1:
+            middle = len(notes) // 2
+            await self._store(notes[:middle], f"{call_id}.1")
+            await self._store(notes[middle:], f"{call_id}.2")
+            return
+        [note] = notes
+        self._refused.append(VaultRefusal(note.name, error))
+        draft = self._service.draft(self._caller)
+        draft.write(note.path, note.text, overwrite=True)
+        try:
+            await draft.preview()
+        except LimitExceeded:
+            return  # the file itself is over a limit
+        self._full[parse(note.path).mount_name] = error
+
+    async def _without_hopeless(self, notes: Sequence[_Note], call_id: str) -> tuple[Sequence[_Note], str]:
+        """Refuse new files of a mount that was found full. The rest is another call than the whole batch."""
+        full = [note for note in notes if parse(note.path).mount_name in self._full]
+        histories = await self._histories(full) if full else {}
+        hopeless = [note for note in full if not _stands(note, histories)]
+        if not hopeless:
+            return notes, call_id
+        for note in hopeless:
+            self._refused.append(VaultRefusal(note.name, self._full[parse(note.path).mount_name]))
+        return [note for note in notes if note not in hopeless], f"{call_id}.1"
+
+    async def _histories(self, notes: Sequence[_Note]) -> Histories:
+        if not notes:
+            return {}
+        async with self._service.database.transaction(self._caller.access) as connection:
+            return await read_histories(connection, self._caller.access, [note.incoming for note in notes])
+
+    async def _predict(self, notes: Sequence[_Note]) -> _Batch:
+        histories = await self._histories(notes)
+        kept = self._find_kept(notes, histories)
+        left = [note for note in notes if note.path not in kept]
+        return _Batch(
+            created=[note.path for note in left if not _stands(note, histories)],
+            updated=[
+                note.path for note in left if _stands(note, histories) and not _is_unchanged(note, histories)
+            ],
+            unchanged=[note.path for note in left if _is_unchanged(note, histories)],
+            kept=list(kept.values()),
+        )
+
+    def _find_kept(self, notes: Sequence[_Note], histories: Histories) -> dict[str, KeptFile]:
+        """Return the files of memory that are kept, by path."""
+        manifest = self._vault.manifest
+        exported_at = min(manifest.exported_at, self._call.request.now) if manifest is not None else None
+        kept = {}
+        for note in notes if not self._replace else ():
+            history = histories.get(note.path)
+            if history is None or _is_unchanged(note, histories):
+                continue
+            base = note.exported.version if note.exported is not None else None
+            conflict = find_conflict(
+                history, base_version=base, exported_at=exported_at, written_at=note.written_at
+            )
+            if conflict is not None:
+                kept[note.path] = conflict
+        return kept
+
+    async def _commit(self, notes: Sequence[_Note], call_id: str) -> _Batch:
+        """Write a batch; again on what stands then, if another call writes one of the files at the same moment."""
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            try:
+                return await self._commit_once(notes, call_id)
+            except (VersionConflict, FileExists):
+                if attempt == MAX_ATTEMPTS:
+                    raise
+        raise AssertionError("unreachable")
+
+    async def _commit_once(self, notes: Sequence[_Note], call_id: str) -> _Batch:
+        histories = await self._histories(notes)
+        kept = self._find_kept(notes, histories)
+        draft = self._service.draft(self._caller)
+        for note in notes:
+            # Analysing a text costs most: one that stands there already is not staged.
+            if note.path not in kept and not _is_unchanged(note, histories):
+                _stage(draft, note, histories)
+        arguments: dict[str, Any] = {"files": {note.path: note.sha256 for note in notes}}
+        if self._replace:
+            arguments["replace"] = True
+        call = new_call(self._caller, self._call.request.tool, arguments, call_id)
+        commit = await draft.commit(call, lambda changes: _answer(arguments, notes, histories, kept, changes))
+        if commit.is_repeat:
+            await CallLogger(self._service.database, self._caller.access, call).add("repeated")
+        return _Batch.model_validate(commit.result)
+
+
+def _stands(note: _Note, histories: Histories) -> bool:
+    return note.path in histories and histories[note.path].stands
+
+
+def _is_unchanged(note: _Note, histories: Histories) -> bool:
+    return _stands(note, histories) and histories[note.path].sha256 == note.sha256
+
+
+def _stage(draft: Draft, note: _Note, histories: Histories) -> None:
+    base_version = histories[note.path].version if _stands(note, histories) else None
+    draft.write(note.path, note.text, base_version=base_version)
+
+
+def _answer(
+    arguments: Mapping[str, Any],
+    notes: Sequence[_Note],
+    histories: Histories,
+    kept: Mapping[str, KeptFile],
+    changes: Sequence[FileChange],
+) -> CallAnswer:
+    """Answer one batch. The log keeps which revision holds each text."""
+    changed = {change.path: change for change in changes}
+    created = [change.path for change in changes if change.changed and change.old_version is None]
+    updated = [change.path for change in changes if change.changed and change.old_version is not None]
+    written = {*created, *updated, *kept}
+    unchanged = [note.path for note in notes if note.path not in written]
+    files = {
+        note.path: references.of_change(changed[note.path])
+        if note.path in changed
+        else note.sha256
+        if note.path in kept
+        else references.of_span(Reference(note.path, histories[note.path].version, (0, len(note.text))))
+        for note in notes
+    }
+    batch = _Batch(created=created, updated=updated, unchanged=unchanged, kept=list(kept.values()))
+    result = batch.model_dump()
+    return CallAnswer(result, {**arguments, "files": files}, result)
+
+
+def _log_record(result: ImportResult) -> dict[str, Any]:
+    """Return the report without its lists of files: each batch's call has its own."""
+    refused = [one.model_dump(include={"path", "code"}) for one in result.refused[:MAX_LOGGED_REFUSALS]]
+    kept = [one.model_dump(include={"path", "version"}) for one in result.kept[:MAX_LOGGED_REFUSALS]]
+    logged = {"calls", "counts", "size_bytes", "duration_s"}
+    return result.model_dump(mode="json", include=logged) | {"refused": refused, "kept": kept}
+
+
+def _check_call_id(tool_call_id: str | None) -> str | None:
+    """Return the id, if any; raises ValidationFailed when those of the batches would be too long."""
+    if tool_call_id is not None and len(tool_call_id) > MAX_ID_CHARS - MAX_SUFFIX_CHARS:
+        raise ValidationFailed(
+            f"tool_call_id of an import must have at most {MAX_ID_CHARS - MAX_SUFFIX_CHARS} characters: "
+            "each batch adds its number."
+        )
+    return tool_call_id
