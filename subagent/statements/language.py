@@ -111,6 +111,7 @@ class LanguageTables:
     spellings: Mapping[str, str]
     contractions: Mapping[str, str]
     abbreviations: frozenset[str]
+    abbreviations_at_end: frozenset[str]
     abbreviations_before_number: frozenset[str]
     sentence_openers: frozenset[str]
     continuations: frozenset[str]
@@ -214,6 +215,7 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         spellings=tables["spellings"],
         contractions=tables["contractions"],
         abbreviations=frozenset(tables["abbreviations"]),
+        abbreviations_at_end=frozenset(tables["abbreviations_at_end"]),
         abbreviations_before_number=frozenset(tables["abbreviations_before_number"]),
         sentence_openers=frozenset(tables["sentence_openers"]),
         continuations=frozenset(tables["continuations"]),

@@ -25,6 +25,11 @@ _WORD_AFTER = re.compile(r"\s*[\"“'‘(\[*_]*([^\W_]+(?:['’]\w+)?|\S)")
 _FIRST_NUMBER = re.compile(r"(?:^|\n[ \t]*|[:：]\s*)1[.)]\s")
 _NEXT_NUMBER = re.compile(r"\s+\d{1,2}[.)]\s")
 _LIST_CHARS = 600  # so far back the first number of a list is looked for
+_WITHOUT_VOWEL = re.compile(r"(?!hmm|brr|pst|psst|grr|pfff)[bcdfghjklmnpqrstvwxz]{3,5}")
+_BEFORE_ORDINAL = re.compile(
+    r"\b(?:im|am|der|dem|den|die|das|vom|zum|beim|jede[nrs]?|ab|bis|seit)\s$", re.IGNORECASE
+)
+_DAY = re.compile(r"\d{1,2}\.(?:0?[1-9]|1[0-2])")
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]$")
 _ORDINAL_FOLLOWER = re.compile(
     r"(?:jan|feb|mär|mar|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)\w*$", re.IGNORECASE
@@ -106,18 +111,23 @@ def _stop_ends_sentence(text: str, start: int, at: int, after: str, language: La
     match = _WORD_BEFORE.search(text, max(start, at - 40), at)
     word = match[0].casefold() if match else ""
     opens = after.casefold() in language.sentence_openers and after[0].isupper()
-    if word in language.abbreviations:
+    if word in language.abbreviations or word.rpartition("-")[2] in language.abbreviations:
         return False
-    if word in language.abbreviations_before_number:
-        return not (after[0].isdecimal() or (after[0].islower() and len(word) >= _MAX_ABBREVIATION_CHARS))
-    if word.endswith("str") and after[0].isdecimal():
-        return False
-    if _ACRONYM.fullmatch(word):
+    if word in language.abbreviations_at_end or _ACRONYM.fullmatch(word):
         return opens
+    if word in language.abbreviations_before_number:
+        goes_on = after[0].islower() and len(word) >= _MAX_ABBREVIATION_CHARS
+        return not (after[0].isdecimal() or (goes_on and after.casefold() not in language.sentence_openers))
+    if word.endswith(("str", "nr")) and (after[0].isdecimal() or after[0].islower()):
+        return False
     if word.isdecimal() and len(word) <= 2:
-        if _is_marker(text, start, at - len(word)):
+        if _is_marker(text, start, at - len(word)) or _ORDINAL_FOLLOWER.match(after):
             return False
-        return not _ORDINAL_FOLLOWER.match(after)
+        return opens or _BEFORE_ORDINAL.search(text, max(start, at - 12), at - len(word)) is None
+    if after[0].islower() and _DAY.fullmatch(word):
+        return False
+    if after[0].islower() and after.casefold() not in language.sentence_openers:
+        return _WITHOUT_VOWEL.fullmatch(word) is None
     return True
 
 
