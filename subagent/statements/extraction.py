@@ -451,5 +451,7 @@ def _fits(patterns: Iterable[LanguagePattern], plain: str, languages: frozenset[
 
 
 def _is_small_talk(plain: str, tables: LanguageTables) -> bool:
+    if tables.small_talk.fullmatch(plain):
+        return True
     parts = [CLOSING.sub("", part) for part in _PART.split(plain)]
     return all(tables.small_talk.fullmatch(part.rstrip("?")) for part in parts if part)
