@@ -67,6 +67,7 @@ _WORK_KINDS = frozenset(
 
 _SMALL_TALK_CHARS = 160
 
+_SIGNATURE_WORDS = 4  # `Kind regards, Ana Holm`: a comma in it parts nothing
 _TASK_LINE_CHARS = 300
 _TASK_WORDS = 8
 
@@ -451,7 +452,7 @@ def _fits(patterns: Iterable[LanguagePattern], plain: str, languages: frozenset[
 
 
 def _is_small_talk(plain: str, tables: LanguageTables) -> bool:
-    if tables.small_talk.fullmatch(plain):
+    if len(plain.split()) <= _SIGNATURE_WORDS and tables.small_talk.fullmatch(plain):
         return True
     parts = [CLOSING.sub("", part) for part in _PART.split(plain)]
     return all(tables.small_talk.fullmatch(part.rstrip("?")) for part in parts if part)

@@ -83,7 +83,7 @@ def test_order_or_question_is_skipped(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("Ship parcels to the side entrance on Mill Lane.", "note"),
+        ("Ship parcels to the side entrance on Mill Lane.", "constraint"),
         ("Every merge needs two approvals.", "constraint"),
         ("Nothing goes out without Marta's signature.", "constraint"),
         ("Python 3.12 or newer.", "constraint"),
