@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from heapq import heapify, heappop, heappush
 from importlib.resources import files
 
 import yaml
@@ -79,14 +80,23 @@ def is_about(text: str, keys: Collection[str]) -> bool:
     return len({mention.key for mention in found}) == len(keys) and any(one.is_noun for one in found)
 
 
-def heading_for(text: str, headings: Mapping[str, frozenset[str]]) -> str | None:
+def headings_by_key(headings: Iterable[str]) -> dict[str, list[tuple[str, frozenset[str]]]]:
+    """Return headings that name a topic, with their keys, each by one of its keys."""
+    found: dict[str, list[tuple[str, frozenset[str]]]] = {}
+    for heading in headings:
+        if keys := heading_keys(heading):
+            found.setdefault(min(keys), []).append((heading, keys))
+    return found
+
+
+def heading_for(text: str, by_key: Mapping[str, Sequence[tuple[str, frozenset[str]]]]) -> str | None:
     """Return the heading that a statement belongs under: the one with most words, then the one named first."""
-    named = mentions(text)
-    places = {mention.key: mention.place for mention in reversed(named)}
+    places = {mention.key: mention.place for mention in reversed(mentions(text))}
     fitting = [
         (-len(keys), min(places[key] for key in keys), heading)
-        for heading, keys in headings.items()
-        if keys and keys <= places.keys() and is_about(text, keys)
+        for named in places
+        for heading, keys in by_key.get(named, ())
+        if keys <= places.keys() and is_about(text, keys)
     ]
     return min(fitting)[2] if fitting else None
 
@@ -105,12 +115,12 @@ def new_headings(
     pool = _TopicPool.of(texts, own)
     waiting = set(fresh)
     refused = {" ".join(one.split()).casefold() for one in taken}
-    while (key := pool.best(waiting)) is not None:
-        members, heading = tuple(sorted(pool.members[key])), pool.heading(key)
+    for key in pool.best_first():
+        heading, members = pool.heading(key), tuple(sorted(pool.members[key]))
         is_taken = heading.casefold() in refused or stands_for_kind(heading)
-        pool.drop(key, () if is_taken else members)
-        if not is_taken:
+        if not is_taken and not waiting.isdisjoint(members):
             waiting.difference_update(members)
+            pool.drop(members)
             yield heading, members
 
 
@@ -143,20 +153,25 @@ class _TopicPool:
                 pool.totals[key] += weight
         return pool
 
-    def best(self, waiting: Collection[int]) -> str | None:
-        """Return the key that speaks for most statements, one of which is waiting; None for too few of them."""
-        keys = {key for number in waiting for key in self.weights[number]}
-        enough = [key for key in keys if len(self.members[key]) >= LEAST_STATEMENTS]
-        return min(enough, key=lambda key: (-self.totals[key], key), default=None)
+    def best_first(self) -> Iterator[str]:
+        """Yield the keys of enough statements, the one that speaks for most first, also while statements go."""
+        waiting = [(-total, key) for key, total in self.totals.items()]
+        heapify(waiting)
+        while waiting:
+            total, key = heappop(waiting)
+            if len(self.members[key]) < LEAST_STATEMENTS:
+                continue
+            if -total != self.totals[key]:  # some of its statements went: it may not be the best any more
+                heappush(waiting, (-self.totals[key], key))
+                continue
+            yield key
 
-    def drop(self, key: str, members: Iterable[int]) -> None:
-        """Take a key, and the statements that have a heading now, out of the pool."""
+    def drop(self, members: Iterable[int]) -> None:
+        """Take statements that have a heading now out of the pool."""
         for number in members:
-            for other, weight in self.weights[number].items():
-                self.members[other].discard(number)
-                self.totals[other] -= weight
-            self.weights[number] = {}
-        self.members[key] = set()
+            for key, weight in self.weights[number].items():
+                self.members[key].discard(number)
+                self.totals[key] -= weight
 
     def heading(self, key: str) -> str:
         """Return a key as a heading, spelled as it is most."""

@@ -7,7 +7,7 @@ statement. All others stand under the general heading of the file, such as `Note
 from collections.abc import Collection, Sequence
 
 from memex.subagent.statements.places import stands_for_kind
-from memex.subagent.statements.topics import heading_for, heading_keys, new_headings
+from memex.subagent.statements.topics import heading_for, headings_by_key, new_headings
 
 
 def assign_headings(
@@ -27,14 +27,16 @@ def assign_headings(
         title: of the file, which is no heading in it.
         own_names: keys of the user's own name.
     """
-    topics = {heading: heading_keys(heading) for heading in headings if not stands_for_kind(heading)}
+    topics = [heading for heading in headings if not stands_for_kind(heading)]
+    by_key = headings_by_key(topics)
     assigned = {
-        number: heading for number in fresh if (heading := heading_for(texts[number], topics)) is not None
+        number: heading for number in fresh if (heading := heading_for(texts[number], by_key)) is not None
     }
     rest = [number for number in range(len(texts)) if number not in assigned]
     waiting = [place for place, number in enumerate(rest) if number in fresh]
+    known = {heading.casefold(): heading for heading in reversed(topics)}
     found = new_headings([texts[number] for number in rest], waiting, taken={title}, own=own_names)
     for heading, members in found:
-        known = next((one for one in topics if one.casefold() == heading.casefold()), heading)
-        assigned |= {rest[place]: known for place in members}
+        existing = known.get(heading.casefold(), heading)
+        assigned |= {rest[place]: existing for place in members}
     return assigned

@@ -1,11 +1,14 @@
 """Headings of statements by their topics."""
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import date
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kit.growth import LINEAR, growth
 
 from memex.store import markdown
 from memex.subagent.remember.filing.entries import Entry
@@ -187,3 +190,15 @@ def test_tidying_gives_tasks_boxes() -> None:
         "## Done\n\n- [x] c (2026-01-02)\n"
     )
     assert tidy(old, "user/own.md") == old
+
+
+def test_grouping_a_large_file_takes_linear_time() -> None:
+    """Four times the statements about four times as many people take about four times as long."""
+
+    def prepared(size: int) -> Callable[[], Any]:
+        texts = [f"On day {number} we met Mara{number // 4} again." for number in range(size)]
+        flat = "".join(f"- {text} (2026-01-02)\n" for text in texts)
+        return lambda: tidy(f"# Notes\n\n## Notes\n\n{flat}", NOTES)
+
+    assert prepared(400)().count("## Mara") == 100
+    assert growth(prepared, 400) < LINEAR
