@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from memex.store import markdown
 from memex.store.markdown import MarkdownDocument
+from memex.store.records import Span
 from memex.subagent.remember.filing import layout
 from memex.subagent.remember.filing.entries import (
     SAME_TASK,
@@ -16,7 +17,7 @@ from memex.subagent.remember.filing.entries import (
     opposite_claim,
 )
 from memex.subagent.remember.filing.items import ListItem, line_end, list_items, prose_parts, prose_sentences
-from memex.subagent.remember.filing.sections import assign_headings
+from memex.subagent.remember.filing.sections import assign_headings, is_topic, leaves_topic
 from memex.subagent.statements import paraphrase
 from memex.subagent.statements.bullets import FENCE, STAMP, escape_line, render_bullet
 from memex.subagent.statements.places import general_heading, section_rank
@@ -182,6 +183,12 @@ class FileRevision:
         if older.is_later_than(planned.entry.date):
             return EntryOutcome("overtaken")
         replaced = older.text
+        is_filed = general_heading(self.path) is not None and not self._nests(older)
+        if is_filed and leaves_topic(older.heading, older.text, planned.entry.statement.text):
+            self._unindex_item(older)
+            older.is_gone = True
+            self._add(planned)
+            return EntryOutcome("superseded", replaced)
         older.day, older.due = planned.entry.date, planned.entry.due
         self._unindex_item(older)
         older.text, older.normal_form, older.subject, older.entry = (
@@ -435,34 +442,23 @@ class FileRevision:
         return point, point, gap + "".join(part + self.line_ending for part in parts)
 
     def _emptied(self) -> Iterator[_Change]:
-        """Yield the general heading away if all that stood under it moved to others."""
-        general = general_heading(self.path)
-        part = self._own_part(general) if general and any(item.lines for item in self.added) else None
-        if part is None or any(
-            _is_same(item.heading, general or "") for item in self.added if not item.is_gone
-        ):
+        """Yield away the headings of topics under which nothing is left, and the general one if all of it moved."""
+        if general_heading(self.path) is None:
             return
-        start, end = part
-        heading = next(one for one in self.document.headings if one.end == start)
-        if heading.level == 2 and not self._rendered(start, end).strip():
-            yield heading.start, end, ""
+        has_moved = any(item.lines for item in self.added)
+        filled = {" ".join(item.heading.split()).casefold() for item in self.added if not item.is_gone}
+        gone = [item.start for item in self.items if item.is_gone]
+        for heading, (start, end) in layout.sections(self.document, len(self.text)):
+            rank = section_rank(heading.title, self.path)
+            may_go = (rank == 0 and is_topic(heading.title)) or (rank == 1 and has_moved)
+            is_touched = bisect_left(gone, start) < bisect_left(gone, end)
+            is_free = heading.level == 2 and heading.title.casefold() not in filled
+            if may_go and is_touched and is_free and not self._rendered(start, end).strip():
+                yield heading.start, end, ""
 
-    def _own_part(self, heading: str) -> tuple[int, int] | None:
-        """Return where the text under a heading begins, and where the next heading of any level does.
-
-        A file may be titled as its section is: the section is meant. Without sections, the title is.
-        """
-        title = markdown.plain_title(heading).casefold()
-        headings = self.document.headings
-        named = [place for place, one in enumerate(headings) if one.title.casefold() == title]
-        if not named:
-            return None
-        place = next((place for place in named if headings[place].level > 1), named[0])
-        is_title = headings[place].level == 1 and any(one.level == 2 for one in headings)
-        if is_title and title == (general_heading(self.path) or "").casefold():
-            return None
-        following = headings[place + 1 : place + 2]
-        return headings[place].end, following[0].start if following else len(self.text)
+    def _own_part(self, heading: str) -> Span | None:
+        """Return where the text under a heading begins, and where the next heading of any level does."""
+        return layout.own_part(self.document, len(self.text), heading, general_heading(self.path))
 
     def _under(self, span: tuple[int, int], under: list[ListItem]) -> _Change:
         start, end = span

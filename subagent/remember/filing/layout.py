@@ -1,9 +1,12 @@
 """What a Markdown file is laid out with: line endings, list markers, and blocks that are left open. Pure."""
 
 import re
+from collections.abc import Iterator
 from itertools import groupby
 
-from memex.store.markdown import MarkdownDocument
+from memex.store import markdown
+from memex.store.markdown import Heading, MarkdownDocument
+from memex.store.records import Span
 from memex.subagent.statements.bullets import unclosed_fence
 from memex.subagent.statements.language import StatementKind
 
@@ -28,6 +31,30 @@ def structure(document: MarkdownDocument) -> tuple[object, ...]:
     kinds = (block.kind for block in document.blocks if block.kind != "paragraph")
     titles = [(one.level, one.title) for one in document.headings]
     return document.front_matter, titles, [kind for kind, _ in groupby(kinds)]
+
+
+def sections(document: MarkdownDocument, end: int) -> Iterator[tuple[Heading, Span]]:
+    """Yield the headings of a file that ends at `end`, with where the text under each stands, without others."""
+    starts = [*(heading.start for heading in document.headings[1:]), end]
+    for heading, following in zip(document.headings, starts, strict=bool(document.headings)):
+        yield heading, (heading.end, following)
+
+
+def own_part(document: MarkdownDocument, end: int, heading: str, general: str | None) -> Span | None:
+    """Return where the text under a heading stands, without that of the next heading of any level.
+
+    A file may be titled as its section is: the section is meant. The title is meant if there is no section at all,
+    and if the heading is not `general`, which every file of statements has for itself.
+    """
+    title = markdown.plain_title(heading).casefold()
+    found = list(sections(document, end))
+    named = [(one, span) for one, span in found if one.title.casefold() == title]
+    below = [span for one, span in named if one.level > 1]
+    if not named or below:
+        return below[0] if below else None
+    has_sections = any(one.level == 2 for one, _ in found)
+    is_general = general is not None and title == general.casefold()
+    return None if has_sections and is_general else named[0][1]
 
 
 def line_ending(text: str) -> str:

@@ -7,7 +7,24 @@ statement. All others stand under the general heading of the file, such as `Note
 from collections.abc import Collection, Sequence
 
 from memex.subagent.statements.places import stands_for_kind
-from memex.subagent.statements.topics import heading_for, headings_by_key, new_headings
+from memex.subagent.statements.topics import (
+    heading_for,
+    heading_keys,
+    headings_by_key,
+    is_about,
+    new_headings,
+)
+
+
+def is_topic(heading: str) -> bool:
+    """Return whether a heading may be one that Memex made for a topic: a single word."""
+    return len(heading.split()) == 1 and len(heading_keys(heading)) == 1 and not stands_for_kind(heading)
+
+
+def leaves_topic(heading: str, older: str, newer: str) -> bool:
+    """Return whether a statement names the heading that it stands under, and what replaces it does not."""
+    keys = frozenset[str]() if stands_for_kind(heading) else heading_keys(heading)
+    return bool(keys) and is_about(older, keys) and not is_about(newer, keys)
 
 
 def assign_headings(

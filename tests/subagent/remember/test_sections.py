@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -135,6 +136,32 @@ def test_what_has_something_below_it_stays_where_it_is() -> None:
     assert (
         "## Mara\n\n- Has Mara a boat? (2026-01-02)\n- Our neighbour Mara has two cats. (2026-11-22)\n"
         in after
+    )
+
+
+def test_heading_of_a_topic_goes_with_its_last_statement() -> None:
+    """Nothing is left to say about it; but a heading with text of the user's stays."""
+    content = filed(None, "The bins go out on Friday.", *OF_MARA)
+    own = content.replace("## Mara\n", "## Mara\n\nMy neighbour.\n")
+
+    def without(before: str) -> str:
+        return revise(before, [], title="Notes", path=NOTES, removals=OF_MARA).content
+
+    assert without(content) == "# Notes\n\n## Notes\n\n- The bins go out on Friday. (2026-11-22)\n"
+    assert "## Mara\n\nMy neighbour.\n" in without(own)
+
+
+def test_what_replaces_a_statement_may_be_about_something_else() -> None:
+    """Then it leaves the heading; it stays under one of the user's own that the older statement did not name."""
+    content = filed(None, "The bins go out on Friday.", *OF_MARA)
+    put = replace(entry("The boat was sold."), replaces=OF_MARA[2])
+    own = content.replace("## Mara\n", "## People\n")
+
+    assert revise(content, [put], title="Notes", path=NOTES).content.endswith(
+        "Friday. (2026-11-22)\n- The boat was sold. (2026-11-22)\n"
+    )
+    assert "chess. (2026-11-22)\n- The boat was sold. (2026-11-22)\n" in (
+        revise(own, [put], title="Notes", path=NOTES).content
     )
 
 
