@@ -14,7 +14,9 @@ from memex.store.search.snippet import window
 from memex.subagent.context.assembly import WRAPPER_CHARS
 from memex.subagent.context.evidence import WHOLE_CHARS, ScoredPassage, gather_evidence, pinned_passages
 from memex.subagent.context.expansion import expand, with_synonyms
-from memex.subagent.context.intents import intent_of, listed_statements
+from memex.subagent.context.intents import intent_of
+from memex.subagent.context.lists import listed_statements
+from memex.subagent.context.oneself import asks_for_all, asks_for_oneself, statements_about_user
 from memex.subagent.context.selection import CandidatePassage, Cut, rank, select
 from memex.subagent.context.statement_selection import select_mixed
 from memex.subagent.context.statements import mark_rivals, split_passages, with_listed
@@ -90,12 +92,16 @@ class BuiltinPlanner:
         units, passages = split_passages((*survey.ranked, *beside), query, tools.analyzer)
         intent = intent_of(request.query)
         if intent is not None:
-            units = with_listed(units, await listed_statements(intent, query, tools))
+            listed = await listed_statements(intent, request, query, tools)
+            units = with_listed(units, listed, passages)
+        elif asks_for_oneself(request.query):
+            listed = await statements_about_user(request.query, query, tools)
+            units = with_listed(units, listed, passages)
         return select_mixed(
             survey.pinned,
             mark_rivals(units, query, tools.analyzer),
             passages,
-            is_list=intent is not None,
+            is_list=intent is not None or asks_for_all(request.query),
             available=request.budget - WRAPPER_CHARS,
             cut=self.cutter(survey.query),
             unread=survey.unread,

@@ -145,6 +145,23 @@ class MemoryTools:
             logged["files"] = [f"{file.path}@{file.version}" for file in listed]
         return listed
 
+    async def list_series(self, names: Sequence[str], *, limit: int) -> Sequence[FileSummary]:
+        """Return the files of all mounts whose names begin so, those first that changed last.
+
+        Args:
+            names: the beginnings, counted from the mount.
+            limit: the most files for each name and mount.
+        """
+        async with self._operation("memory_list", {"names": list(names), "limit": limit}) as (memory, logged):
+            listed = [
+                file
+                for mount in await memory.state()
+                for name in names
+                for file in await memory.list_files(f"{mount}/{name}", limit=limit)
+            ]
+            logged["files"] = [f"{file.path}@{file.version}" for file in listed]
+        return sorted(listed, key=lambda file: file.updated_at, reverse=True)
+
     async def catalogue(self, *, max_chars: int, below: tuple[str, ...] = ("",)) -> FileCatalogue:
         """Return what files there are, those below these mounts in one block of text; see `catalogue.render`."""
         async with self._operation("memory_catalogue", {"max_chars": max_chars}) as (memory, logged):

@@ -28,11 +28,13 @@ class ContextRequest:
         query: what the caller wants to know.
         budget: characters that the whole context may have, wrapper included.
         max_hops: how far links are followed, 0 to 3.
+        today: the day from which times such as `this week` are counted.
     """
 
     query: str
     budget: int
     max_hops: int
+    today: date
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ async def _measure_context(bench: Bench, caller: Caller, query: str, into: dict[
         memory = Memory(connection, access)
         moment = MemorySnapshot(memory, await memory.state(access.scopes))
         tools = MeasuredTools(moment, call, clock)
-        await recall(planner, ContextRequest(query, BUDGET, 1), tools)
+        await recall(planner, ContextRequest(query, BUDGET, 1, call.request.now.date()), tools)
         tools.spent["assembly"].append(clock.lap())
         answer = CallAnswer({}, call.request.arguments, {})
         await log.add(connection, access, call, status="answered", answer=answer, state=moment.state)

@@ -24,7 +24,7 @@ async def first_prompt_answer(service: Service, caller: Caller, query: str) -> d
     """
     now = datetime.now(UTC)
     planner = BuiltinPlanner(Analyzer())
-    request = ContextRequest(query, BUDGET, MAX_HOPS)
+    request = ContextRequest(query, BUDGET, MAX_HOPS, now.date())
     view = MemoryView(now=now)
     async with LiveSnapshots(service.database, caller.access).begin(view, "pinned") as snapshots:
         tools = MemoryTools(snapshots.open, new_call(caller, "eval", {}, None))

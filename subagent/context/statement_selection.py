@@ -119,7 +119,10 @@ class _ChosenStatements:
         return True
 
     def choices(self) -> list[Choice]:
-        """Return the choices: by heading, the newest first, each outdated one behind what contradicts it."""
+        """Return the choices: by heading, the newest first, each outdated one behind what contradicts it.
+
+        Statements of a list that has an order of its own keep it.
+        """
         return [choice for group in self._groups(self.units) for choice in group]
 
     def _newer(self, unit: StatementUnit) -> list[StatementUnit]:
@@ -143,6 +146,7 @@ class _ChosenStatements:
         waiting = {unit: {one for one in self._newer(unit) if not one.newer} for unit in outdated}
         for group in groups.values():
             newest = sorted(group, key=lambda unit: unit.order, reverse=True)
+            newest.sort(key=lambda unit: unit.place)
             ordered.append([_choice(unit) for unit in newest])
             for newer in waiting.values():
                 newer.difference_update(group)

@@ -10,7 +10,7 @@ from memex.store.records import Reference, Span
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query, score
 from memex.subagent.context.selection import CandidatePassage
-from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day, unclosed_fence
+from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day, stamped_due_day, unclosed_fence
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import (
     general_heading,
@@ -30,6 +30,7 @@ from memex.subagent.statements.relations import (
 from memex.subagent.statements.topics import heading_keys, is_about
 
 PASSAGE_PERCENT = 5  # of its passage's value is what a statement without a word of the query is worth
+LISTED_VALUE = 100  # for each of a list, so that its last one is worth nearly as much as its first
 COMPARED = 24  # statements, the best, among which rivals are looked for
 TYPICAL_STATEMENTS = 200  # of a memory, by which the words of the compared ones are weighed
 MARKED_FROM = 0.4  # likelihood from which the older of two statements is shown as one that may be out of date
@@ -47,11 +48,15 @@ class StatementUnit:
         candidate: it as a passage.
         day: the day on which it was said.
         newer: the statements that contradict it and are newer.
+        due: the day on which it is due, if its stamp says so.
+        place: its place, from 1, in a list that has an order of its own; 0 if it is in no such list.
     """
 
     candidate: CandidatePassage
     day: date
     newer: tuple[Reference, ...] = ()
+    due: date | None = None
+    place: int = 0
 
     @property
     def reference(self) -> Reference:
@@ -101,25 +106,34 @@ def split_passages(
         if not found:
             others.append(passage)
             continue
-        for start, end, title, day in found:
+        for start, end, title, day, due in found:
             heading = (title,) if title else passage.heading[-1:]
             part = _part(passage, (start, end), heading, query, analyzer)
             known = units.get(part.reference)
             if known is None or known.candidate.value < part.value:
-                units[part.reference] = StatementUnit(part, day)
+                units[part.reference] = StatementUnit(part, day, due=due)
         others += [
             _part(passage, span, passage.heading, query, analyzer)
-            for span in _between(passage.text, [(start, end) for start, end, _, _ in found])
+            for span in _between(passage.text, [(start, end) for start, end, *_ in found])
         ]
     return list(units.values()), others
 
 
-def with_listed(units: Sequence[StatementUnit], listed: Sequence[StatementUnit]) -> list[StatementUnit]:
-    """Return statements with those that a list holds, which are worth as much as the best, the newest most."""
-    top = max((unit.candidate.value for unit in (*units, *listed)), default=0) + len(listed) + 1
-    merged = {unit.reference: unit for unit in units}
+def with_listed(
+    units: Sequence[StatementUnit], listed: Sequence[StatementUnit], passages: Iterable[CandidatePassage] = ()
+) -> list[StatementUnit]:
+    """Return statements with those that a list holds, which are worth more than the best, the first of them most.
+
+    In a list that has no order of its own, those come first that hold words of the question. One that has an order
+    of its own is the whole answer, unless it is empty.
+    """
+    values = (unit.candidate.value for unit in (*units, *listed))
+    best = max((*values, *(passage.value for passage in passages)), default=0)
+    top = best + LISTED_VALUE * len(listed)
+    is_whole = any(unit.place for unit in listed)
+    merged = {} if is_whole else {unit.reference: unit for unit in units}
     for place, unit in enumerate(listed):
-        value = top + unit.candidate.value - place
+        value = 2 * top - place if unit.place else top + unit.candidate.value - place
         merged[unit.reference] = replace(unit, candidate=replace(unit.candidate, value=value))
     return list(merged.values())
 
@@ -168,8 +182,8 @@ def _view(unit: StatementUnit, analyzer: Analyzer) -> StatementView:
     return view(parse_bullet(unit.candidate.text), unit.kind, analyzer)
 
 
-def _bullets(text: str) -> Iterator[tuple[int, int, str, date]]:
-    """Yield the dated bullets of a text: where each stands with what is nested in it, its heading, its day."""
+def _bullets(text: str) -> Iterator[tuple[int, int, str, date, date | None]]:
+    """Yield the dated bullets of a text: where each stands with what is nested in it, its heading, its two days."""
     title = ""
     lines = [(match.start(), match[0].rstrip("\r\n")) for match in _LINE.finditer(text) if match[0]]
     at = 0
@@ -180,7 +194,8 @@ def _bullets(text: str) -> Iterator[tuple[int, int, str, date]]:
             title = heading[1].rstrip(" \t#")
         if not ITEM.match(line):
             continue
-        end, day, fence = start + len(line), stamped_day(line), unclosed_fence(parse_bullet(line))
+        end, fence = start + len(line), unclosed_fence(parse_bullet(line))
+        day, due = stamped_day(line), stamped_due_day(line)
         for place in range(at, len(lines)):
             first, nested = lines[place]
             if not nested.strip():  # code and nested lists may hold blank lines
@@ -191,9 +206,9 @@ def _bullets(text: str) -> Iterator[tuple[int, int, str, date]]:
             fence = unclosed_fence(f"{fence}\n{nested.strip()}" if fence else nested.strip())
             end, at = first + len(nested), place + 1
             if own_day and not fence:
-                day = own_day
+                day, due = own_day, stamped_due_day(nested)
         if day is not None:
-            yield start, end, title, day
+            yield start, end, title, day, due
 
 
 def _between(text: str, spans: Sequence[Span]) -> Iterator[Span]:

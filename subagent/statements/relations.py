@@ -18,6 +18,7 @@ from typing import Literal
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import SCALE, Query
 from memex.subagent.statements import language
+from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.subjects import APOSTROPHES, normal_form, subject_of
 from memex.subagent.statements.values import Value, values_of
@@ -122,7 +123,8 @@ class Relation:
 def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
     """Return a statement as it is compared."""
     tables = language.load("en")
-    plain = " ".join(text[:MAX_COMPARED_CHARS].translate(APOSTROPHES).split())
+    # The dates beside days are no words of the statement.
+    plain = " ".join(without_dates(text[:MAX_COMPARED_CHARS]).translate(APOSTROPHES).split())
     values = tuple(
         replace(value, lexemes=frozenset(analyzer.lexemes(plain[value.start : value.end])))
         for value in values_of(plain)

@@ -13,7 +13,8 @@ from memex.store.memory import Memory
 from memex.store.records import FileChange, FileSummary
 from memex.store.writes.draft import MAX_EDITS, Draft
 from memex.subagent.remember.filing.page import tidy
-from memex.subagent.remember.own_names import PROFILE, names_in
+from memex.subagent.remember.own_names import PROFILE
+from memex.subagent.statements.own_names import names_in
 from memex.subagent.statements.places import is_statement_file
 
 ACTION = "memory_tidy"

@@ -3,7 +3,7 @@
 import re
 from datetime import date
 
-from memex.subagent.statements.days.mentions import DayMention, find_days, stands_behind
+from memex.subagent.statements.days.mentions import DayMention, find_days, last_day, stands_behind
 from memex.subagent.statements.language import StatementKind
 
 _OPEN_KINDS: frozenset[StatementKind] = frozenset({"pending", "blocker", "objective", "definition_of_done"})
@@ -21,7 +21,7 @@ def due_day(text: str, kind: StatementKind, day: date) -> date | None:
     if kind in _NEVER_DUE:
         return None
     mention = _due_mention(text, kind, find_days(text, day), day)
-    return mention.days.last if mention else None
+    return last_day(text, mention) if mention else None
 
 
 def with_dates(text: str, kind: StatementKind, day: date) -> str:

@@ -44,6 +44,8 @@ class DayTables:
     due_noun: re.Pattern[str]
     due_behind: re.Pattern[str]
     until: re.Pattern[str]
+    up_to: re.Pattern[str]
+    before: re.Pattern[str]
     future: re.Pattern[str]
     past: re.Pattern[str]
 
@@ -102,6 +104,14 @@ def find_days(text: str, day: date) -> list[DayMention]:
     return mentions
 
 
+def last_day(text: str, mention: DayMention) -> date:
+    """Return the last of the days that a name means where it stands: `before next month` ends this month."""
+    is_before = stands_behind(mention.tables.before, text, mention.start)
+    if is_before and mention.days.first < mention.days.last:
+        return mention.days.first - timedelta(days=1)
+    return mention.days.last
+
+
 def stands_behind(pattern: re.Pattern[str], text: str, start: int) -> bool:
     """Return whether the words that a pattern finds end where a name begins."""
     return pattern.search(text[max(0, start - LOOK_BEHIND) : start]) is not None
@@ -138,11 +148,12 @@ def _mention(match: re.Match[str], rule: DayRule, tables: DayTables, day: date) 
     if tables.vague.search(words.get("number", "")):
         return None
     unit = look_up(words["unit"], tables.calendar.units) if "unit" in words else "day"
+    unit = "month" if rule.kind == "month" else unit
     try:
         days = _days(rule, words, unit, tables.calendar, day)
     except (OverflowError, ValueError):
         return None
-    form: DayForm = "date" if rule.kind == "date" else "weekday" if rule.is_bare else "relative"
+    form: DayForm = "date" if rule.kind in ("date", "month") else "weekday" if rule.is_bare else "relative"
     return DayMention(*match.span(), days, unit, form, rule.is_bare, tables)
 
 
@@ -159,8 +170,9 @@ def _days(rule: DayRule, words: Mapping[str, str], unit: str, calendar: Calendar
         case "weekend" | "weekend_next":
             monday = calendar_unit("week", day).first + timedelta(days=7 * (rule.kind == "weekend_next"))
             return DateRange(monday + timedelta(days=5), monday + timedelta(days=6))
-        case "end_month":
-            return calendar_unit("day", _month(look_up(words["month"], calendar.months), day).last)
+        case "month" | "end_month":
+            month = _month(look_up(words["month"], calendar.months), day)
+            return calendar_unit("day", month.last) if rule.kind == "end_month" else month
         case _:
             return calendar_unit("day", _date(words, calendar, day))
 
@@ -240,6 +252,8 @@ def _load_language(language: str) -> DayTables:
         re.compile(rf"(?<!\w)(?:{tables['due_noun']}) ?\Z", re.IGNORECASE),
         re.compile(rf"[ ,(]*(?:{tables['due_behind']})(?!\w)", re.IGNORECASE),
         re.compile(rf"(?<!\w)(?:{tables['until']}) ?\Z", re.IGNORECASE),
+        re.compile(rf"(?<!\w)(?:{tables['up_to']}) ?\Z", re.IGNORECASE),
+        re.compile(rf"(?<!\w)(?:{tables['before']}) ?\Z", re.IGNORECASE),
         re.compile(rf"(?<!\w)(?:{tables['future']})(?!\w)", re.IGNORECASE),
         re.compile(rf"(?<!\w)(?:{tables['past']})(?!\w)", re.IGNORECASE),
     )

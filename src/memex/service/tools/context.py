@@ -4,6 +4,7 @@ The range of the budget is checked here (`ContextArguments` and `context`). That
 budget is guaranteed by `memex.subagent.context.recall.recall`, whatever planner chooses the passages.
 """
 
+from datetime import UTC, date, datetime
 from functools import partial
 from itertools import groupby
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from pydantic import Field
 
 from memex.errors import BudgetTooSmall
 from memex.service.query_embedding import QueryEmbeddings
-from memex.service.snapshots import AsOf, MemoryView
+from memex.service.snapshots import AsOf, MemoryView, parse_time
 from memex.service.tools.planned_tool import PlannedTool, degraded_code, planning_record
 from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
 from memex.service.tools.tool_context import ToolContext
@@ -138,7 +139,7 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
             spending=work.spending,
             prepare=partial(_prepare, work, vectors) if planner.is_slow and arguments.as_of is None else None,
         )
-        request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops)
+        request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops, _today(view))
         recalled = await recall(planner, request, tools)
         state = snapshots.state or {}
         result = context_result(recalled, arguments, state, vectors.degraded).body()
@@ -147,6 +148,12 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
         answer = CallAnswer(result, arguments.canonical(), logged, config)
         await work.log.add("answered", answer, state=state, connection=snapshots.connection)
     return result
+
+
+def _today(view: MemoryView) -> date:
+    """Return the day of a call, or the one of the moment that it names."""
+    moment = parse_time(view.as_of) if isinstance(view.as_of, str) else view.now
+    return (moment or datetime.now(UTC)).date()
 
 
 async def _prepare(work: ToolContext, vectors: QueryEmbeddings, query: str) -> None:

@@ -1,0 +1,200 @@
+"""The statements of a list that a question asks for: by their kind, by the day on which they are due, or by age."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+from memex.store.records import FileSummary, Reference
+from memex.store.search.analyzer import Analyzer
+from memex.store.search.bm25 import Query
+from memex.store.search.dates import DateRange
+from memex.store.search.due import due_query
+from memex.subagent.context.intents import Intent
+from memex.subagent.context.selection import CandidatePassage
+from memex.subagent.context.statements import StatementUnit, split_passages
+from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.planner import ContextRequest
+from memex.subagent.statements.bullets import parse_bullet
+from memex.subagent.statements.days.asked import asked_days, days_before
+from memex.subagent.statements.days.dating import due_day
+from memex.subagent.statements.days.mentions import find_days
+from memex.subagent.statements.language import STATEMENT_KINDS, StatementKind
+from memex.subagent.statements.places import destination, is_statement_file
+from memex.subagent.statements.relations import view
+
+MAX_FILES = 8  # files that one question reads, those that changed last
+MAX_LISTED = 50  # files of one series that are looked at
+DUE_FILES = 32  # files in which statements that are due are found
+DUE_PASSAGES = 24
+DAYS_BACK = 365  # in which what is overdue is looked for
+DAYS_AHEAD = 730  # in which due days are looked for if the question names no days
+NEW_DAYS = 7  # that are new if the question names no days
+MAX_DATES = 31  # days whose dates are searched
+
+_OPEN_KINDS: frozenset[StatementKind] = frozenset({"pending", "blocker", "objective", "definition_of_done"})
+_TASKS: frozenset[StatementKind] = frozenset({"pending", "blocker"})
+
+
+async def listed_statements(
+    intent: Intent, request: ContextRequest, query: Query, tools: MemoryTools
+) -> list[StatementUnit]:
+    """Return the statements of the list that a question asks for, in its order.
+
+    Args:
+        intent: what is asked for.
+        request: the question.
+        query: weighs the words of a statement.
+        tools: reads memory.
+    """
+    if intent.by == "new":
+        return await _new_statements(request, query, tools)
+    days = asked_days(request.query, request.today)
+    if intent.by != "kind" or (days is not None and "pending" in intent.kinds):
+        return await _DueList(intent, days, request.today, query, tools).statements()
+    kinds = (*intent.kinds, "note") if intent.is_open else tuple(intent.kinds)
+    units = await statements_of_kinds(kinds, query, tools)
+    found = [unit for unit in units if _answers(unit, intent, tools.analyzer)]
+    return sorted(found, key=lambda unit: unit.order, reverse=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _DueList:
+    """What is due, or happens, on some days: what is overdue first, if today is one of them.
+
+    Attributes:
+        intent: what is asked for; of a list of tasks, also those that have no day.
+        days: the days; None for all from today on.
+        today: the day of the question.
+        query: weighs the words of a statement.
+        tools: reads memory.
+    """
+
+    intent: Intent
+    days: DateRange | None
+    today: date
+    query: Query
+    tools: MemoryTools
+
+    @property
+    def is_today(self) -> bool:
+        """Whether today is one of the days."""
+        return self.days is None or self.days.first <= self.today <= self.days.last
+
+    async def statements(self) -> list[StatementUnit]:
+        """Return the statements, by their days; the undated ones last, the newest first."""
+        tasks = await statements_of_kinds(self.intent.kinds, self.query, self.tools)
+        units = {unit.reference: unit for unit in (*await self._found(), *tasks)}.values()
+        days = {unit.reference: self._day(unit) for unit in units}
+        dated = [unit for unit in units if days[unit.reference] is not None]
+        dated.sort(key=lambda unit: (days[unit.reference] or self.today, *unit.order))
+        undated = [unit for unit in units if self._is_undated(unit)]
+        undated.sort(key=lambda unit: unit.order, reverse=True)
+        return _in_places([*dated, *undated])
+
+    async def _found(self) -> list[StatementUnit]:
+        """Return the statements that search finds by their days."""
+        first = self.days.first if self.days else self.today
+        last = self.days.last if self.days else self.today + timedelta(days=DAYS_AHEAD)
+        queries = [due_query(first, last)]
+        if self.is_today:
+            queries.append(due_query(self.today - timedelta(days=DAYS_BACK), self.today))
+        texts = [" ".join(queries)]
+        if self.intent.by == "days" and (last - first).days < MAX_DATES:
+            named = (first + timedelta(days=count) for count in range((last - first).days + 1))
+            texts.append(" ".join(day.isoformat() for day in named))
+        return [unit for text in texts for unit in await self._search(text)]
+
+    async def _search(self, text: str) -> list[StatementUnit]:
+        found = await self.tools.find(text, limit=DUE_FILES, passages=DUE_PASSAGES)
+        passages = [
+            CandidatePassage(
+                Reference(hit.path, hit.version, passage.span),
+                passage.text,
+                0,
+                "match",
+                heading=passage.heading,
+            )
+            for hit in found.hits
+            if hit.file is not None and is_statement_file(hit.path)
+            for passage in hit.file.passages
+            if passage.text
+        ]
+        return split_passages(passages, self.query, self.tools.analyzer)[0]
+
+    def _day(self, unit: StatementUnit) -> date | None:
+        """Return the day by which a statement stands in the list; None if it does not."""
+        if unit.kind == "done":
+            return None
+        text = parse_bullet(unit.candidate.text)
+        due = _due(unit)
+        if due is not None and self._is_asked(due, is_open=unit.kind in _OPEN_KINDS):
+            return due
+        if self.intent.by != "days" or self.days is None:
+            return None
+        named = (one.days for one in find_days(text, unit.day))
+        found = (one for one in named if one.first <= self.days.last and self.days.first <= one.last)
+        return next((max(one.first, self.days.first) for one in found), None)
+
+    def _is_asked(self, due: date, *, is_open: bool) -> bool:
+        if due < self.today and self.is_today:
+            return is_open
+        if self.intent.by == "overdue":
+            return False
+        return self.days is None or self.days.first <= due <= self.days.last
+
+    def _is_undated(self, unit: StatementUnit) -> bool:
+        """Return whether a statement is a task without a day, and tasks are asked for."""
+        return self.intent.by == "kind" and unit.kind in _TASKS and _due(unit) is None
+
+
+def _due(unit: StatementUnit) -> date | None:
+    """Return when a statement is due, also one that was stored before due days were stamped."""
+    return unit.due or due_day(parse_bullet(unit.candidate.text), unit.kind, unit.day)
+
+
+async def _new_statements(request: ContextRequest, query: Query, tools: MemoryTools) -> list[StatementUnit]:
+    """Return what was said on the days that a question names, or lately, the newest first."""
+    since = DateRange(request.today - timedelta(days=NEW_DAYS), request.today)
+    days = days_before(request.query, request.today) or since
+    files = await tools.list_series(_names(STATEMENT_KINDS), limit=MAX_LISTED)
+    recent = [file for file in _statement_files(files) if file.updated_at.date() >= days.first]
+    units = await _statements_in([file.path for file in recent[:MAX_FILES]], query, tools)
+    found = [unit for unit in units if days.first <= unit.day <= days.last]
+    return _in_places(sorted(found, key=lambda unit: unit.order, reverse=True))
+
+
+async def statements_of_kinds(
+    kinds: Iterable[StatementKind], query: Query, tools: MemoryTools
+) -> list[StatementUnit]:
+    """Return the statements in the files of kinds, of those files that changed last."""
+    listed = await tools.list_series(_names(kinds), limit=MAX_LISTED)
+    return await _statements_in([file.path for file in _statement_files(listed)][:MAX_FILES], query, tools)
+
+
+def _names(kinds: Iterable[StatementKind]) -> list[str]:
+    """Return the beginnings of the names of the files of kinds."""
+    paths = (destination(kind, None).path for kind in kinds)
+    return sorted({path.removeprefix("user/").removesuffix(".md") for path in paths})
+
+
+def _statement_files(listed: Iterable[FileSummary]) -> list[FileSummary]:
+    return [file for file in listed if is_statement_file(file.path)]
+
+
+async def _statements_in(paths: Sequence[str], query: Query, tools: MemoryTools) -> list[StatementUnit]:
+    passages = []
+    for path in paths:
+        revision = await tools.read_file(path)
+        reference = Reference(path, revision.version, (0, len(revision.content)))
+        passages.append(CandidatePassage(reference, revision.content, 0, "match"))
+    return split_passages(passages, query, tools.analyzer)[0]
+
+
+def _in_places(units: Sequence[StatementUnit]) -> list[StatementUnit]:
+    return [replace(unit, place=place) for place, unit in enumerate(units, start=1)]
+
+
+def _answers(unit: StatementUnit, intent: Intent, analyzer: Analyzer) -> bool:
+    if unit.kind in intent.kinds:
+        return True
+    return intent.is_open and view(parse_bullet(unit.candidate.text), unit.kind, analyzer).is_open

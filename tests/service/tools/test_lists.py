@@ -1,0 +1,139 @@
+"""memory_context on questions for lists and about oneself, in four languages, over what was remembered."""
+
+import re
+from collections.abc import Awaitable, Callable
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from memex.service.log.replay.requests import replay_call
+from memex.service.service import Caller, Service
+
+CallerOf = Callable[..., Awaitable[Caller]]
+
+# The statements that these calls make are tested on both servers by the tests of the store.
+pytestmark = pytest.mark.parametrize("server", ["embedded"], indirect=True)
+
+TODAY = date(2026, 11, 23)
+# The statements of one file and heading stand together, in the order of the list.
+# By language: texts with the day on which they were said, and questions with what answers, in order.
+MEMORY: dict[str, list[tuple[str, str]]] = {
+    "english": [
+        ("2026-10-01", "I need to renew my passport by 15 January."),
+        ("2026-10-03", "I have to send the planting plan to the council by 20 November."),
+        ("2026-10-05", "The grant application for Holbeck park is due 3 December."),
+        ("2026-10-10", "I need to call the insurance about the broken window."),
+        ("2026-11-05", "I must pay the orchestra fee by 30 November."),
+        ("2026-11-12", "Done: send the planting plan to the council by 20 November."),
+        ("2026-11-16", "I have to prepare the slides for Carla by Friday 27 November."),
+        ("2026-11-20", "The dentist is on 24 November at 9:15."),
+        ("2026-11-21", "I have to fetch the boots from the cobbler tomorrow."),
+        ("2026-09-01", "I'm Nora Feld, a landscape architect in Leeds."),
+        ("2026-09-01", "We have a cat named Mops."),
+    ],
+    "german": [
+        ("2026-10-05", "Ich muss die Steuererklärung bis zum 30. November abgeben."),
+        ("2026-11-10", "Ich muss den Kaminkehrer anrufen."),
+        ("2026-11-15", "Ich muss die Winterreifen aufziehen lassen, bis spätestens 20. November."),
+        ("2026-11-22", "Morgen um 8 Uhr kommt der Holzlieferant."),
+        ("2026-09-01", "Ich arbeite als Schreiner in Passau."),
+    ],
+    "french": [
+        ("2026-10-04", "Je dois rendre le dossier avant le 27 novembre."),
+        ("2026-10-06", "Je dois payer la cantine avant le 10 décembre."),
+        ("2026-11-22", "Demain matin, réunion avec la cadre à 9 h."),
+        ("2026-09-01", "Je suis infirmière à Nantes."),
+    ],
+    "spanish": [
+        ("2026-10-03", "Tengo que entregar las notas antes del 27 de noviembre."),
+        ("2026-10-04", "Tengo que pagar el seguro antes del 15 de diciembre."),
+        ("2026-11-22", "Mañana a las 17 hay reunión de padres."),
+        ("2026-09-01", "Trabajo como profesora en Granada."),
+    ],
+}
+ANSWERS: dict[str, dict[str, list[str]]] = {
+    "english": {
+        "What is due this week?": ["boots", "slides"],
+        "What do I have to do by Friday?": ["boots", "slides", "insurance"],
+        "Which deadlines are coming up?": ["boots", "slides", "orchestra", "grant", "passport"],
+        "What is due next month?": ["grant"],
+        "Is anything overdue?": ["boots"],
+        "What do I have to finish before December?": ["boots", "slides", "orchestra", "insurance"],
+        "What's coming up in the next two weeks?": ["boots", "slides", "orchestra", "grant", "dentist"],
+        "What's on tomorrow?": ["dentist"],
+        "What is new since Friday?": ["boots", "dentist"],
+        "What do I do for a living?": ["landscape architect"],
+        "Do we have any pets?": ["cat"],
+    },
+    "german": {
+        "Was ist diese Woche fällig?": ["Winterreifen"],
+        "Was muss ich bis zum 30. November erledigen?": ["Winterreifen", "Steuererklärung", "Kaminkehrer"],
+        "Was steht heute an?": ["Winterreifen", "Holzlieferant"],
+        "Was mache ich beruflich?": ["Schreiner"],
+    },
+    "french": {
+        "Qu'est-ce que je dois faire avant vendredi ?": ["dossier"],
+        "Quelles sont mes échéances ?": ["dossier", "cantine"],
+        "Qu'est-ce qui est prévu aujourd'hui ?": ["réunion"],
+        "C'est quoi mon métier ?": ["infirmière"],
+    },
+    "spanish": {
+        "¿Qué tengo que hacer antes del viernes?": ["notas"],
+        "¿Qué plazos tengo?": ["notas", "seguro"],
+        "¿Qué tengo hoy?": ["reunión"],
+        "¿En qué trabajo?": ["profesora"],
+    },
+}
+
+
+def noon(day: date) -> datetime:
+    """Return the clock of a call on a day."""
+    return datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+
+
+async def remember(service: Service, caller: Caller, text: str, day: str) -> None:
+    """Remember a text on a day."""
+    await service.execute(caller, "memory_remember", {"text": text}, now=noon(date.fromisoformat(day)))
+
+
+async def ask(service: Service, caller: Caller, question: str, day: date = TODAY, **more: Any) -> list[str]:
+    """Return the statements of a context, in its order."""
+    arguments = {"query": question, "budget": 2_000, **more}
+    found = await service.execute(caller, "memory_context", arguments, now=noon(day))
+    return re.findall(r"^- (?:\[.\] )?(.*)$", found["context"], re.MULTILINE)
+
+
+async def test_lists_are_answered_in_their_order(service: Service, caller_of: CallerOf) -> None:
+    """What is due by its day, the overdue first; nothing that is done; what is new the newest first."""
+    for language, said in MEMORY.items():
+        service._language = language
+        caller = await caller_of(language)
+        for day, text in sorted(said):
+            await remember(service, caller, text, day)
+        for question, expected in ANSWERS[language].items():
+            found = await ask(service, caller, question)
+            assert len(found) == len(expected), (question, found)
+            assert all(word in one for word, one in zip(expected, found, strict=True)), (question, found)
+
+
+async def test_due_days_are_found_among_many_files(service: Service, alice: Caller) -> None:
+    """However many files there are, search finds the statements by the words of their due days."""
+    for number in range(30):
+        day = TODAY + timedelta(days=number)
+        text = f"# Notes\n\n## Notes\n\n- Bill {number} comes. (2026-10-01, due {day})\n"
+        await service.execute(alice, "memory_write", {"path": f"user/notes-{number + 2}.md", "content": text})
+
+    found = await ask(service, alice, "What is due by Wednesday?")
+    assert [one.split()[1] for one in found] == ["0", "1", "2"]
+
+
+async def test_a_moment_of_the_past_has_its_own_today(service: Service, alice: Caller) -> None:
+    """A question about the past counts its days from then, and a replay gives the same answer."""
+    await service.execute(alice, "memory_remember", {"text": "I must pay the fee by 30 November 2026."})
+    as_of = datetime.now(UTC).isoformat()
+    arguments = {"query": "What is due?", "as_of": as_of}
+    result = await service.execute(alice, "memory_context", arguments, tool_call_id="past")
+
+    assert "due 2026-11-30" in result["context"]
+    assert (await replay_call(service, alice, "past")).is_equal
