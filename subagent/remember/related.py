@@ -69,7 +69,8 @@ async def find_related(add: Addition, own_paths: frozenset[str], tools: MemoryTo
     if same is not None and same.file is not None:
         span = same.file.passages[0].span
         known = KnownStatement(add.statement, Reference(same.path, same.version, span))
-    named = [hit for hit in others if may_link(mount, hit.path)]
+    # `Notes` is no name: a file of statements of another project is the subject of none.
+    named = [hit for hit in others if may_link(mount, hit.path) and not is_statement_file(hit.path)]
     lexemes = tools.analyzer.lexemes(add.statement.text)
     targets = [link_target(mount, hit.path) for hit in named if _is_named(hit, lexemes, tools.analyzer)]
     return RelatedFiles(

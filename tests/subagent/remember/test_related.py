@@ -135,6 +135,13 @@ async def test_a_file_that_is_not_named_is_not_linked(ask: Ask, path: str, conte
     assert links == (("people/bob",) if path == "user/people/bob.md" else ())
 
 
+async def test_files_of_statements_are_no_subject(ask: Ask) -> None:
+    """A note is not about the file `Notes` of some project."""
+    files = {"projects/apollo/notes.md": "# Notes\n\n- Lou takes notes. (2026-01-02)\n"}
+
+    assert (await ask("A short note: Lou has no allergies.", files)).links == ()
+
+
 async def test_a_project_names_nothing_private(ask: Ask) -> None:
     """Its own files and no others."""
     files = {"user/boat.md": "# Boat\n", "projects/apollo/ships/boat.md": "# Boat\n"}
