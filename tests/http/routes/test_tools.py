@@ -60,7 +60,14 @@ def test_the_agents_two_tools_come_first_with_the_words_of_their_prompts(alice: 
         assert "description" not in tool["input_schema"]
         assert set(tool["output_schema"]["properties"]) == set(result)
     assert "required" not in remember["input_schema"]  # a text, or handles
-    assert set(remember["input_schema"]["properties"]) == {"text", "outdated", "project", "dry_run", "wait"}
+    assert set(remember["input_schema"]["properties"]) == {
+        "text",
+        "outdated",
+        "project",
+        "dry_run",
+        "wait",
+        "said_at",
+    }
     assert context["input_schema"]["required"] == ["query"]
 
 
