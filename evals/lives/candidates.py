@@ -1,29 +1,27 @@
 """What search finds for the statements of a text, so that an evaluation can tell finding from deciding."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, cast
 
 from memex.service.planners import Planners
 from memex.store.search.analyzer import Analyzer
-from memex.subagent.builtin import MAX_LOOKUPS, BuiltinPlanner
+from memex.store.search.find import SearchResult
+from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.planner import Addition, ContextPlan, ContextRequest, RememberPlan, RememberRequest
-from memex.subagent.remember.related import find_related
-from memex.subagent.statements.extraction import extract_statements
-from memex.subagent.statements.language import STATEMENT_KINDS
-from memex.subagent.statements.places import destination
+from memex.subagent.planner import ContextPlan, ContextRequest, RememberPlan, RememberRequest
+from memex.subagent.remember.related import stored_statements
 
 
 class CandidateWatch:
-    """The stored statements that search found for texts: those with which the new statements were compared.
+    """The stored statements that search found while texts were remembered.
 
     Args:
-        texts: the texts that are watched. For any other text nothing is searched a second time.
+        texts: the texts that are watched.
     """
 
     def __init__(self, texts: Collection[str]) -> None:
         self._texts = frozenset(texts)
-        self._found: dict[str, tuple[str, ...]] = {}
+        self._found: dict[str, dict[str, None]] = {}
 
     def planners(self) -> Planners:
         """Return the built-in planner for both tools; of memory_remember it is watched."""
@@ -32,26 +30,36 @@ class CandidateWatch:
 
     def found(self, text: str) -> tuple[str, ...] | None:
         """Return the stored statements that were found for a text; None if it was not watched."""
-        return self._found.get(text)
+        found = self._found.get(text)
+        return None if found is None else tuple(found)
 
-    async def look(self, request: RememberRequest, tools: MemoryTools) -> None:
-        """Search for the statements of a text as the built-in planner does, if the text is watched."""
-        if request.text not in self._texts:
-            return
-        projects = (request.project, None)
-        own_paths = frozenset(destination(kind, one).path for kind in STATEMENT_KINDS for one in projects)
-        found: dict[str, None] = {}
-        for statement in extract_statements(request.text).statements[:MAX_LOOKUPS]:
-            place = destination(statement.kind, request.project, statement.text)
-            add = Addition(place.path, place.title, place.heading, statement)
-            about = await find_related(add, own_paths, tools)
-            found |= dict.fromkeys(one.text for one in about.stored)
-        self._found[request.text] = tuple(found)
-        tools.reset_operations()
+    def watched(self, text: str, tools: MemoryTools) -> MemoryTools:
+        """Return the tools for a text, watched if the text is."""
+        if text not in self._texts:
+            return tools
+        self._found[text] = {}
+        return cast("MemoryTools", _WatchedTools(tools, self._found[text]))
+
+
+class _WatchedTools:
+    """The tools of a planner, with what their searches find."""
+
+    def __init__(self, tools: MemoryTools, found: dict[str, None]) -> None:
+        self._tools = tools
+        self._found = found
+
+    async def find(self, query: str, *, limit: int = 10, passages: int = 0) -> SearchResult:
+        """Return what search finds, and keep the statements in it."""
+        result = await self._tools.find(query, limit=limit, passages=passages)
+        self._found.update(dict.fromkeys(one.text for one in stored_statements(result.hits)))
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tools, name)
 
 
 class _WatchedPlanner:
-    """The built-in planner, which a watch looks over."""
+    """The built-in planner, whose searches are watched."""
 
     is_slow = False
 
@@ -74,6 +82,5 @@ class _WatchedPlanner:
         return await self._builtin.plan_context(request, tools)
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
-        """Return the plan of the built-in planner, after the watch has searched."""
-        await self._watch.look(request, tools)
-        return await self._builtin.plan_remember(request, tools)
+        """Return the plan of the built-in planner, and keep what its searches find."""
+        return await self._builtin.plan_remember(request, self._watch.watched(request.text, tools))
