@@ -25,7 +25,7 @@ from memex.store.records import (
 )
 from memex.store.search import find
 from memex.store.search.bm25 import Query
-from memex.store.search.dates import DateRange, parse_days
+from memex.store.search.dates import DateRange, parse_days, with_iso_days
 from memex.store.search.find import SearchResult
 
 NEWEST = 2**62  # above every rev
@@ -84,7 +84,7 @@ class Memory:
         return await find.search(
             self._connection,
             self._access,
-            query,
+            with_iso_days(query, {scope.language for scope in self._mounted(project)}),
             limit=limit,
             project=project,
             prefix=within,

@@ -21,6 +21,7 @@ from memex.store.search import chunks, find
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import Query, score
 from memex.store.search.chunks import Chunk
+from memex.store.search.dates import with_iso_days
 from memex.store.search.find import SearchResult
 from memex.store.search.index import chunk_frequencies
 from memex.store.search.lexical import AddedChunk, ChunkDetail, Delta, removed_chunk
@@ -152,7 +153,7 @@ class PastMemory(Memory):
         return await find.search(
             self._connection,
             access,
-            query,
+            with_iso_days(query, languages),
             limit=limit,
             project=project,
             prefix=within,

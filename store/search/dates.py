@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
@@ -13,6 +13,10 @@ import yaml
 
 _DAYS_OF = {"day": 1, "week": 7}
 _MONTHS_OF = {"month": 1, "year": 12}
+LANGUAGES = ("english", "german", "french", "spanish", "russian")
+
+_MAX_DATED_CHARS = 2_000  # of a query in which days are looked for
+_NUMERIC_DAY = re.compile(r"(?<![\d.])(\d{1,2})([./])(\d{1,2})\2((?:19|20)\d\d)(?!\d)", re.ASCII)
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)", re.ASCII)
 
 
@@ -80,6 +84,49 @@ def parse_days(query: str, now: datetime, language: str = "english") -> DateRang
     return DateRange(min(days.first for days in found), max(days.last for days in found))
 
 
+def with_iso_days(query: str, languages: Collection[str]) -> str:
+    """Return a query with each day that search would not know as one, such as `9.3.2021`, also as `2021-03-09`.
+
+    Search knows a day with the name of its month in a language of memory, and one as ISO 8601 writes it.
+    """
+    if len(query) > _MAX_DATED_CHARS:
+        return query
+    days = dict.fromkeys(filter(None, (*_numeric_days(query), *_foreign_days(query, languages))))
+    return " ".join([query, *days]) if days else query
+
+
+def _foreign_days(query: str, languages: Collection[str]) -> Iterator[str | None]:
+    """Yield the days with names of months in other languages than those."""
+    own = [match.span() for language in languages for match in _dates_in(query, language)]
+    for language in LANGUAGES:
+        for match in () if language in languages else _dates_in(query, language):
+            if not any(start < match.end() and match.start() < end for start, end in own):
+                yield _iso_day(match["year"], _month_in(match, language), match["day"])
+
+
+def _numeric_days(query: str) -> Iterator[str | None]:
+    """Yield days in numbers, the day before the month, unless only the other order gives a day."""
+    for match in _NUMERIC_DAY.finditer(query):
+        yield _iso_day(match[4], int(match[3]), match[1]) or _iso_day(match[4], int(match[1]), match[3])
+
+
+def _dates_in(query: str, language: str) -> Iterator[re.Match[str]]:
+    pattern = _date_pattern(language)
+    return pattern.finditer(query) if pattern else iter(())
+
+
+def _month_in(match: re.Match[str], language: str) -> int:
+    calendar = load_calendar(language)
+    return int(look_up(match["month"], calendar.months)) if calendar else 0
+
+
+def _iso_day(year: str, month: int, day: str) -> str | None:
+    try:
+        return date(int(year), month, int(day)).isoformat()
+    except ValueError:
+        return None
+
+
 def _range(match: re.Match[str], rule: DateRule, calendar: Calendar, today: date) -> DateRange:
     words = {name.rstrip("0123456789"): word for name, word in match.groupdict().items() if word}
     number = _number(words["number"], calendar) if "number" in words else 1
@@ -135,6 +182,20 @@ def _number(word: str, calendar: Calendar) -> int:
 def look_up(word: str, table: Mapping[str, Any]) -> Any:
     """Return what the pattern stands for that a word fits."""
     return next(value for pattern, value in table.items() if re.fullmatch(pattern, word, re.IGNORECASE))
+
+
+@cache
+def _date_pattern(language: str) -> re.Pattern[str] | None:
+    """Return what finds a day with the name of its month and its year; None for a language without tables."""
+    calendar = load_calendar(language)
+    if calendar is None:
+        return None
+    months = "|".join(calendar.months)
+    return re.compile(
+        rf"(?<!\w)(?P<day>\d{{1,2}})(?:\.|er|st|nd|rd|th)? (?:de |of )?(?P<month>{months})\.?,? (?:de |del )?"
+        r"(?P<year>(?:19|20)\d\d)(?!\w)",
+        re.IGNORECASE,
+    )
 
 
 @cache

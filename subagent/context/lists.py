@@ -17,7 +17,7 @@ from memex.subagent.planner import ContextRequest
 from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.days.asked import asked_days, days_before
 from memex.subagent.statements.days.dating import due_day
-from memex.subagent.statements.days.mentions import find_days
+from memex.subagent.statements.days.mentions import find_days, names_weekday
 from memex.subagent.statements.language import STATEMENT_KINDS, StatementKind
 from memex.subagent.statements.places import destination, is_statement_file
 from memex.subagent.statements.relations import view
@@ -101,7 +101,7 @@ class _DueList:
         texts = [" ".join(queries)]
         if self.intent.by == "days" and (last - first).days < MAX_DATES:
             named = (first + timedelta(days=count) for count in range((last - first).days + 1))
-            texts.append(" ".join(day.isoformat() for day in named))
+            texts.append(" ".join(f"{day.isoformat()} {day:%A}s" for day in named))
         return [unit for text in texts for unit in await self._search(text)]
 
     async def _search(self, text: str) -> list[StatementUnit]:
@@ -133,7 +133,12 @@ class _DueList:
             return None
         named = (one.days for one in find_days(text, unit.day))
         found = (one for one in named if one.first <= self.days.last and self.days.first <= one.last)
-        return next((max(one.first, self.days.first) for one in found), None)
+        is_weekly = self.days.first == self.days.last and names_weekday(
+            text, unit.day, self.days.first.weekday()
+        )
+        return next(
+            (max(one.first, self.days.first) for one in found), self.days.first if is_weekly else None
+        )
 
     def _is_asked(self, due: date, *, is_open: bool) -> bool:
         if due < self.today and self.is_today:

@@ -30,8 +30,9 @@ _CALLED = r"(?i:(?:is |was |called |named |is called |heißt |ist |s'appelle |es
 _NAME = r"[A-ZÀ-Þ][a-zà-ÿ]+"
 _WORD = re.compile(r"[^\W\d_]+")
 _USER = re.compile(
-    r"\b(?:the user|der nutzer|die nutzerin|l'utilisat\w+|el usuario|la usuaria)\b|"
-    r"\b(?:i|i'm|i've|me|my|we|our|us|ich|mich|mir|mein\w*|wir|uns\w*|je|j'\w+|moi|mon|ma|mes|on|nous|notre|nos"
+    r"^(?:she|he|they|sie|er|elle|il|ella|él)\b"
+    r"|\b(?:the user|der nutzer|die nutzerin|l'utilisat\w+|el usuario|la usuaria)\b|"
+    r"\b(?:i|i'm|im|i've|ive|me|my|we|our|us|ich|mich|mir|mein\w*|wir|uns\w*|je|j'\w+|moi|mon|ma|mes|on|nous|notre|nos"
     r"|yo|mi|mis|me|nosotros|nuestr[oa]s?)\b",
     re.IGNORECASE,
 )
@@ -45,11 +46,13 @@ class SelfTopic:
         name: the name of the topic.
         ask: finds the topic in a question.
         say: finds what answers in a statement; None for all that the profile says.
+        is_shared: what is said of others answers too, such as what the family does not eat.
     """
 
     name: str
     ask: re.Pattern[str]
     say: re.Pattern[str] | None
+    is_shared: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +131,11 @@ def _is_topic(unit: StatementUnit, topics: Sequence[SelfTopic]) -> bool:
 def _answers(unit: StatementUnit, topics: Sequence[SelfTopic], names: frozenset[str]) -> bool:
     text = _plain(parse_bullet(unit.candidate.text))
     is_own = unit.kind == "profile" or is_personal(text) or _USER.search(text) is not None
-    if not (is_own or is_about(text, names)):
-        return False
+    is_own = is_own or any(is_about(text, {name}) for name in names)
     return any(
-        unit.kind == "profile" if topic.say is None else topic.say.search(text) is not None
+        unit.kind == "profile"
+        if topic.say is None
+        else (is_own or topic.is_shared) and topic.say.search(text) is not None
         for topic in topics
     )
 
@@ -153,7 +157,12 @@ def _load_kin() -> tuple[_Kin, ...]:
 @cache
 def _load() -> tuple[SelfTopic, ...]:
     return tuple(
-        SelfTopic(row["name"], _any(row["ask"]), _any(row["say"]) if "say" in row else None)
+        SelfTopic(
+            row["name"],
+            _any(row["ask"]),
+            _any(row["say"]) if "say" in row else None,
+            row.get("is_shared", False),
+        )
         for row in _read()["topics"]
     )
 

@@ -104,6 +104,13 @@ def find_days(text: str, day: date) -> list[DayMention]:
     return mentions
 
 
+def names_weekday(text: str, day: date, weekday: int) -> bool:
+    """Return whether a text names a weekday, from 0 for Monday, without saying which one: `choir on Thursdays`."""
+    for one in reversed(find_days(text, day)):
+        text = text if one.is_bare else f"{text[: one.start]} {text[one.end :]}"
+    return _weekday_patterns()[weekday].search(text) is not None
+
+
 def last_day(text: str, mention: DayMention) -> date:
     """Return the last of the days that a name means where it stands: `before next month` ends this month."""
     is_before = stands_behind(mention.tables.before, text, mention.start)
@@ -216,6 +223,16 @@ def _date(words: Mapping[str, str], calendar: Calendar, day: date) -> date:
 
 def _number(word: str, calendar: Calendar) -> int:
     return int(word) if word.isdecimal() else int(look_up(word, calendar.numbers))
+
+
+@cache
+def _weekday_patterns() -> list[re.Pattern[str]]:
+    """Return what finds each weekday in any language, alone or as one that comes again."""
+    names = [list(tables.calendar.weekdays) for tables in _load().values()]
+    return [
+        re.compile(rf"(?<!\w)(?:{'|'.join(patterns)})s?(?!\w)", re.IGNORECASE)
+        for patterns in zip(*names, strict=True)
+    ]
 
 
 @cache
