@@ -1,6 +1,7 @@
 """Differences between two texts by lines, in time that does not run away. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
@@ -71,30 +72,53 @@ def unified(old: str, new: str, old_name: str, new_name: str, *, context: int = 
 def undo(before: str, after: str, head: str, path: str) -> str:
     """Return `head` with the change from `before` to `after` taken back.
 
+    Lines that the change added, and that were moved together since, are taken out where they stand now.
+
     Raises:
         VersionConflict: a line that the change wrote, or the place where it removed some, is no longer as it
             left it.
     """
     before_lines, after_lines, head_lines = lines(before), lines(after), lines(head)
     later = blocks(after_lines, head_lines)
-    taken_back = blocks(after_lines, before_lines)
     result: list[str] = []
+    moved: set[str] = set()
     copied = 0
-    for start, end, old_start, old_end in taken_back:
-        shift = 0
-        for i1, i2, _, j2 in later:
-            # Where lines were removed only the neighbours tell the place, so both must be as they were.
-            if i2 < start or (i2 == start < end):
-                shift = j2 - i2
-            elif i1 > end or (i1 == end > start):
-                break
-            else:
-                raise VersionConflict(
-                    f"{path}: lines that this change wrote were written again since.", path=path
-                )
-        result += head_lines[copied : start + shift] + before_lines[old_start:old_end]
-        copied = end + shift
-    return "".join(result + head_lines[copied:])
+    for start, end, old_start, old_end in blocks(after_lines, before_lines):
+        shift = _shift_of(start, end, later)
+        if shift is not None:
+            result += head_lines[copied : start + shift] + before_lines[old_start:old_end]
+            copied = end + shift
+        elif old_start == old_end and _is_moved(after_lines[start:end], after_lines, head_lines):
+            moved.update(after_lines[start:end])
+        else:
+            raise VersionConflict(
+                f"{path}: lines that this change wrote were written again since.", path=path
+            )
+    return "".join(line for line in result + head_lines[copied:] if line not in moved)
+
+
+def _shift_of(start: int, end: int, later: Sequence[Block]) -> int | None:
+    """Return how far later changes moved a block of lines; None if they changed it."""
+    shift = 0
+    for i1, i2, _, j2 in later:
+        # Where lines were removed only the neighbours tell the place, so both must be as they were.
+        if i2 < start or (i2 == start < end):
+            shift = j2 - i2
+        elif i1 > end or (i1 == end > start):
+            break
+        else:
+            return None
+    return shift
+
+
+def _is_moved(added: list[str], after: Sequence[str], head: list[str]) -> bool:
+    """Return whether some lines stand together in what became of a text, and each only once before and now."""
+    if not all(line.strip() for line in added) or added[0] not in head:
+        return False
+    counts = Counter(after), Counter(head)
+    start = head.index(added[0])
+    is_once = all(counts[0][line] == counts[1][line] == 1 for line in added)
+    return is_once and head[start : start + len(added)] == added
 
 
 def _equal(

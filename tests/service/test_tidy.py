@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tests.kit.memory import open_project, write_each
+from tests.kit.memory import open_project, remember, write_each
 
 from memex.errors import ProjectNotFound
 from memex.service.service import Caller, Service
@@ -95,3 +95,17 @@ async def test_the_owner_of_a_memory_is_no_heading_in_it(service: Service, alice
     await write_each(service, alice, {NOTES: OLD, "user/profile.md": profile})
 
     assert (await tidy_files(service, alice)).status == "nothing"
+
+
+async def test_a_statement_that_moved_can_still_be_undone(service: Service, alice: Caller) -> None:
+    """The call that told it is named by its id, wherever the statement stands."""
+    for number, said in enumerate(("The bins are full.", "We met Mara in Linz.", "The tea is in the tin.")):
+        await remember(service, alice, said, call=f"told-{number}")
+    for said in ("On Sunday Mara plays chess.", "Our neighbour Mara has a boat."):
+        await remember(service, alice, said)
+    grouped = await text(service, alice, NOTES)
+
+    await service.revert(alice, "told-1")
+
+    assert "## Mara\n\n- We met Mara in Linz. (" in grouped
+    assert "Linz" not in await text(service, alice, NOTES)

@@ -186,8 +186,21 @@ def test_undo_keeps_what_was_written_elsewhere(before: list[str], after: list[st
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "head", "left"),
+    [
+        ("a\nb\n", "a\nx\nb\n", "x\na\nb\n", "a\nb\n"),
+        ("a\nb\n", "a\nx\ny\nb\n", "new\nx\ny\na\nb\n", "new\na\nb\n"),
+    ],
+)
+def test_undo_finds_lines_that_were_moved(before: str, after: str, head: str, left: str) -> None:
+    """A statement that went under another heading as it is can still be taken back."""
+    assert diff.undo(before, after, head, "user/a.md") == left
+
+
+@pytest.mark.parametrize(
     ("before", "after", "head"),
     [
+        ("a\nb\n", "a\nx\nb\n", "x\na\nx!\nb\nx\n"),  # it stands twice now
         ("a\nb\nc\n", "a\nB\nc\n", "a\nb!\nc\n"),  # the line was written again
         ("a\nb\nc\n", "a\nB\nc\n", "a\nc\n"),  # it was removed
         ("a\nb\nc\n", "a\nc\n", "a\nx\nc\n"),  # something stands where lines were removed
