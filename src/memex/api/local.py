@@ -181,7 +181,7 @@ class LocalMemex:
     async def import_vault(
         self,
         context: CallContext,
-        source: Path,
+        source: Path | bytes,
         *,
         into: str | None,
         dry_run: bool,

@@ -97,7 +97,7 @@ class MemexApi(Protocol):
     async def import_vault(
         self,
         context: CallContext,
-        source: Path,
+        source: Path | bytes,
         *,
         into: str | None,
         dry_run: bool,
@@ -105,7 +105,7 @@ class MemexApi(Protocol):
         replace: bool,
         progress: "Progress",
     ) -> Document:
-        """Write the Markdown files of a folder or a zip; `projects` and `replace` allow what is left out else."""
+        """Write the Markdown files of a folder, a zip or its bytes; `projects` and `replace` allow more."""
         ...
 
     async def export_files(

@@ -26,7 +26,7 @@ class RemoteMemex(Remote):
     async def import_vault(
         self,
         context: CallContext,
-        source: Path,
+        source: Path | bytes,
         *,
         into: str | None,
         dry_run: bool,
@@ -38,8 +38,9 @@ class RemoteMemex(Remote):
         from memex.sources.vault import open_vault  # noqa: PLC0415  # other commands do not need it
 
         options = {"into": into, "dry_run": dry_run, "projects": projects, "replace": replace}
-        zipped = _content(source)
-        if zipped is not None:
+        if isinstance(source, bytes):
+            return await self._import(context, source, options)
+        if (zipped := _content(source)) is not None:
             return await self._import(context, zipped, options)
         with open_vault(source) as vault:
             content, refused = _pack(vault, progress)

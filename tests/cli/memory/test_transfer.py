@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import PATIENCE_S, PROGRAM, Memex
-from tests.kit.zips import exported
+from tests.kit.zips import exported, zipped
 
 from memex.sources.manifest import MANIFEST_NAME
 
@@ -116,6 +116,15 @@ def test_a_zip_goes_to_stdout_alone(memex: Memex, folder: Path) -> None:
         )
         assert exported(done.stdout) == NOTES
         assert (b'"files":' if flags else b"3 files written ") in done.stderr
+
+
+def test_a_zip_comes_from_stdin(memex: Memex, folder: Path) -> None:
+    """As an export goes to stdout; what is no zip is refused."""
+    taken = memex.json("import", "-", "--user", "stdin", stdin=zipped({"a.md": b"piped"}))
+    refused = memex.run("import", "-", "--user", "stdin")
+
+    assert taken["created"] == ["user/a.md"]
+    assert refused.err.startswith("error VALIDATION_ERROR: This is no zip")
 
 
 def test_a_terminal_gets_a_bar(memex: Memex, folder: Path) -> None:

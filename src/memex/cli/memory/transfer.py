@@ -21,7 +21,7 @@ from memex.errors import ValidationFailed
 if TYPE_CHECKING:
     from memex.service.vaults.vault_export import Writer
 
-STDOUT = "-"
+STDIO = "-"
 MAX_SHOWN_REFUSALS = 20
 MAX_SHOWN_SUFFIXES = 8
 MAX_SHOWN_NAMES = 5
@@ -31,7 +31,10 @@ MAX_SHOWN_NAMES = 5
 async def import_vault(
     session: CommandSession,
     source: Annotated[
-        str, typer.Argument(metavar="FOLDER|ZIP", help="A folder of Markdown files, or a zip of one.")
+        str,
+        typer.Argument(
+            metavar="FOLDER|ZIP", help="A folder of Markdown files, a zip of one, or - for stdin."
+        ),
     ],
     into: Annotated[
         str | None,
@@ -60,7 +63,7 @@ async def import_vault(
     with progress_bar() as progress:
         result = await session.api.import_vault(
             session.context,
-            Path(source),
+            _zip_on_stdin() if source == STDIO else Path(source),
             into=into,
             dry_run=dry_run,
             projects=projects,
@@ -136,7 +139,7 @@ async def export_files(
             progress=partial(progress, "Exporting"),
         )
     result = done | {"dest": dest}
-    return CommandOutput(result, lambda screen: _show_export(screen, result), on_stderr=dest == STDOUT)
+    return CommandOutput(result, lambda screen: _show_export(screen, result), on_stderr=dest == STDIO)
 
 
 async def _export_call(session: CommandSession, call: str, to: str | None) -> CommandOutput:
@@ -164,7 +167,7 @@ def _writer(dest: str) -> Iterator["Writer"]:
     from memex.sources.vault import FolderWriter, ZipWriter
 
     path = Path(dest)
-    if dest == STDOUT:
+    if dest == STDIO:
         if sys.stdout.isatty():
             raise ValidationFailed("A zip cannot be shown on a terminal.", hint="Name a file, or use a pipe.")
         try:
@@ -197,6 +200,15 @@ def _writer(dest: str) -> Iterator["Writer"]:
         yield FolderWriter(path)
 
 
+def _zip_on_stdin() -> bytes:
+    """Return the zip that is piped to stdin; raises ValidationFailed on a terminal."""
+    if sys.stdin.isatty():
+        raise ValidationFailed(
+            "There is no zip on stdin.", hint="Pipe a zip to stdin, or name a folder or a zip."
+        )
+    return sys.stdin.buffer.read()
+
+
 def _show_import(screen: Screen, session: CommandSession, result: dict[str, Any]) -> None:
     counts = result["counts"]
     did = "would be " if result["dry_run"] else ""
@@ -222,7 +234,7 @@ def _show_import(screen: Screen, session: CommandSession, result: dict[str, Any]
 def _show_export(screen: Screen, result: dict[str, Any]) -> None:
     screen.line(
         (f"{result['files']:,} files written", "bold"),
-        "" if result["dest"] == STDOUT else f" to {result['dest']}",
+        "" if result["dest"] == STDIO else f" to {result['dest']}",
         (f"  ({_size(result['size_bytes'])} in {result['duration_s']:.1f} s)", "dim"),
     )
     _show_refused(screen, result["refused"])
@@ -274,4 +286,4 @@ def _suffixes(names: list[str]) -> str:
 
 
 def _size(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e5 else f"{size_bytes:,} bytes"
+    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 1e5 else format_count(size_bytes, "byte")
