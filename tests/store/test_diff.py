@@ -200,7 +200,7 @@ def test_undo_finds_lines_that_were_moved(before: str, after: str, head: str, le
 @pytest.mark.parametrize(
     ("before", "after", "head"),
     [
-        ("a\nb\nc\n", "a\nx\nb\nc\n", "x\na\nb\nx\nc\n"),  # it stands twice now
+        ("a\nb\nc\nd\n", "a\nb\nx\nc\nd\n", "x\nx\na\nb\nc\nd\n"),  # it stands twice now
         ("a\nb\nc\n", "a\nB\nc\n", "a\nb!\nc\n"),  # the line was written again
         ("a\nb\nc\n", "a\nB\nc\n", "a\nc\n"),  # it was removed
         ("a\nb\nc\n", "a\nc\n", "a\nx\nc\n"),  # something stands where lines were removed
