@@ -106,6 +106,8 @@ class LanguageTables:
     negations: re.Pattern[str]
     denial: re.Pattern[str]
     personal: re.Pattern[str]
+    work: re.Pattern[str]
+    private: re.Pattern[str]
     task_lead_in: re.Pattern[str]
     stop_words: frozenset[str]
     spellings: Mapping[str, str]
@@ -210,6 +212,8 @@ def compile_tables(texts: Sequence[str]) -> LanguageTables:
         negations=compiled(tables["negations"]),
         denial=compiled(tables["denial"]),
         personal=compiled(tables["personal"]),
+        work=compiled(tables["work"]),
+        private=compiled(tables["private"]),
         task_lead_in=compiled(tables["task_lead_ins"]),
         stop_words=frozenset(tables["stop_words"]) | frozenset(tables["intensifiers"]),
         spellings=tables["spellings"],

@@ -53,10 +53,12 @@ def is_replaceable(text: str) -> bool:
 
 
 def is_personal(text: str) -> bool:
-    """Whether a statement's subject is the user himself, or what is his."""
+    """Whether a statement's subject is the user himself, or what is his; what he says of work is not."""
     tables = language.load("en")
     head = strip_opening(tables.filler, plain_form(text[:JUDGED_CHARS]))
-    return tables.personal.match(strip_opening(tables.lead_in, head)) is not None
+    if tables.personal.match(strip_opening(tables.lead_in, head)) is None:
+        return False
+    return tables.work.search(head) is None or tables.private.search(head) is not None
 
 
 def claim_of(form: tuple[str, ...]) -> tuple[str, bool]:

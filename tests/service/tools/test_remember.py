@@ -152,9 +152,9 @@ async def test_a_call_is_one_change_of_each_scope(service: Service, apollo: Call
     assert sorted(row.writes) == [
         "projects/apollo/decisions.md@1",
         "projects/apollo/notes.md@1",
+        "projects/apollo/tasks.md@1",
         "user/preferences.md@1",
         "user/profile.md@1",
-        "user/tasks.md@1",
     ]
     assert sorted(f"{path}@{version}" for path, version, _ in told(result)) == sorted(row.writes)
 
@@ -500,9 +500,9 @@ async def test_work_goes_to_the_project_and_what_is_personal_to_the_user(
     assert sorted(await files(service, apollo)) == [
         "projects/apollo/decisions.md",
         "projects/apollo/notes.md",
+        "projects/apollo/tasks.md",
         "user/preferences.md",
         "user/profile.md",
-        "user/tasks.md",
     ]
 
 
