@@ -18,7 +18,8 @@ _LOCKS = (
     r"|candado|caja fuerte|alarma|cerradura|cajetín"
 )
 _DOORS = (
-    r"(?:front |back |side |garage |barn |cellar |main |office )?(?:door|gate)|garage|locker|shed|vault"
+    r"(?:front |back |side |garage |barn |cellar |main |office )?(?:door|gate)|garage|locker|shed|till"
+    r"|cash register|minibar|vault"
     r"|entrance|intercom"
     r"|(?:haus|keller|büro|wohnungs|garagen|eingangs|garten|lager)?(?:tür|tor)|spind|schließfach|garage"
     r"|eingang|schranke"
