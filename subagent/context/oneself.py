@@ -23,6 +23,7 @@ from memex.subagent.statements.subjects import APOSTROPHES, is_personal
 from memex.subagent.statements.topics import is_about
 
 MAX_ANSWERS = 8
+MAX_CHARS = 600  # of a question or a statement that are looked at
 KINDS: tuple[StatementKind, ...] = ("profile", "preference", "constraint", "note")
 
 _MY = r"(?:my|our|mein\w*|unser\w*|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?)"
@@ -106,7 +107,7 @@ async def statements_about_user(question: str, query: Query, tools: MemoryTools)
     topics, kin = topics_of(question), _kin_of(question)
     if not kin:
         return _about_topics(units, topics)
-    names = {name for one in kin for unit in units for name in one.names_in(unit.candidate.text)}
+    names = {name for one in kin for unit in units for name in one.names_in(unit.candidate.text[:MAX_CHARS])}
     found = [unit for unit in units if names and not names.isdisjoint(_WORD.findall(unit.candidate.text))]
     found.sort(key=lambda unit: unit.order, reverse=True)
     found.sort(key=lambda unit: _is_topic(unit, topics), reverse=True)
@@ -141,7 +142,7 @@ def _answers(unit: StatementUnit, topics: Sequence[SelfTopic], names: frozenset[
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.translate(APOSTROPHES).split())
+    return " ".join(text[:MAX_CHARS].translate(APOSTROPHES).split())
 
 
 def _kin_of(question: str) -> list[_Kin]:
