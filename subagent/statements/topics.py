@@ -60,8 +60,8 @@ def mentions(text: str) -> tuple[Mention, ...]:
         if token.key in tables.no_topic or len(token.key) < 2 or not token.is_word:
             continue
         before = [one.key for one in tokens[max(0, place - 2) : place]]
-        after = tokens[place + 1].key if place + 1 < len(tokens) else ""
-        is_thing = _is_thing(token, before, after, tables)
+        following = tokens[place + 1] if place + 1 < len(tokens) else _END
+        is_thing = _is_thing(token, before, following, tables)
         is_name = token.word[0].isupper() and not token.is_head
         is_noun = is_thing or is_name or token.is_head
         found.append(Mention(_singular(token.key), token.word, place, is_name, is_thing, is_noun))
@@ -189,6 +189,9 @@ class _Token:
     is_head: bool  # nothing of its sentence stands before it
 
 
+_END = _Token("", "", False, False)
+
+
 @dataclass(frozen=True, slots=True)
 class _TopicTables:
     determiners: frozenset[str]
@@ -213,12 +216,12 @@ def _tokens(text: str) -> list[_Token]:
     return tokens
 
 
-def _is_thing(token: _Token, before: Sequence[str], after: str, tables: _TopicTables) -> bool:
+def _is_thing(token: _Token, before: Sequence[str], after: _Token, tables: _TopicTables) -> bool:
     """Return whether a word ends a phrase such as `the roof`, or is the head of `practice is` or `car:`."""
-    if after not in tables.no_topic:
+    if after.key not in tables.no_topic:
         return False
     if token.is_head:
-        return after in tables.verbs
+        return after.key in tables.verbs or after.word.startswith(":")
     if before and before[-1] in tables.determiners:
         return True
     return len(before) == 2 and before[0] in tables.determiners and before[1] not in tables.no_topic

@@ -84,6 +84,13 @@ def test_things_get_headings_in_every_language() -> None:
     assert "## Auto\n" in filed(None, *german)
 
 
+def test_a_word_before_a_colon_is_a_topic() -> None:
+    """As people write notes, and as the statements of a pasted document name its sections."""
+    said = ["Heating: it is serviced in May.", "heating: the code of the fault is F28", "Heating: from 2019."]
+
+    assert "## Heating\n" in filed(None, *said)
+
+
 def test_the_user_is_no_topic_of_his_own_notes() -> None:
     """Most statements may name him."""
     content = None
