@@ -93,7 +93,7 @@ def find_contradiction(
     same = _said_before(add, about, gone)
     stored = [one for one in about.stored if (one.path, one.text) not in gone and one not in same]
     found = _relation(add, stored, about, analyzer)
-    if found is None or any(one.order > found[1].order for one in same):
+    if found is None or any(one.order > found[1].order or found[1].day > day for one in same):
         return None
     relation, older = found
     is_same_scope = mount_of(older.path) == mount_of(add.path)
