@@ -1,4 +1,8 @@
-"""Does a model take the right tool? The definitions of the two tools, read by a model, over messages of users.
+"""Does a model take the right tool, and does it settle what an answer leaves open?
+
+A model reads the definitions of the two tools. First it says which of them it would call about a message of a user.
+Then, in dialogues of two turns, it has called memory_remember, the answer names stored statements by their handles,
+and the user says more: which handles does the next call name in `outdated`?
 
 MEMEX_MODEL=openai:MODEL python -m memex.evals.choosing [--prompts-dir FOLDER]
 """
@@ -7,10 +11,11 @@ import argparse
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel
@@ -21,6 +26,9 @@ from memex.errors import ValidationFailed
 from memex.service.tools.definitions import define
 from memex.settings import read_settings
 from memex.subagent.model.chat import ChatModel, ModelAccess, chat_model
+from memex.subagent.remember import note
+from memex.subagent.remember.settling import handle_of
+from memex.toolcalls import result_text
 
 Choice = Literal["memory_context", "memory_remember", "none"]
 RIGHT_CHOICES: dict[str, Choice] = {
@@ -33,6 +41,12 @@ INSTRUCTIONS = (
     "Say which of them you call first about the user's message, before you answer: memory_context, "
     "memory_remember, or none."
 )
+SETTLING = (
+    "You are an assistant that works for a user. These are your tools:\n\n{tools}\n\n"
+    "You have called memory_remember about the user's first message. Say which handles your next call of "
+    "memory_remember names in `outdated`, after the user's second message: an empty list if none."
+)
+PATH = "user/notes.md"
 
 
 class First(BaseModel):
@@ -76,6 +90,95 @@ async def choose(
     return {message.name: (await agent.run(message.text)).output.tool for message in cases}
 
 
+class NextCall(BaseModel):
+    """The handles that the next call of memory_remember names; none if it names none, or if nothing is called."""
+
+    outdated: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SettlingCase:
+    """A dialogue of two turns, and the handles that the call after it should name.
+
+    Attributes:
+        name: its kind and its name.
+        first: what the user says first.
+        answer: what memory_remember answers to that, as a model reads it.
+        then: what the user says next.
+        right: the handles of the statements that no longer hold.
+    """
+
+    name: str
+    first: str
+    answer: str
+    then: str
+    right: frozenset[str]
+
+
+def load_dialogues() -> list[SettlingCase]:
+    """Return the dialogues of `evals/cases/tools/`, in their order."""
+    text = (files("memex.evals") / "cases" / "tools" / "dialogues.yaml").read_text(encoding="utf-8")
+    return [
+        _dialogue(kind, name, said)
+        for kind, group in yaml.safe_load(text).items()
+        for name, said in group.items()
+    ]
+
+
+async def settle(
+    chat: ChatModel, cases: list[SettlingCase], prompts_dir: Path | None = None
+) -> dict[str, frozenset[str]]:
+    """Return the handles that a model names after each dialogue, by its name; at temperature 0."""
+    tools = json.dumps(
+        [definition.rendered("anthropic") for definition in define("agent", prompts_dir)], ensure_ascii=False
+    )
+    agent = Agent(
+        await chat.model(),
+        output_type=NativeOutput(NextCall),
+        instructions=SETTLING.format(tools=tools),
+        model_settings={"temperature": 0.0, "max_tokens": 128},
+    )
+    asked = {
+        one.name: f"User: {one.first}\nAnswer of memory_remember: {one.answer}\nUser: {one.then}"
+        for one in cases
+    }
+    return {name: frozenset((await agent.run(text)).output.outdated) for name, text in asked.items()}
+
+
+def render_settled(cases: list[SettlingCase], named: dict[str, frozenset[str]]) -> str:
+    """Return how many dialogues of each kind went right, and those that went wrong."""
+    lines = []
+    for kind in dict.fromkeys(one.name.partition("/")[0] for one in cases):
+        of_kind = [one for one in cases if one.name.startswith(f"{kind}/")]
+        right = sum(named[one.name] == one.right for one in of_kind)
+        lines.append(f"{kind:<16}{f'{right} of {len(of_kind)} right':>16}")
+    wrong = [one.name for one in cases if named[one.name] != one.right]
+    lines.append(f"{len(cases) - len(wrong)} of {len(cases)} dialogues right")
+    return "\n".join([*lines, *(f"  {name}: {', '.join(sorted(named[name])) or 'none'}" for name in wrong)])
+
+
+def _dialogue(kind: str, name: str, said: Mapping[str, Any]) -> SettlingCase:
+    handles = [handle_of(PATH, text) for text in said["stored"]]
+    found = [
+        {"handle": handle, "path": PATH, "older": text, "text": text, "newer": said["first"]}
+        for handle, text in zip(handles, said["stored"], strict=True)
+    ]
+    is_rival = kind != "chosen"
+    result = {
+        "status": "committed" if is_rival else "nothing",
+        "writes": [{"path": PATH, "version": 2, "reason": "1 added"}] if is_rival else [],
+        "skipped": [] if is_rival else [{"reason": "forget"}],
+        "rivals": found if is_rival else [],
+        "candidates": [] if is_rival else found,
+        "note": note.RIVALS if is_rival else note.CANDIDATES.format(was="was"),
+    }
+    meant = {"replaced": range(len(handles)), "both_hold": ()}.get(kind, said.get("meant"))
+    right = frozenset(handles[at] for at in meant or ())
+    return SettlingCase(
+        f"{kind}/{name}", said["first"], result_text("memory_remember", result), said["then"], right
+    )
+
+
 def render_report(cases: list[ToolChoiceCase], chosen: dict[str, Choice]) -> str:
     """Return the table of what was right and what was chosen, and the messages that went wrong."""
     counts = Counter((message.right, chosen[message.name]) for message in cases)
@@ -104,17 +207,18 @@ def main() -> None:
     access = ModelAccess(
         key.get_secret_value() if key else None, settings.openai_base_url, api=settings.model_api
     )
-    asked = load_cases()
+    asked, dialogues = load_cases(), load_dialogues()
 
-    async def run() -> dict[str, Choice]:
+    async def run() -> str:
         chat = chat_model(settings.model, access, price=settings.model_price)
         try:
-            return await choose(chat, asked, prompts_dir)
+            chosen = render_report(asked, await choose(chat, asked, prompts_dir))
+            return f"{chosen}\n\n{render_settled(dialogues, await settle(chat, dialogues, prompts_dir))}"
         finally:
             await chat.close()
 
     try:
-        print(render_report(asked, asyncio.run(run())))  # noqa: T201  # its output
+        print(asyncio.run(run()))  # noqa: T201  # its output
     except ValidationFailed as error:
         raise SystemExit(f"{error.message} {error.hint}") from None
     except AgentRunError as error:

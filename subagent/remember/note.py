@@ -6,12 +6,12 @@ from memex.subagent.planner import RememberPlan, Rivalry
 from memex.subagent.remember.stage import FileOutcome
 from memex.subagent.statements.bullets import parse_bullet
 
-_RIVALS = (
+RIVALS = (
     "A stored statement probably contradicts a new one; both stay, and a context shows the newer one first. "
     "If the older one no longer holds, call memory_remember with its handle in `outdated`; "
     "if both hold, nothing is to be done."
 )
-_CANDIDATES = (
+CANDIDATES = (
     "Nothing {was} taken out, because it is not clear which statement is meant. "
     "Call memory_remember with the handles of those of the `candidates` that are meant in `outdated`."
 )
@@ -38,7 +38,7 @@ def describe(
     """
     if any(skip.reason == "forget" for skip in plan.skipped):
         return _forgetting(plan, done, is_dry_run=is_dry_run)
-    return _RIVALS if rivals else None
+    return RIVALS if rivals else None
 
 
 def standing_rivals(plan: RememberPlan, done: Sequence[FileOutcome]) -> list[Rivalry]:
@@ -59,7 +59,7 @@ def _forgetting(plan: RememberPlan, done: Sequence[FileOutcome], *, is_dry_run: 
             count="1 statement" if count == 1 else f"{count} statements",
             was=one if count == 1 or is_dry_run else "were",
         )
-    return (_CANDIDATES if plan.candidates else _UNKNOWN).format(was=one)
+    return (CANDIDATES if plan.candidates else _UNKNOWN).format(was=one)
 
 
 def _holds(content: str, text: str) -> bool:

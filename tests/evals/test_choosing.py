@@ -5,7 +5,15 @@ from collections import Counter
 import pytest
 from tests.kit.model_server import ModelServer, Request, Step, says
 
-from memex.evals.choosing import RIGHT_CHOICES, choose, load_cases, render_report
+from memex.evals.choosing import (
+    RIGHT_CHOICES,
+    choose,
+    load_cases,
+    load_dialogues,
+    render_report,
+    render_settled,
+    settle,
+)
 from memex.subagent.model.chat import ModelAccess, chat_model
 
 
@@ -41,3 +49,40 @@ async def test_what_a_model_chooses_is_counted(
     assert f"{right} of {len(asked)} right" in table
     assert "  remember/tea: memory_context" in table
     assert "recall/sister" not in table
+
+
+def test_there_are_dialogues_of_each_kind() -> None:
+    """At least ten each, and each stored statement of a dialogue has its handle in the answer."""
+    dialogues = load_dialogues()
+    kinds = Counter(one.name.partition("/")[0] for one in dialogues)
+
+    assert set(kinds) == {"replaced", "both_hold", "chosen"}
+    assert min(kinds.values()) >= 10
+    assert len({one.name for one in dialogues}) == len(dialogues) >= 40
+    assert [one.name for one in dialogues if not all(handle in one.answer for handle in one.right)] == []
+    assert {bool(one.right) for one in dialogues if one.name.startswith("both_hold/")} == {False}
+
+
+async def test_the_handles_that_a_model_names_are_counted(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each dialogue goes to the model with the answer that it would get; the table names what was not right."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    replaced, both_hold, chosen = (
+        next(one for one in load_dialogues() if one.name.startswith(kind))
+        for kind in ("replaced", "both_hold", "chosen")
+    )
+
+    def answer(request: Request) -> Step:
+        assert "May be " in request.text
+        return says({"outdated": sorted(replaced.right)})
+
+    model_server.play(*[answer] * 3)
+    chat = chat_model("openai:scripted", ModelAccess("key", model_server.url))
+    dialogues = [replaced, both_hold, chosen]
+    table = render_settled(dialogues, await settle(chat, dialogues))
+    await chat.close()
+
+    assert "1 of 3 dialogues right" in table
+    assert f"  {both_hold.name}: {next(iter(replaced.right))}" in table
+    assert f"  {replaced.name}:" not in table
