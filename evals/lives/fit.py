@@ -1,20 +1,23 @@
 """Fits the weights of `memex.subagent.statements.relations` to the open lives: `python -m memex.evals.lives.fit`.
 
 Each statement of a life is compared with the earlier statements that are most alike. A pair counts as a
-contradiction if the life says that a fact of the new statement replaces or closes a fact of the older one. The
-regression is logistic, with a small penalty; the figures are cross-validated, one life left out at a time.
+contradiction if the life says that a fact of the new statement replaces or closes a fact of the older one. The open
+pairs of `memex.evals.lives.pairs` count as one more life. The regression is logistic, with a small penalty; the
+figures are cross-validated, one life left out at a time.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memex.evals.lives.life import Fact, Life, LifeText, load_life, shipped_lives, squash
+from memex.evals.lives.pairs import FILES, StatementPair, load_pairs
+from memex.evals.lives.pairs import LANGUAGES as PAIR_LANGUAGES
 from memex.evals.lives.play import LANGUAGES
-from memex.store.search.analyzer import analyzer_of
+from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.subagent.statements.extraction import extract_statements
 from memex.subagent.statements.relations import (
     StatementView,
@@ -28,6 +31,7 @@ from memex.subagent.statements.relations import (
 CANDIDATES = 8  # older statements, the most alike, of which each is a pair
 PENALTY = 1.0
 STEPS = 100
+TYPICAL_STATEMENTS = 200  # of a memory, by which the words of pairs are weighed
 THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 Floats = NDArray[np.float64]
@@ -54,10 +58,7 @@ def pairs_of(life: Life) -> Iterator[Pair]:
     stored: list[_Stored] = []
     for text in life.content.texts:
         weights = weights_of(one.view for one in stored)
-        new = [
-            view(statement.text, statement.kind, analyzer)
-            for statement in extract_statements(text.text).statements
-        ]
+        new = _views(text.text, analyzer)
         gone: list[_Stored] = []
         for one in new:
             changed = _changed(text, one, life)
@@ -73,6 +74,25 @@ def pairs_of(life: Life) -> Iterator[Pair]:
                 if is_contradiction:
                     gone.append(old)
         stored = [old for old in stored if old not in gone] + [_Stored(one, text.project) for one in new]
+
+
+def pairs_of_statements(pairs: Sequence[StatementPair]) -> Iterator[Pair]:
+    """Yield the pairs of each newer statement with the older ones of its language; frames need no weights."""
+    for language, analyzer in ((one, analyzer_of(name)) for one, name in PAIR_LANGUAGES.items()):
+        mine = [pair for pair in pairs if pair.lang == language]
+        older = [(pair.id, one) for pair in mine for one in _views(pair.older, analyzer)]
+        weights = weights_of((one for _, one in older), among=TYPICAL_STATEMENTS)
+        for pair in mine:
+            for new in _views(pair.newer, analyzer)[:1]:
+                if new.is_guarded:
+                    continue
+                compared = [(compare(new, one, weights), of) for of, one in older]
+                ranked = sorted(compared, key=lambda found: -found[0].likeness)[:CANDIDATES]
+                for place, (comparison, of) in enumerate(ranked):
+                    if not comparison.is_same_frame:
+                        lead = lead_of(place, [found[0] for found in ranked])
+                        is_contradiction = of == pair.id and pair.truth != "both"
+                        yield Pair("pairs", features(new, comparison, lead), is_contradiction)
 
 
 def fit(matrix: Floats, labels: Floats) -> Floats:
@@ -99,6 +119,7 @@ def main() -> None:
     """Print the weights, and how many contradictions are found at each threshold."""
     lives = [load_life(path) for path in shipped_lives()]
     pairs = [pair for life in lives if not life.is_sealed for pair in pairs_of(life)]
+    pairs += pairs_of_statements(load_pairs(FILES["open"]))
     matrix = np.array([(1.0, *pair.features) for pair in pairs])
     labels = np.array([float(pair.is_contradiction) for pair in pairs])
     names = np.array([pair.life for pair in pairs])
@@ -113,6 +134,10 @@ def main() -> None:
         right, wrong = int(labels[found].sum()), int((1 - labels[found]).sum())
         lines.append(f"from {threshold}: {right} of {int(labels.sum())} found, {wrong} wrongly")
     sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _views(text: str, analyzer: Analyzer) -> list[StatementView]:
+    return [view(one.text, one.kind, analyzer) for one in extract_statements(text).statements]
 
 
 def _changed(text: LifeText, new: StatementView, life: Life) -> list[Fact]:

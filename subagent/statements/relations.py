@@ -17,8 +17,9 @@ from typing import Literal
 
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import SCALE, Query
-from memex.subagent.statements import language
+from memex.subagent.statements import language, sentences
 from memex.subagent.statements.days.dating import without_dates
+from memex.subagent.statements.frames import common_frame
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.subjects import APOSTROPHES, normal_form, subject_of
 from memex.subagent.statements.values import Value, values_of
@@ -29,19 +30,31 @@ MAX_COMPARED_CHARS = 600  # a longer statement says too much to be compared
 MAX_REPLACED_CHARS = 220  # a longer statement says more than what a new one changes
 RIVAL_FROM = 0.3
 REPLACES_FROM = 0.45
+REPLACES_WITHOUT_VALUES_FROM = 0.6  # where no number, date or the like differs
 CLOSES_FROM = 0.5
 STATEMENTS_PER_PASSAGE = 8  # roughly: a passage of search has about a thousand characters
+FRAME_LIKELIHOOD = 0.9  # of two statements that are the same but for one value
 UNKNOWN_WEIGHT = 3.0  # of a word that has no weight
 
 # Of a logistic regression over pairs of a new statement and an older one: `python -m memex.evals.lives.fit`.
-_BIAS = -10.06
-_WEIGHTS = (2.58, 0.45, 0.93, 1.96, 1.52, 1.08, 2.55)
+_BIAS = -8.41
+_WEIGHTS = (2.46, 0.12, 0.68, 1.37, 1.42, 0.90, 1.82, 1.02, 1.00, 0.52)
 
+_MANY_KINDS = frozenset({"pending", "done", "blocker", "preference"})
 _OPEN_KINDS = frozenset({"pending", "blocker", "objective"})
-_SEVERAL = re.compile(r"[;.!?]\s+(?=\S)|\s[–—-]\s|, (?:and|but|und|aber|et|mais|y|pero) ")
+_SEVERAL = re.compile(r";\s+(?=\S)|\s[–—-]\s|, (?:and|but|und|aber|et|mais|y|pero) ")
 _QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
+_ADDED = re.compile(
+    r"\b(?:joins?|also|too|as well|besides|in addition|additionally|another|additional"
+    r"|auch|außerdem|zusätzlich|ebenfalls|aussi|également|en plus|también|además)\b",
+    re.IGNORECASE,
+)
 _OPEN = re.compile(
-    r"\b(?:open(?!-)|undecided|offen|ungeklärt|unklar|en suspens|à décider|pendiente)\b|\?\s*$", re.IGNORECASE
+    r"\b(?:open(?!-)|undecided|unknown|tbd|tbc|to be (?:decided|clarified|confirmed)|waiting (?:for|on)"
+    r"|flaky|broken|failing|plans? to|offen|ungeklärt|unklar|zu klären|unbekannt|kaputt|warte\w* auf|en suspens"
+    r"|à décider|à clarifier|en attente|en panne|inconnue?|pendiente|por (?:decidir|aclarar)|averiad[oa]"
+    r"|esperando)\b|\?\s*$",
+    re.IGNORECASE,
 )
 # What somebody else says or thinks at the head of a statement: it may be true, but the user does not say it.
 _REPORTED = re.compile(
@@ -74,6 +87,7 @@ class StatementView:
         subject: see `subject_of`.
         is_change: its words say that something is different now.
         is_closing: its words say that something is over or done.
+        is_added: its words say that something holds beside something else.
         is_guarded: it is a hypothesis, hearsay, an exception or a denial, and changes nothing.
         is_open: it is a task, a blocker or an open question.
     """
@@ -85,6 +99,7 @@ class StatementView:
     subject: str | None
     is_change: bool
     is_closing: bool
+    is_added: bool
     is_guarded: bool
     is_open: bool
 
@@ -100,6 +115,8 @@ class StatementComparison:
         likeness: the cosine of both, without the values that differ; candidates are ranked by it.
         is_same_slot: both hold a value of one kind, and the values differ.
         is_same_scope: both belong to one scope.
+        shares_name: both hold a word of one of the older one's names.
+        is_same_frame: both are the same but for one value; see `common_frame`.
     """
 
     older: StatementView
@@ -108,6 +125,8 @@ class StatementComparison:
     likeness: float
     is_same_slot: bool
     is_same_scope: bool
+    shares_name: bool = False
+    is_same_frame: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +160,7 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
         subject=subject_of(kind, text),
         is_change=is_plain and tables.change.search(unquoted) is not None,
         is_closing=is_plain and (kind == "done" or tables.closing.search(unquoted) is not None),
+        is_added=_ADDED.search(unquoted) is not None,
         is_guarded=is_guarded,
         is_open=kind in _OPEN_KINDS or _OPEN.search(plain) is not None,
     )
@@ -181,7 +201,8 @@ def compare(
         weights: the idf of words; a word without one weighs `UNKNOWN_WEIGHT`.
         is_same_scope: whether both belong to one scope.
     """
-    shared = [weights.get(lexeme, UNKNOWN_WEIGHT) for lexeme in older.topic & new.topic]
+    common = older.topic & new.topic
+    shared = [weights.get(lexeme, UNKNOWN_WEIGHT) for lexeme in common]
     differing, is_same_slot = _differing_values(new, older)
     whole = _weight(older.topic - differing, weights) * _weight(new.topic - differing, weights)
     return StatementComparison(
@@ -191,6 +212,8 @@ def compare(
         likeness=sum(shared) / math.sqrt(whole),
         is_same_slot=is_same_slot,
         is_same_scope=is_same_scope,
+        shares_name=any(value.lexemes & common for value in older.values if value.sort in ("name", "code")),
+        is_same_frame=_is_comparable(new, older) and common_frame(new.text, older.text) is not None,
     )
 
 
@@ -225,7 +248,8 @@ def contradiction(new: StatementView, one: StatementComparison, lead: float) -> 
     logit = _BIAS + sum(
         weight * feature for weight, feature in zip(_WEIGHTS, features(new, one, lead), strict=True)
     )
-    return 1 / (1 + math.exp(-logit))
+    likelihood = 1 / (1 + math.exp(-logit))
+    return max(likelihood, FRAME_LIKELIHOOD) if one.is_same_frame else likelihood
 
 
 def features(new: StatementView, one: StatementComparison, lead: float) -> tuple[float, ...]:
@@ -239,6 +263,9 @@ def features(new: StatementView, one: StatementComparison, lead: float) -> tuple
         shared * (new.is_change or new.is_closing),
         min(lead, 2.0),
         float(new.is_closing and one.older.is_open),
+        float(one.older.is_open),
+        min(lead, 2.0) * new.is_change,
+        float(one.shares_name),
     )
 
 
@@ -260,19 +287,27 @@ def may_give_way(older: StatementView, *, is_same_scope: bool) -> bool:
 
 def _outcome(new: StatementView, one: StatementComparison, likelihood: float) -> RelationOutcome:
     older = one.older
-    if not may_give_way(older, is_same_scope=one.is_same_scope):
+    if not may_give_way(older, is_same_scope=one.is_same_scope) or new.is_added or older.is_added:
         return "rival"
     may_end = older.is_open or any(value.sort in ("date", "time") for value in older.values)
     is_told = new.is_change or (new.subject is not None and new.subject == older.subject)
-    if likelihood >= REPLACES_FROM and is_told and one.is_same_slot and not older.is_open:
+    least = REPLACES_FROM if one.is_same_slot else REPLACES_WITHOUT_VALUES_FROM
+    if one.is_same_frame or (likelihood >= least and is_told and not older.is_open):
         return "replaces"
     return "closes" if likelihood >= CLOSES_FROM and new.is_closing and may_end else "rival"
+
+
+def _is_comparable(new: StatementView, older: StatementView) -> bool:
+    """Tell whether two statements may give one thing two values: neither is a task or a liking."""
+    return not {new.kind, older.kind} & _MANY_KINDS
 
 
 def _says_more(older: StatementView) -> bool:
     """Tell whether a statement says more than one thing."""
     text = older.text.strip().rstrip(".!?")
-    return older.is_guarded or len(text) > MAX_REPLACED_CHARS or _SEVERAL.search(text) is not None
+    if older.is_guarded or len(text) > MAX_REPLACED_CHARS or _SEVERAL.search(text):
+        return True
+    return len(list(sentences.split_sentences(text, language.load("en")))) > 1
 
 
 def _differing_values(new: StatementView, older: StatementView) -> tuple[frozenset[str], bool]:

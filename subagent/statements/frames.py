@@ -1,0 +1,153 @@
+"""Frames: two statements that are the same but for one value, such as `The tab width is 4.` and `… is 2.`. Pure.
+
+If a thing has one such value at a time, the newer statement replaces the older one, though no word says that
+something changed. `I am allergic to nuts` and `I am allergic to latex` are the same but for one value too, and both
+hold: the tables of `frames.yaml` tell these apart, and what is doubtful is no frame.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import takewhile
+
+import yaml
+
+from memex.subagent.statements.subjects import APOSTROPHES
+from memex.subagent.statements.values import values_of
+
+MAX_CHARS = 220  # of a statement that says one thing
+MAX_DIFFERING = 6  # words that a value has
+STEMMED_FROM = 4  # a longer word is compared without its ending
+
+_ENDING = re.compile(r"(?:(?<=f)fe|(?<=n)ne|es|s|e)$")
+_TOKEN = re.compile(r"[^\W_][\w.,:/@%'+-]*[\w%]|[^\W_]|[$€£¥]\d[\d.,]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What two statements have in common, and what each has instead of the other's value."""
+
+    common: tuple[str, ...]
+    newer: str
+    older: str
+
+
+@lru_cache(maxsize=4_096)
+def common_frame(newer: str, older: str) -> Frame | None:
+    """Return the frame of two statements about one thing, of which only the newer one can still hold.
+
+    None if they differ in more than one place, if they are about two things, or if both may hold.
+    """
+    if max(len(newer), len(older)) > MAX_CHARS:
+        return None
+    now, then = _tokens(newer), _tokens(older)
+    first = _agreeing(now, then)
+    last = min(_agreeing(now[::-1], then[::-1]), len(now) - first, len(then) - first)
+    new, old = now[first : len(now) - last], then[first : len(then) - last]
+    common = tuple(token.form for token in (*now[:first], *now[len(now) - last :]))
+    if (
+        not (0 < len(new) <= MAX_DIFFERING and 0 < len(old) <= MAX_DIFFERING)
+        or set(common) <= _load().generic
+    ):
+        return None
+    newer, older = newer.translate(APOSTROPHES), older.translate(APOSTROPHES)
+    span, old_span = (new[0].start, new[-1].end), (old[0].start, old[-1].end)
+    frame = Frame(common, newer[slice(*span)], older[slice(*old_span)])
+    kinds = _kinds_in(newer, span) & _kinds_in(older, old_span)
+    if not first:
+        return frame if "name" in kinds and _load().role.match(newer[span[1] :].lstrip()) else None
+    if not _is_one_value(new, old, kinds) or _may_both_hold(newer, older, frame, kinds):
+        return None
+    return frame if kinds or _load().one.search(newer[: span[0]]) else None
+
+
+def _is_one_value(new: Sequence["_Token"], old: Sequence["_Token"], kinds: set[str]) -> bool:
+    """Tell whether one value differs, and not what the statements are about as well.
+
+    `12 June at 8:30` and `19 June at 14:00` are two values of one thing; `Jena has 14` and `Gera has 9` are not.
+    """
+    forms = {token.form for token in new}, {token.form for token in old}
+    if forms[0].isdisjoint(forms[1]):
+        return True
+    differing = forms[0] ^ forms[1]
+    return bool(kinds) and "name" not in kinds and all(any(map(str.isdigit, form)) for form in differing)
+
+
+def _may_both_hold(newer: str, older: str, frame: "Frame", kinds: set[str]) -> bool:
+    """Tell whether both statements may hold: what they speak of may have several values, or happens again."""
+    tables = _load()
+    if tables.weekly.search(frame.newer) or any(
+        tables.added.search(text) or tables.past.search(text) for text in (newer, older)
+    ):
+        return True
+    if not kinds and tables.kind_of.search(newer):
+        return True
+    return not kinds - {"name"} and tables.many.search(newer) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    form: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The tables of `frames.yaml`."""
+
+    skipped: frozenset[str]
+    generic: frozenset[str]
+    added: re.Pattern[str]
+    many: re.Pattern[str]
+    kind_of: re.Pattern[str]
+    weekly: re.Pattern[str]
+    role: re.Pattern[str]
+    past: re.Pattern[str]
+    one: re.Pattern[str]
+
+
+@cache
+def _load() -> _Tables:
+    data = yaml.safe_load((files("memex.subagent.statements") / "frames.yaml").read_text(encoding="utf-8"))
+
+    def any_of(patterns: str | Sequence[str]) -> re.Pattern[str]:
+        rows = [patterns] if isinstance(patterns, str) else patterns
+        return re.compile("|".join(f"(?:{pattern})" for pattern in rows), re.IGNORECASE)
+
+    return _Tables(
+        frozenset((*data["articles"], *data["speaker"], *data["fillers"])),
+        frozenset(data["generic"]),
+        *(any_of(data[name]) for name in ("added", "many", "kind_of", "weekly", "role", "past", "one")),
+    )
+
+
+@lru_cache(maxsize=4_096)
+def _tokens(text: str) -> tuple[_Token, ...]:
+    tokens = (
+        _Token(_stem(match[0].casefold()), *match.span())
+        for match in _TOKEN.finditer(text.translate(APOSTROPHES).rstrip(" .!"))
+    )
+    return tuple(token for token in tokens if token.form not in _load().skipped)
+
+
+def _stem(word: str) -> str:
+    """Return a word without the ending by which `lives` differs from `live`, and `cheffe` from `chef`."""
+    return _ENDING.sub("", word) if len(word) > STEMMED_FROM and word.isalpha() else word
+
+
+def _agreeing(one: Sequence[_Token], other: Sequence[_Token]) -> int:
+    """Return how many tokens agree from the start."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0].form == pair[1].form, pairs))
+
+
+def _kinds_in(text: str, span: tuple[int, int]) -> set[str]:
+    """Return the kinds of the values in a span; numbers of all units are one kind."""
+    return {
+        "number" if value.sort == "number" else value.kind
+        for value in values_of(text)
+        if value.start < span[1] and span[0] < value.end
+    }
