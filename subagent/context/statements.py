@@ -33,7 +33,7 @@ PASSAGE_PERCENT = 5  # of its passage's value is what a statement without a word
 LISTED_VALUE = 100  # for each of a list, so that its last one is worth nearly as much as its first
 COMPARED = 24  # statements, the best, among which rivals are looked for
 TYPICAL_STATEMENTS = 200  # of a memory, by which the words of the compared ones are weighed
-MARKED_FROM = 0.4  # likelihood from which the older of two statements is shown as one that may be out of date
+MARKED_FROM = 0.5  # likelihood from which the older of two statements is shown as one that may be out of date
 
 _BOX = re.compile(r"[-*+][ \t]+\[ \]")
 _LINE = re.compile(r"[^\n]*\n?")

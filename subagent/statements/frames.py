@@ -145,9 +145,10 @@ def _agreeing(one: Sequence[_Token], other: Sequence[_Token]) -> int:
 
 
 def _kinds_in(text: str, span: tuple[int, int]) -> set[str]:
-    """Return the kinds of the values in a span; numbers of all units are one kind."""
-    return {
+    """Return the kinds of the values in a span; numbers of all units are one kind, and a capital makes a name."""
+    kinds = {
         "number" if value.sort == "number" else value.kind
         for value in values_of(text)
         if value.start < span[1] and span[0] < value.end
     }
+    return kinds | {"name"} if text[span[0]].isupper() else kinds

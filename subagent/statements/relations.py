@@ -83,6 +83,7 @@ class StatementView:
         text: the statement.
         kind: what it is.
         topic: its words, without those that only say that something changed.
+        amounts: those of its words that say when or how much.
         values: its values, in their order.
         subject: see `subject_of`.
         is_change: its words say that something is different now.
@@ -95,6 +96,7 @@ class StatementView:
     text: str
     kind: StatementKind
     topic: frozenset[str]
+    amounts: frozenset[str]
     values: tuple[Value, ...]
     subject: str | None
     is_change: bool
@@ -156,6 +158,7 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
         text=text,
         kind=kind,
         topic=topic or frozenset(analyzer.lexemes(plain)),
+        amounts=frozenset(lexeme for value in values if _is_amount(value) for lexeme in value.lexemes),
         values=values,
         subject=subject_of(kind, text),
         is_change=is_plain and tables.change.search(unquoted) is not None,
@@ -164,6 +167,11 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
         is_guarded=is_guarded,
         is_open=kind in _OPEN_KINDS or _OPEN.search(plain) is not None,
     )
+
+
+def _is_amount(value: Value) -> bool:
+    """Tell whether a value says when or how much, and not what a statement is about: an issue's number does."""
+    return value.sort in ("date", "time", "money") or (value.sort == "number" and bool(value.unit))
 
 
 def weights_of(views: Iterable[StatementView], *, among: int = 0) -> dict[str, float]:
@@ -202,6 +210,8 @@ def compare(
         is_same_scope: whether both belong to one scope.
     """
     common = older.topic & new.topic
+    if common <= older.amounts:
+        common = frozenset()  # a day or a price in common does not make them speak of one thing
     shared = [weights.get(lexeme, UNKNOWN_WEIGHT) for lexeme in common]
     differing, is_same_slot = _differing_values(new, older)
     whole = _weight(older.topic - differing, weights) * _weight(new.topic - differing, weights)

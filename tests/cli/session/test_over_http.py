@@ -213,6 +213,7 @@ ELSEWHERE = {  # commands with tests of their own, or that ask neither
         "eval states",
         "eval retrieval",
         "eval assistant",
+        "eval pairs",
         "eval beam",
         "log show",
     ),

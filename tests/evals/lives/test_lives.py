@@ -17,6 +17,7 @@ from memex.evals.fixtures.states import State
 from memex.evals.lives import tables
 from memex.evals.lives.life import FOLDER, SUMS, Life, load_life, shipped_lives, squash
 from memex.evals.lives.measure import LifeMeasures, combine, measure
+from memex.evals.lives.pairs import FILES
 from memex.evals.lives.play import context_units, file_units, play
 from memex.store.records import Reference
 from memex.subagent.context.assembly import Note, assemble
@@ -117,7 +118,7 @@ def test_each_shipped_life_is_what_its_writer_sealed() -> None:
     """The digests are of the texts, compressed or not; no file is missing, and none is beside them."""
     sums = dict(reversed(line.split()) for line in SUMS.read_text().splitlines())
     found = {}
-    for path in shipped_lives():
+    for path in [*shipped_lives(), *FILES.values()]:
         data = path.read_bytes()
         text = gzip.decompress(data) if path.suffix == ".gz" else data
         found[str(path.relative_to(FOLDER)).removesuffix(".gz")] = hashlib.sha256(text).hexdigest()

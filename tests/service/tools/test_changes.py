@@ -29,10 +29,12 @@ CORRECTIONS = {
     "My flight to Oslo leaves at 14:30.": "My flight to Oslo now leaves at 16:10.",
     "The rent for the studio is 850 euros.": "The rent for the studio was raised to 910 euros.",
     "The weekly call with Nimbus is at 11:00.": "The weekly call with Nimbus moved to 15:00.",
+    "The tab width of the importer is 4.": "The tab width of the importer is 2.",
     "Die Miete für das Atelier beträgt 450 Euro.": "Die Miete für das Atelier beträgt jetzt 480 Euro.",
 }
 RENT, NEW_RENT = "The rent for the studio is 850 euros.", "The rent for the studio was raised to 910 euros."
-ROOM, NEW_ROOM = "The workshop takes place in room 204.", "The workshop takes place in room 311."
+ROOM = "The bookbinding workshop of the guild takes place in room 204."
+NEW_ROOM = "In room 311 the guild holds its bookbinding workshop."
 LEASE = "I need to send Priya the signed lease."
 POSTGRES = "We use Postgres for the billing service."
 LAUNCH = "The launch of the new shop is on 12 May."

@@ -1,4 +1,4 @@
-"""`memex eval assistant`: how well memory serves invented people, whose texts nobody wrote beside the rules."""
+"""`memex eval assistant` and `memex eval pairs`: how memory serves texts that nobody wrote beside the rules."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -77,6 +77,50 @@ def assistant(
     from memex.evals.lives import tables
 
     print_output(CommandOutput(tables.document(columns), show), as_json=as_json)
+
+
+def pairs(
+    *,
+    sealed: Annotated[
+        bool | None,
+        typer.Option(help="Take only the sealed pairs, or only the open ones; by default both."),
+    ] = None,
+    misses: Annotated[
+        bool, typer.Option("--misses", help="Also list the open pairs that went wrong.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Tell memory statements and newer ones of the same things, and measure what becomes of the older ones."""
+    from memex import logging
+
+    logging.configure("warning")
+    with misuse(as_json=as_json):
+        import asyncio
+
+        check_installed(*NEEDED)
+        from memex.evals.lives import tables
+
+        chosen = [name for name in ("open", "sealed") if sealed is None or sealed == (name == "sealed")]
+        measured = asyncio.run(_tell(chosen))
+
+    def show(screen: Screen) -> None:
+        show_table(screen, tables.overview(measured, "Pairs"))
+        for one in measured:
+            for figure in one.figures if misses and one.name == "open" else ():
+                show_table(screen, tables.misses(one, figure.name))
+
+    print_output(CommandOutput(tables.document(measured), show), as_json=as_json)
+
+
+async def _tell(names: list[str]) -> "list[LifeMeasures]":
+    from memex.evals.lives.pairs import FILES, load_pairs, measure_pairs
+    from memex.evals.memex_adapter import MemexAdapter
+    from memex.evals.serving import ServingOptions, open_service
+    from memex.subagent.planner import BUILTIN
+
+    async with open_service(ServingOptions(model=BUILTIN, language="english")) as service:
+        adapter = MemexAdapter(service)
+        return [await measure_pairs(name, load_pairs(FILES[name]), adapter) for name in names]
 
 
 async def _play(lives: "list[Life]", model: str | None, progress: Progress) -> "list[LifeMeasures]":

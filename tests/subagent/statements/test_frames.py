@@ -1,0 +1,76 @@
+"""Two statements that are the same but for one value: one thing with a new value, or two that both hold."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memex.subagent.statements.frames import MAX_CHARS, common_frame
+
+NEW_VALUES = [
+    ("The greenhouse is heated to 14 degrees.", "The greenhouse is heated to 17 degrees."),
+    ("Ferry ticket: 12 euros", "Ferry ticket: 15 euros"),
+    ("The audit is on 3 June at 9:00.", "The audit is on 10 June at 14:30."),
+    ("The parser runs on port 7001.", "The parser runs on port 7113."),
+    ("We use Kotlin for the importer.", "We use Scala for the importer."),
+    ("Our archive lives in Ghent.", "Our archive lives in Namur."),
+    ("Wilma leads the brass band.", "Egon leads the brass band."),
+    ("My rent is 900 euros.", "The user's rent is 950 euros."),
+    ("Our vet is Dr. Abara.", "Our vet is Dr. Lenz."),
+    ("Die Fähre fährt um 7:15 Uhr.", "Die Fähre fährt um 8:45 Uhr."),
+    ("Le loyer est de 700 euros.", "Le loyer est de 740 euros."),
+    ("La tienda abre a las nueve.", "La tienda abre a las diez."),
+]
+BOTH_HOLD = [
+    ("I am allergic to kiwi.", "I am allergic to celery."),
+    ("My son is called Ole.", "My son is called Finn."),
+    ("We use Kotlin.", "We use Scala."),
+    ("The stage port is 7001.", "The live port is 7113."),
+    ("The shop in Ghent has 4 rooms.", "The shop in Namur has 7 rooms."),
+    ("I row on Tuesdays.", "I row on Fridays."),
+    ("I owe Karl 20 euros.", "I owe Karl 35 euros."),
+    ("We sold 40 tickets.", "We sold 55 tickets."),
+    ("Wilma plays the tuba.", "Egon plays the tuba."),
+    ("The garden is large.", "The garden is quiet."),
+    ("The band also plays in Ghent.", "The band also plays in Namur."),
+    ("Ich bin gegen Kiwi allergisch.", "Ich bin gegen Sellerie allergisch."),
+    ("Mon fils s'appelle Luc.", "Mon fils s'appelle Paul."),
+    ("Mi hijo se llama Luis.", "Mi hijo se llama Pablo."),
+]
+
+
+@pytest.mark.parametrize(("older", "newer"), NEW_VALUES)
+def test_one_thing_has_a_new_value(older: str, newer: str) -> None:
+    """A number, a date, a name, a place or a tool for one purpose, in four languages; either way round."""
+    assert common_frame(newer, older) is not None
+    assert common_frame(older, newer) is not None
+
+
+@pytest.mark.parametrize(("older", "newer"), BOTH_HOLD)
+def test_both_may_hold(older: str, newer: str) -> None:
+    """There may be several values, two things are meant, or it happened twice."""
+    assert common_frame(newer, older) is None
+    assert common_frame(older, newer) is None
+
+
+def test_a_frame_says_what_differs() -> None:
+    """The values stand there as they were written."""
+    frame = common_frame("The parser runs on port 7113.", "The parser runs on port 7001.")
+
+    assert frame is not None
+    assert (frame.newer, frame.older) == ("7113", "7001")
+    assert "port" in frame.common
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_any_texts_are_compared(one: str, other: str) -> None:
+    """No text breaks it, and a statement is no new value of itself."""
+    common_frame(one, other)
+
+    assert common_frame(one, one) is None
+
+
+def test_a_long_statement_is_not_compared() -> None:
+    """It says more than one thing, so nothing takes its place."""
+    long = "the port of the parser in the old mill by the river " * (MAX_CHARS // 50 + 1)
+
+    assert common_frame(f"{long} is 7001.", f"{long} is 7113.") is None
