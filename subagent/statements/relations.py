@@ -223,7 +223,8 @@ def compare(
         is_same_slot=is_same_slot,
         is_same_scope=is_same_scope,
         shares_name=any(value.lexemes & common for value in older.values if value.sort in ("name", "code")),
-        is_same_frame=_is_comparable(new, older) and common_frame(new.text, older.text) is not None,
+        is_same_frame=_is_comparable(new, older)
+        and common_frame(without_dates(new.text), without_dates(older.text)) is not None,
     )
 
 
