@@ -1,4 +1,6 @@
-"""Fits the weights of `memex.subagent.statements.relations` to the open lives: `python -m memex.evals.lives.fit`.
+"""Fits the weights of `subagent/statements/comparison/relations.py` to the open lives.
+
+Run `python -m memex.evals.lives.fit`.
 
 Each statement of a life is compared with the earlier statements that are most alike. A pair counts as a
 contradiction if the life says that a fact of the new statement replaces or closes a fact of the older one. The open
@@ -18,8 +20,7 @@ from memex.evals.lives.pairs import FILES, StatementPair, load_pairs
 from memex.evals.lives.pairs import LANGUAGES as PAIR_LANGUAGES
 from memex.evals.lives.play import LANGUAGES
 from memex.store.search.analyzer import Analyzer, analyzer_of
-from memex.subagent.statements.extraction import extract_statements
-from memex.subagent.statements.relations import (
+from memex.subagent.statements.comparison.relations import (
     StatementView,
     compare,
     features,
@@ -27,6 +28,7 @@ from memex.subagent.statements.relations import (
     view,
     weights_of,
 )
+from memex.subagent.statements.extraction import extract_statements
 
 CANDIDATES = 8  # older statements, the most alike, of which each is a pair
 PENALTY = 1.0

@@ -15,12 +15,12 @@ from memex.subagent.context.statements import StatementUnit, split_passages
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import ContextRequest
 from memex.subagent.statements.bullets import parse_bullet
+from memex.subagent.statements.comparison.relations import view
 from memex.subagent.statements.days.asked import asked_days, days_before
 from memex.subagent.statements.days.dating import due_day
 from memex.subagent.statements.days.mentions import find_days, names_weekday
 from memex.subagent.statements.language import STATEMENT_KINDS, StatementKind
 from memex.subagent.statements.places import destination, is_statement_file
-from memex.subagent.statements.relations import view
 
 MAX_FILES = 8  # files that one question reads, those that changed last
 MAX_LISTED = 50  # files of one series that are looked at

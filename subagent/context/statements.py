@@ -11,6 +11,14 @@ from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query, score
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day, stamped_due_day, unclosed_fence
+from memex.subagent.statements.comparison.relations import (
+    StatementView,
+    compare,
+    decide,
+    statement_weights,
+    view,
+    weights_of,
+)
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import (
     general_heading,
@@ -18,14 +26,6 @@ from memex.subagent.statements.places import (
     kind_of_item,
     mount_of,
     series_order,
-)
-from memex.subagent.statements.relations import (
-    StatementView,
-    compare,
-    decide,
-    statement_weights,
-    view,
-    weights_of,
 )
 from memex.subagent.statements.topics import heading_keys, is_about
 

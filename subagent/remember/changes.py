@@ -7,8 +7,7 @@ from datetime import date
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.planner import Addition, FiledStatement, Removal, Rivalry
 from memex.subagent.remember.related import RelatedFiles
-from memex.subagent.statements.places import mount_of
-from memex.subagent.statements.relations import (
+from memex.subagent.statements.comparison.relations import (
     Relation,
     RelationOutcome,
     StatementView,
@@ -17,6 +16,7 @@ from memex.subagent.statements.relations import (
     may_give_way,
     view,
 )
+from memex.subagent.statements.places import mount_of
 from memex.subagent.statements.subjects import normal_form
 
 

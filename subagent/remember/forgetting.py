@@ -9,12 +9,12 @@ from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import FiledStatement, Removal
 from memex.subagent.remember.mounts import is_writable
 from memex.subagent.remember.related import stored_statements
+from memex.subagent.statements.comparison.relations import statement_weights
+from memex.subagent.statements.comparison.values import Value, values_of
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
 from memex.subagent.statements.forgetting import ForgetRequest
-from memex.subagent.statements.relations import statement_weights
 from memex.subagent.statements.subjects import normal_form
-from memex.subagent.statements.values import Value, values_of
 
 HITS = 8
 PASSAGES = 8

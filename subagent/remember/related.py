@@ -13,9 +13,9 @@ from memex.subagent.planner import Addition, FiledStatement, KnownStatement
 from memex.subagent.remember.file_series import first_file
 from memex.subagent.remember.mounts import link_target, may_link
 from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day
+from memex.subagent.statements.comparison.relations import statement_weights
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.places import is_statement_file, kind_of_item, mount_of
-from memex.subagent.statements.relations import statement_weights
 from memex.subagent.statements.subjects import normal_form, subject_of
 
 HITS = 8

@@ -18,11 +18,11 @@ from typing import Literal
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import SCALE, Query
 from memex.subagent.statements import language, sentences
+from memex.subagent.statements.comparison.frames import common_frame
+from memex.subagent.statements.comparison.values import Value, values_of
 from memex.subagent.statements.days.dating import without_dates
-from memex.subagent.statements.frames import common_frame
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.subjects import APOSTROPHES, normal_form, subject_of
-from memex.subagent.statements.values import Value, values_of
 
 RelationOutcome = Literal["replaces", "closes", "rival"]
 
@@ -223,8 +223,7 @@ def compare(
         is_same_slot=is_same_slot,
         is_same_scope=is_same_scope,
         shares_name=any(value.lexemes & common for value in older.values if value.sort in ("name", "code")),
-        is_same_frame=_is_comparable(new, older)
-        and common_frame(without_dates(new.text), without_dates(older.text)) is not None,
+        is_same_frame=_is_same_frame(new, older),
     )
 
 
@@ -308,9 +307,11 @@ def _outcome(new: StatementView, one: StatementComparison, likelihood: float) ->
     return "closes" if likelihood >= CLOSES_FROM and new.is_closing and may_end else "rival"
 
 
-def _is_comparable(new: StatementView, older: StatementView) -> bool:
-    """Tell whether two statements may give one thing two values: neither is a task or a liking."""
-    return not {new.kind, older.kind} & _MANY_KINDS
+def _is_same_frame(new: StatementView, older: StatementView) -> bool:
+    """Tell whether two statements, neither of which is a task or a liking, are the same but for one value."""
+    if {new.kind, older.kind} & _MANY_KINDS:
+        return False
+    return common_frame(without_dates(new.text), without_dates(older.text)) is not None
 
 
 def _says_more(older: StatementView) -> bool:

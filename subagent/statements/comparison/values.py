@@ -87,7 +87,9 @@ class _Tables:
 
 @cache
 def _load() -> _Tables:
-    data = yaml.safe_load((files("memex.subagent.statements") / "values.yaml").read_text(encoding="utf-8"))
+    data = yaml.safe_load(
+        (files("memex.subagent.statements.comparison") / "values.yaml").read_text(encoding="utf-8")
+    )
     fragments = data["fragments"] | {"number_word": "|".join(data["number_words"])}
 
     def compiled(pattern: str) -> re.Pattern[str]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kit.growth import LINEAR, growth
 
-from memex.subagent.statements.values import Value, values_of
+from memex.subagent.statements.comparison.values import Value, values_of
 
 DATES = {
     "05-12": [

@@ -9,8 +9,7 @@ from tests.kit.growth import LINEAR, growth
 
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import weigh
-from memex.subagent.statements.language import STATEMENT_KINDS, StatementKind
-from memex.subagent.statements.relations import (
+from memex.subagent.statements.comparison.relations import (
     MAX_COMPARED_CHARS,
     Relation,
     StatementView,
@@ -21,6 +20,7 @@ from memex.subagent.statements.relations import (
     view,
     weights_of,
 )
+from memex.subagent.statements.language import STATEMENT_KINDS, StatementKind
 
 ENGLISH = analyzer_of("english")
 REHEARSAL = "The choir rehearsal is on Tuesday at 18:00."

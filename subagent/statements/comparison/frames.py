@@ -14,8 +14,8 @@ from itertools import takewhile
 
 import yaml
 
+from memex.subagent.statements.comparison.values import values_of
 from memex.subagent.statements.subjects import APOSTROPHES
-from memex.subagent.statements.values import values_of
 
 MAX_CHARS = 220  # of a statement that says one thing
 MAX_DIFFERING = 6  # words that a value has
@@ -111,7 +111,9 @@ class _Tables:
 
 @cache
 def _load() -> _Tables:
-    data = yaml.safe_load((files("memex.subagent.statements") / "frames.yaml").read_text(encoding="utf-8"))
+    data = yaml.safe_load(
+        (files("memex.subagent.statements.comparison") / "frames.yaml").read_text(encoding="utf-8")
+    )
 
     def any_of(patterns: str | Sequence[str]) -> re.Pattern[str]:
         rows = [patterns] if isinstance(patterns, str) else patterns
