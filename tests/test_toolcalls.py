@@ -172,7 +172,9 @@ def test_the_arguments_of_an_agent_are_those_of_the_tools() -> None:
     for tool, names in AGENT_ARGUMENTS.items():
         assert set(names) <= set(TOOLS[tool].arguments.model_fields)
     assert set(RememberArguments.model_fields) - set(AGENT_ARGUMENTS["memory_remember"]) == {
+        "both_hold",
         "dry_run",
+        "said_at",
         "wait",
     }
 

@@ -10,7 +10,14 @@ from memex.store.records import Reference, Span
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query, score
 from memex.subagent.context.selection import CandidatePassage
-from memex.subagent.statements.bullets import ITEM, parse_bullet, stamped_day, stamped_due_day, unclosed_fence
+from memex.subagent.statements.bullets import (
+    ITEM,
+    parse_bullet,
+    stamped_day,
+    stamped_due_day,
+    still_true_day,
+    unclosed_fence,
+)
 from memex.subagent.statements.comparison.relations import (
     StatementView,
     compare,
@@ -49,6 +56,7 @@ class StatementUnit:
         day: the day on which it was said.
         newer: the statements that contradict it and are newer.
         due: the day on which it is due, if its stamp says so.
+        still_true: the last day on which a caller said that it holds beside what contradicts it.
         place: its place, from 1, in a list that has an order of its own; 0 if it is in no such list.
     """
 
@@ -56,6 +64,7 @@ class StatementUnit:
     day: date
     newer: tuple[Reference, ...] = ()
     due: date | None = None
+    still_true: date | None = None
     place: int = 0
 
     @property
@@ -111,7 +120,8 @@ def split_passages(
             part = _part(passage, (start, end), heading, query, analyzer)
             known = units.get(part.reference)
             if known is None or known.candidate.value < part.value:
-                units[part.reference] = StatementUnit(part, day, due=due)
+                still_true = still_true_day(part.text.splitlines()[-1])
+                units[part.reference] = StatementUnit(part, day, due=due, still_true=still_true)
         others += [
             _part(passage, span, passage.heading, query, analyzer)
             for span in _between(passage.text, [(start, end) for start, end, *_ in found])
@@ -148,13 +158,18 @@ def mark_rivals(units: Sequence[StatementUnit], query: Query, analyzer: Analyzer
     weights = {**weights_of(views.values(), among=TYPICAL_STATEMENTS), **statement_weights(query)}
     by_reference = {unit.reference: unit for unit in units}
     for newer in sorted(best, key=lambda unit: unit.order):
-        older = [unit for unit in best if unit.order < newer.order]
+        older = [unit for unit in best if unit.order < newer.order and not _holds_beside(unit, newer)]
         for outdated in _contradicted(newer, older, views, weights):
             old, new = by_reference[outdated], by_reference[newer.reference]
             by_reference[outdated] = replace(old, newer=(*old.newer, newer.reference))
             value = max(old.candidate.value + 1, new.candidate.value)
             by_reference[newer.reference] = replace(new, candidate=replace(new.candidate, value=value))
     return list(by_reference.values())
+
+
+def _holds_beside(older: StatementUnit, newer: StatementUnit) -> bool:
+    """Tell whether a caller has said of a statement, since a newer one was said, that it holds still."""
+    return older.still_true is not None and older.still_true >= newer.day
 
 
 def _contradicted(

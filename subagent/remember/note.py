@@ -9,7 +9,7 @@ from memex.subagent.statements.bullets import parse_bullet
 RIVALS = (
     "A stored statement probably contradicts a new one; both stay, and a context shows the newer one first. "
     "If the older one no longer holds, call memory_remember with its handle in `outdated`; "
-    "if both hold, nothing is to be done."
+    "if both hold, nothing has to be done."
 )
 CANDIDATES = (
     "Nothing {was} taken out, because it is not clear which statement is meant. "
@@ -47,7 +47,7 @@ def standing_rivals(plan: RememberPlan, done: Sequence[FileOutcome]) -> list[Riv
     return [
         rival
         for rival in plan.rivals
-        if rival.older.path not in changes or _holds(changes[rival.older.path].new_content, rival.older.text)
+        if rival.older.path not in changes or holds(changes[rival.older.path].new_content, rival.older.text)
     ]
 
 
@@ -62,5 +62,6 @@ def _forgetting(plan: RememberPlan, done: Sequence[FileOutcome], *, is_dry_run: 
     return (CANDIDATES if plan.candidates else _UNKNOWN).format(was=one)
 
 
-def _holds(content: str, text: str) -> bool:
+def holds(content: str, text: str) -> bool:
+    """Tell whether a line of a file makes a statement."""
     return any(parse_bullet(line) == text for line in content.splitlines())

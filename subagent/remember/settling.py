@@ -1,4 +1,4 @@
-"""Settling: a caller who knows the conversation says by handle which stored statements no longer hold.
+"""Settling: a caller who knows the conversation says by handle which statements hold still, and which do not.
 
 An answer of `memory_remember` gives a handle with each stored statement that may be out of date. It is made of the
 file's name and a digest of the virtual path and the text, so a call that is run again gives the same one, and it
@@ -38,9 +38,10 @@ class UnresolvedHandle:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """The statements that handles take out, each with its handle, and the handles that name none."""
+    """The statements that handles take out or confirm, each with its handle, and the handles that name none."""
 
     removals: tuple[tuple[str, Removal], ...] = ()
+    confirmed: tuple[tuple[str, Removal], ...] = ()
     unresolved: tuple[UnresolvedHandle, ...] = ()
 
 
@@ -56,26 +57,32 @@ def handle_of(path: str, text: str) -> str:
     return f"{name}-{b32encode(digest).decode().lower()}"
 
 
-async def settle(handles: Sequence[str], project: str | None, tools: MemoryTools) -> Settlement:
-    """Return what handles take out of the files that the call may write and that `memory_remember` writes.
+async def settle(
+    outdated: Sequence[str], both_hold: Sequence[str], project: str | None, tools: MemoryTools
+) -> Settlement:
+    """Return what handles change in the files that the call may write and that `memory_remember` writes.
 
     Args:
-        handles: as an earlier answer gave them; those behind the first `MAX_HANDLES` are left alone.
+        outdated: the handles of statements that no longer hold, as an earlier answer gave them.
+        both_hold: those of statements that hold still; of all handles, those behind the first `MAX_HANDLES` are
+            left alone.
         project: the project of the call: beside the user's own files, its files may be written.
         tools: reads memory.
     """
-    wanted = list(dict.fromkeys(handles))
+    wanted = list(dict.fromkeys((*outdated, *both_hold)))
     mounts = ["user"] if project is None else ["user", f"projects/{project}"]
-    removals, unresolved = [], []
+    removals: list[tuple[str, Removal]] = []
+    confirmed: list[tuple[str, Removal]] = []
+    unresolved = []
     contents: dict[str, str] = {}
     for handle in wanted[:MAX_HANDLES]:
         found = await _find_statement(handle, mounts, contents, tools)
         if found is None:
             unresolved.append(UnresolvedHandle(handle, "unknown"))
         else:
-            removals.append((handle, found))
+            (removals if handle in outdated else confirmed).append((handle, found))
     unresolved += [UnresolvedHandle(handle, "limit") for handle in wanted[MAX_HANDLES:]]
-    return Settlement(tuple(removals), tuple(unresolved))
+    return Settlement(tuple(removals), tuple(confirmed), tuple(unresolved))
 
 
 async def _find_statement(

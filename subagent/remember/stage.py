@@ -13,6 +13,7 @@ from memex.subagent.planner import BUILTIN, Addition, KeptDocument, RememberPlan
 from memex.subagent.remember.filing.entries import Entry, EntryOutcome
 from memex.subagent.remember.filing.page import RevisedFile, revise
 from memex.subagent.remember.kept_documents import revise_note
+from memex.subagent.statements.bullets import confirm
 from memex.subagent.statements.days.dating import due_day
 from memex.subagent.statements.extraction import Statement
 
@@ -31,6 +32,7 @@ class StagedFile:
     path: str
     adds: tuple[Addition, ...]
     removals: tuple[Removal, ...]
+    confirmed: tuple[str, ...]
     revise: Callable[[str | None], RevisedFile]
 
     def content(self, content: str | None) -> str | None:
@@ -52,6 +54,7 @@ class FileOutcome:
     outcomes: tuple[EntryOutcome, ...]
     removals: tuple[Removal, ...] = ()
     removed: tuple[EntryOutcome, ...] = ()
+    confirmed: tuple[str, ...] = ()
 
     @property
     def statement_outcomes(self) -> list[tuple[Statement, EntryOutcome]]:
@@ -73,6 +76,7 @@ class _FileParts:
     own_names: frozenset[str] = frozenset()
     adds: list[Addition] = field(default_factory=list)
     removals: list[Removal] = field(default_factory=list)
+    confirmed: list[str] = field(default_factory=list)
 
 
 def group_by_file(
@@ -80,6 +84,7 @@ def group_by_file(
     day: date,
     *,
     removals: Sequence[Removal] = (),
+    confirmed: Sequence[tuple[str, str]] = (),
     own_names: frozenset[str] = frozenset(),
     matches_paraphrases: bool = False,
 ) -> list[StagedFile]:
@@ -89,6 +94,7 @@ def group_by_file(
         adds: the statements to add.
         day: the date of new statements.
         removals: the statements to remove.
+        confirmed: the paths and texts of statements that hold still.
         own_names: keys of the user's own name.
         matches_paraphrases: do not add a statement that the file holds in nearly the same words.
     """
@@ -97,11 +103,14 @@ def group_by_file(
         groups.setdefault(add.path, _FileParts(add.path, own_names)).adds.append(add)
     for removal in removals:
         groups.setdefault(removal.path, _FileParts(removal.path, own_names)).removals.append(removal)
+    for path, text in confirmed:
+        groups.setdefault(path, _FileParts(path, own_names)).confirmed.append(text)
     return [
         StagedFile(
             path,
             tuple(group.adds),
             tuple(group.removals),
+            tuple(group.confirmed),
             lru_cache(maxsize=1)(partial(_revise_file, group, day, matches_paraphrases)),
         )
         for path, group in groups.items()
@@ -127,7 +136,9 @@ async def find_replacements(
     return found
 
 
-def stage(draft: Draft, plan: RememberPlan, day: date) -> list[StagedFile]:
+def stage(
+    draft: Draft, plan: RememberPlan, day: date, confirmed: Sequence[tuple[str, str]] = ()
+) -> list[StagedFile]:
     """Stage the statements and documents of a plan, file by file, and return the staged files.
 
     The commit decides under the scope's lock what becomes of each statement, so concurrent calls neither lose a
@@ -138,6 +149,7 @@ def stage(draft: Draft, plan: RememberPlan, day: date) -> list[StagedFile]:
         plan.adds,
         day,
         removals=plan.removals,
+        confirmed=confirmed,
         own_names=plan.own_names,
         matches_paraphrases=matches_paraphrases,
     )
@@ -145,7 +157,9 @@ def stage(draft: Draft, plan: RememberPlan, day: date) -> list[StagedFile]:
         chars = sum(len(add.statement.text) + BULLET_CHARS for add in file.adds)
         draft.revise(file.path, file.content, chars=chars, reason="memory_remember")
     for document in plan.documents:
-        note = StagedFile(document.path, (), (), lru_cache(maxsize=1)(partial(_revise_note, document, day)))
+        note = StagedFile(
+            document.path, (), (), (), lru_cache(maxsize=1)(partial(_revise_note, document, day))
+        )
         draft.revise(note.path, note.content, chars=len(document.text), reason="memory_remember")
         staged.append(note)
     return staged
@@ -160,7 +174,15 @@ def file_outcomes(staged: Sequence[StagedFile], changes: Sequence[FileChange]) -
         before = change.old_content if change is not None and change.old_version is not None else None
         revised = file.revise(before)
         result.append(
-            FileOutcome(file.path, change, file.adds, revised.outcomes, file.removals, revised.removals)
+            FileOutcome(
+                file.path,
+                change,
+                file.adds,
+                revised.outcomes,
+                file.removals,
+                revised.removals,
+                file.confirmed,
+            )
         )
     return result
 
@@ -172,7 +194,7 @@ def _revise_note(document: KeptDocument, day: date, content: str | None) -> Revi
 def _revise_file(group: _FileParts, day: date, matches_paraphrases: bool, content: str | None) -> RevisedFile:
     entries = [_entry(add, day) for add in group.adds]
     return revise(
-        content,
+        content and confirm(content, group.confirmed, day),
         entries,
         title=group.adds[0].title if group.adds else "",
         path=group.path,

@@ -2,18 +2,21 @@
 
 - I prefer tea over coffee. (2026-11-22) [[people/alice]]
 - Send the offer to Bob. (2026-11-22, due 2026-12-03)
+- The choir sings in the church. (2026-11-02, still true 2026-11-23)
 
-The stamp in parentheses says when the statement was said, and when it is due if it says so.
+The stamp in parentheses says when the statement was said, when it is due if it says so, and when a caller last said
+that it still holds beside what seems to contradict it.
 """
 
 import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 LINE_END = re.compile(r"\r\n?|\n")
 ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])(?:[ \t]+(?:\[([ xX])\][ \t]+)?|$)")
 STAMP = re.compile(
-    r"(?:^|(?<![ \t])[ \t]+)\((\d{4}-\d\d-\d\d)(?:, due (\d{4}-\d\d-\d\d))?\)"
+    r"(?:^|(?<![ \t])[ \t]+)\((\d{4}-\d\d-\d\d)(?:, due (\d{4}-\d\d-\d\d))?"
+    r"(?:, still true (\d{4}-\d\d-\d\d))?\)"
     r"(?:[ \t]+\[\[[^\[\]\n]+\]\])*[ \t]*$"
 )
 FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
@@ -76,6 +79,36 @@ def stamped_due_day(line: str) -> datetime.date | None:
     """Return the due day in the stamp that ends a line of a bullet; None if there is none, or no such day."""
     stamp = STAMP.search(line)
     return _day(stamp[2]) if stamp and stamp[2] else None
+
+
+def still_true_day(line: str) -> datetime.date | None:
+    """Return the day on which the statement of a line was last said to hold still; None if it never was."""
+    stamp = STAMP.search(line)
+    return _day(stamp[3]) if stamp and stamp[3] else None
+
+
+def confirm(content: str, texts: Collection[str], day: datetime.date) -> str:
+    """Return a file in which the stamps of statements say that these still hold.
+
+    Args:
+        content: the file.
+        texts: the statements; those that do not stand in one line of the file change nothing.
+        day: the day on which that was said.
+    """
+    if not texts:
+        return content
+    lines = content.splitlines(keepends=True)
+    return "".join(_confirmed(line, day) if parse_bullet(line) in texts else line for line in lines)
+
+
+def _confirmed(line: str, day: datetime.date) -> str:
+    body = line.rstrip("\r\n")
+    stamp = STAMP.search(body)
+    if stamp is None:
+        return line
+    due = f", due {stamp[2]}" if stamp[2] else ""
+    said = f"({stamp[1]}{due}, still true {day.isoformat()})"
+    return body[: stamp.start()] + re.sub(r"\([^()]*\)", said, stamp[0], count=1) + line[len(body) :]
 
 
 def escape_line(line: str) -> str:

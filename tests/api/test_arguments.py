@@ -16,7 +16,13 @@ WITHOUT_PARAMETER: dict[str, dict[str, str]] = {}
 # What methods take besides the arguments of their tool.
 OF_EVERY_CALL = {"self", "tool_call_id"}
 # Values of parameters whose form a method changes before it sends them.
-SHAPED: dict[str, Any] = {"as_of": {"user": 1}, "span": (0, 1), "tags": ("a",), "outdated": ("a",)}
+SHAPED: dict[str, Any] = {
+    "as_of": {"user": 1},
+    "span": (0, 1),
+    "tags": ("a",),
+    "outdated": ("a",),
+    "both_hold": ("b",),
+}
 
 
 class Sent(Exception):  # no error: the call has come as far as the test follows it

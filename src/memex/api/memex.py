@@ -131,6 +131,7 @@ class UserMemory:
         text: str | None = None,
         *,
         outdated: Sequence[str] = (),
+        both_hold: Sequence[str] = (),
         project: str | None = None,
         dry_run: bool = False,
         wait: bool = True,
@@ -140,7 +141,8 @@ class UserMemory:
         """File the statements of a text, up to 200,000 characters, in one commit; `dry_run` only shows it.
 
         `outdated` takes out stored statements that no longer hold, by the handles that an earlier answer gives in
-        its `rivals` and `candidates`; at most 10 count. Without handles the text is required.
+        its `rivals` and `candidates`; `both_hold` says of such statements that they hold beside the newer one. At
+        most 10 handles count. Without any the text is required.
 
         `said_at` is the day, or the `datetime` with its zone, at which the text was said; by default that is now.
 
@@ -153,6 +155,7 @@ class UserMemory:
             tool_call_id,
             text=text,
             outdated=list(outdated),
+            both_hold=list(both_hold),
             project=project,
             dry_run=dry_run,
             wait=wait,

@@ -55,15 +55,25 @@ def test_remember_replaces_in_colours(memex: Memex) -> None:
 def test_remember_names_what_may_be_out_of_date_and_forget_takes_it_out(memex: Memex) -> None:
     """Both stay until the user forgets the older one, by the command that the answer names; `revert` undoes it."""
     ida = ("--user", "ida")
-    memex.plain("remember", "The workshop takes place in room 204. I hate cilantro.", *ida)
+    memex.plain(
+        "remember", "The workshop takes place in room 204, and tea is served at four. I hate cilantro.", *ida
+    )
 
     said = memex.plain("remember", "The workshop takes place in room 311.", *ida)
-    tried = memex.plain("forget", "The workshop takes place in room 204.", "--dry-run", *ida)
-    gone = memex.plain("forget", "The workshop takes place in room 204.", *ida, "--tool-call-id", "gone-1")
+    tried = memex.plain(
+        "forget", "The workshop takes place in room 204, and tea is served at four.", "--dry-run", *ida
+    )
+    gone = memex.plain(
+        "forget",
+        "The workshop takes place in room 204, and tea is served at four.",
+        *ida,
+        "--tool-call-id",
+        "gone-1",
+    )
     left = memex.plain("read", "user/notes.md", *ida)
 
     assert re.search(
-        r"^may be out of date +handle\nThe workshop takes place in room 204\. +notes-[a-z2-7]{8}\n",
+        r"^may be out of date +handle\nThe workshop takes place in room 204, and tea is served at four\. +notes-[a-z2-7]{8}\n",
         said,
         re.MULTILINE,
     )
@@ -74,7 +84,7 @@ def test_remember_names_what_may_be_out_of_date_and_forget_takes_it_out(memex: M
     assert gone.startswith(
         "Forgotten in 1 file. Earlier versions still hold it.\n\nuser/notes.md  version 3  1 removed\n"
     )
-    assert "-- The workshop takes place in room 204. (" in gone
+    assert "-- The workshop takes place in room 204, and tea is served at four. (" in gone
     assert gone.endswith("undo     memex revert gone-1 --user ida\n")
     assert ["room 204" in left, "room 311" in left] == [False, True]
     assert memex.json("revert", "gone-1", *ida)["reverted"] == "gone-1"

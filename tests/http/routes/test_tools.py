@@ -63,6 +63,7 @@ def test_the_agents_two_tools_come_first_with_the_words_of_their_prompts(alice: 
     assert set(remember["input_schema"]["properties"]) == {
         "text",
         "outdated",
+        "both_hold",
         "project",
         "dry_run",
         "wait",

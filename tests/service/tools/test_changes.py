@@ -426,6 +426,33 @@ async def test_a_handle_takes_an_outdated_statement_out(service: Service, known_
     assert await stored(service, known_user) == before
 
 
+async def test_both_may_hold(service: Service, known_user: Caller) -> None:
+    """The mark ends, a contradiction of a later day brings it back, and a revert takes the word back."""
+    await remember(service, known_user, ROOM, said_at="2026-03-02")
+    await remember(service, known_user, NEW_ROOM, said_at="2026-03-03")
+    question = {"query": "Where does the workshop take place?"}
+    marked = (await service.execute(known_user, "memory_context", question))["context"]
+    handle = handle_of("user/notes.md", ROOM)
+    answer = await service.execute(
+        known_user,
+        "memory_remember",
+        {"both_hold": [handle, "notes-aaaaaaaa"], "said_at": "2026-03-04"},
+        tool_call_id="both",
+    )
+    between = (await service.execute(known_user, "memory_context", question))["context"]
+    again = await remember(service, known_user, NEW_ROOM, said_at="2026-03-05")
+    await service.revert(known_user, "both")
+    after = (await service.execute(known_user, "memory_context", question))["context"]
+
+    assert "may be out of date" in marked
+    assert reasons(answer) == [("user/notes.md", "1 confirmed")]
+    assert answer["unresolved"] == [{"handle": "notes-aaaaaaaa", "reason": "unknown"}]
+    assert f"- {ROOM} (2026-03-02, still true 2026-03-04)" in between
+    assert "may be out of date" not in between
+    assert [reason for _, reason in skipped(NEW_ROOM, again)] == ["duplicate"]
+    assert after == marked
+
+
 async def test_a_handle_settles_candidates(service: Service, known_user: Caller) -> None:
     """Of two statements that a request may mean, the one whose handle is sent goes."""
     owed = ["I owe Karim 200 euros for the tent.", "I owe Karim 350 euros for the stove."]

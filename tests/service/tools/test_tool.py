@@ -8,7 +8,7 @@ from memex.errors import ValidationFailed
 from memex.service.service import TOOLS
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    ("memory_remember", {}, "text is required, unless outdated names statements."),
+    ("memory_remember", {}, "text is required, unless outdated or both_hold names statements."),
     ("memory_remember", {"text": ""}, "The text is empty. Say in plain sentences what to remember."),
     ("memory_remember", {"text": 3}, "text must be a string."),
     ("memory_remember", {"text": "x" * 200_001}, "text must have at most 200,000 characters."),

@@ -38,6 +38,14 @@ async def remember(
             show_default=False,
         ),
     ] = None,
+    both_hold: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HANDLE",
+            help="The handle of a stored statement that holds beside the newer one; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
     no_wait: Annotated[
         bool,
@@ -56,12 +64,14 @@ async def remember(
 ) -> CommandOutput:
     """Remember the statements of a text. The text comes from TEXT, --file or stdin.
 
-    With --outdated, TEXT may be left out.
+    With --outdated or --both-hold, TEXT may be left out.
     """
-    said = None if outdated and not text and file is None else _read_text(text, file)
+    has_handles = bool(outdated or both_hold)
+    said = None if has_handles and not text and file is None else _read_text(text, file)
     arguments = {
         "text": said,
         "outdated": outdated or [],
+        "both_hold": both_hold or [],
         "dry_run": dry_run,
         "wait": not no_wait,
         "said_at": said_at,

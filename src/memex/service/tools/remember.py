@@ -33,7 +33,7 @@ class RememberArguments(Arguments):
         Field(
             min_length=1,
             max_length=MAX_TEXT_CHARS,
-            description="What to remember, in plain sentences. It may be left out if `outdated` is given.",
+            description="What to remember, in plain sentences. It may be left out if there are handles.",
         ),
     ] = None
     outdated: Annotated[
@@ -42,6 +42,14 @@ class RememberArguments(Arguments):
             default_factory=list,
             description="Stored statements that no longer hold, by the handles that an earlier answer gives in "
             f"`rivals` or `candidates`; at most {settling.MAX_HANDLES} count.",
+        ),
+    ]
+    both_hold: Annotated[
+        list[StorableText],
+        Field(
+            default_factory=list,
+            description="Stored statements that hold beside a newer one that seems to contradict them, by their "
+            "handles: contexts no longer mark them as out of date.",
         ),
     ]
     project: Annotated[str | None, Field(description="The project that the text is about.")] = None
@@ -66,8 +74,8 @@ class RememberArguments(Arguments):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if self.text is None and not self.outdated:
-            raise ValueError("text is required, unless outdated names statements")
+        if self.text is None and not (self.outdated or self.both_hold):
+            raise ValueError("text is required, unless outdated or both_hold names statements")
         return self
 
 
@@ -125,9 +133,10 @@ async def _stage(
         plan = RememberPlan(planner=planner.name)
         if arguments.text is not None:
             plan = await planner.plan_remember(RememberRequest(arguments.text, project, day), tools)
-        settled = await settling.settle(arguments.outdated, project, tools)
+        settled = await settling.settle(arguments.outdated, arguments.both_hold, project, tools)
     plan = replace(plan, removals=(*plan.removals, *(removal for _, removal in settled.removals)))
-    staged = stage.stage(draft, plan, day)
+    confirmed = [(one.path, one.removes) for _, one in settled.confirmed]
+    staged = stage.stage(draft, plan, day, confirmed)
     config = planning_record(work, planner, plan, "remember")
     return lambda changes: render_answer(
         arguments.canonical(),

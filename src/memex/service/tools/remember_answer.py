@@ -207,6 +207,12 @@ def _unresolved(settled: Settlement, done: list[FileOutcome]) -> list[Unresolved
         action = actions.get((removal.path, removal.removes))
         if action != "removed":
             left.append(UnresolvedResult(handle=handle, reason="nested" if action == "nested" else "unknown"))
+    contents = {file.path: file.change.new_content for file in done if file.change is not None}
+    left += [
+        UnresolvedResult(handle=handle, reason="unknown")
+        for handle, one in settled.confirmed
+        if not note.holds(contents.get(one.path, ""), one.removes)
+    ]
     return left
 
 
@@ -222,7 +228,8 @@ def _known(known: KnownStatement) -> SkippedResult:
 def _reason(file: FileOutcome) -> str:
     """Say in words what became of a file: `2 added, 1 replaced`."""
     actions = [outcome.action for outcome in (*file.outcomes, *file.removed)]
-    if not actions:
+    if not actions and not file.confirmed:
         return "the document, kept whole"
     counts = {name: sum(action == done for action in actions) for done, name in WRITTEN.items()}
+    counts["confirmed"] = len(file.confirmed)
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
