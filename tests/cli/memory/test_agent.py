@@ -56,16 +56,16 @@ def test_remember_names_what_may_be_out_of_date_and_forget_takes_it_out(memex: M
     """Both stay until the user forgets the older one, by the command that the answer names; `revert` undoes it."""
     ida = ("--user", "ida")
     memex.plain(
-        "remember", "The workshop takes place in room 204, and tea is served at four. I hate cilantro.", *ida
+        "remember", "The session cache runs on Redis, and Anna looks after Redis. I hate cilantro.", *ida
     )
 
-    said = memex.plain("remember", "The workshop takes place in room 311.", *ida)
+    said = memex.plain("remember", "The session cache no longer runs on Redis.", *ida)
     tried = memex.plain(
-        "forget", "The workshop takes place in room 204, and tea is served at four.", "--dry-run", *ida
+        "forget", "The session cache runs on Redis, and Anna looks after Redis.", "--dry-run", *ida
     )
     gone = memex.plain(
         "forget",
-        "The workshop takes place in room 204, and tea is served at four.",
+        "The session cache runs on Redis, and Anna looks after Redis.",
         *ida,
         "--tool-call-id",
         "gone-1",
@@ -73,7 +73,7 @@ def test_remember_names_what_may_be_out_of_date_and_forget_takes_it_out(memex: M
     left = memex.plain("read", "user/notes.md", *ida)
 
     assert re.search(
-        r"^may be out of date +handle\nThe workshop takes place in room 204, and tea is served at four\. +notes-[a-z2-7]{8}\n",
+        r"^may be out of date +handle\nThe session cache runs on Redis, and Anna looks after Redis\. +notes-[a-z2-7]{8}\n",
         said,
         re.MULTILINE,
     )
@@ -84,11 +84,11 @@ def test_remember_names_what_may_be_out_of_date_and_forget_takes_it_out(memex: M
     assert gone.startswith(
         "Forgotten in 1 file. Earlier versions still hold it.\n\nuser/notes.md  version 3  1 removed\n"
     )
-    assert "-- The workshop takes place in room 204, and tea is served at four. (" in gone
+    assert "-- The session cache runs on Redis, and Anna looks after Redis. (" in gone
     assert gone.endswith("undo     memex revert gone-1 --user ida\n")
-    assert ["room 204" in left, "room 311" in left] == [False, True]
+    assert ["Anna" in left, "no longer" in left] == [False, True]
     assert memex.json("revert", "gone-1", *ida)["reverted"] == "gone-1"
-    assert "room 204" in memex.plain("read", "user/notes.md", *ida)
+    assert "Anna" in memex.plain("read", "user/notes.md", *ida)
 
 
 def test_forget_lists_what_may_be_meant(memex: Memex) -> None:

@@ -450,7 +450,7 @@ async def test_both_may_hold(service: Service, known_user: Caller) -> None:
     assert f"- {ROOM} (2026-03-02, still true 2026-03-04)" in between
     assert "may be out of date" not in between
     assert [reason for _, reason in skipped(NEW_ROOM, again)] == ["duplicate"]
-    assert after == marked
+    assert "may be out of date" in after
 
 
 async def test_a_handle_settles_candidates(service: Service, known_user: Caller) -> None:
