@@ -73,7 +73,8 @@ def test_remember_names_what_may_be_out_of_date_and_forget_takes_it_out(memex: M
     left = memex.plain("read", "user/notes.md", *ida)
 
     assert re.search(
-        r"^may be out of date +handle\nThe session cache runs on Redis, and Anna looks after Redis\. +notes-[a-z2-7]{8}\n",
+        r"^may be out of date +handle\nThe session cache runs on Redis, and Anna looks after Redis\."
+        r" +notes-[a-z2-7]{8}\n",
         said,
         re.MULTILINE,
     )

@@ -27,11 +27,14 @@ UNDATED: list[tuple[StatementKind, str]] = [
     ("note", "Concert on Friday, 4 December"),
     ("note", "Dentist tomorrow (2026-11-24)"),
     ("note", "It is due tomorrow\n- first"),
+    ("pending", "Chercher les papiers de mon camion"),
+    ("pending", "Mon camion doit aller au garage"),
 ]
 DUE: dict[tuple[StatementKind, str], str | None] = {
     ("pending", "Send the offer by Friday"): "2026-11-27",
     ("pending", "Hand in the return, due 3 Dec"): "2026-12-03",
     ("pending", "Call the dentist tomorrow"): "2026-11-24",
+    ("pending", "Call the bank mon at 9"): "2026-11-30",
     ("pending", "Stay with the cat until Friday"): "2026-11-27",
     ("pending", "Den Antrag bis Freitag abgeben"): "2026-11-27",
     ("pending", "rendre le dossier avant le 3 mai"): "2027-05-03",
