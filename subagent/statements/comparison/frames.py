@@ -58,6 +58,8 @@ def common_frame(newer: str, older: str) -> Frame | None:
     kinds = _kinds_in(newer, span) & _kinds_in(older, old_span)
     if not first:
         return frame if "name" in kinds and _load().role.match(newer[span[1] :].lstrip()) else None
+    if last and not _load().verb.search(newer[: span[0]]):
+        return None
     if not _is_one_value(new, old, kinds) or _may_both_hold(newer, older, frame, kinds):
         return None
     return frame if kinds or _load().one.search(newer[: span[0]]) else None
@@ -105,6 +107,7 @@ class _Tables:
     kind_of: re.Pattern[str]
     weekly: re.Pattern[str]
     role: re.Pattern[str]
+    verb: re.Pattern[str]
     past: re.Pattern[str]
     one: re.Pattern[str]
 
@@ -122,7 +125,10 @@ def _load() -> _Tables:
     return _Tables(
         frozenset((*data["articles"], *data["speaker"], *data["fillers"])),
         frozenset(data["generic"]),
-        *(any_of(data[name]) for name in ("added", "many", "kind_of", "weekly", "role", "past", "one")),
+        *(
+            any_of(data[name])
+            for name in ("added", "many", "kind_of", "weekly", "role", "verb", "past", "one")
+        ),
     )
 
 
