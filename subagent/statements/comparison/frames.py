@@ -68,8 +68,13 @@ def common_frame(newer: str, older: str) -> Frame | None:
 def _is_one_value(new: Sequence["_Token"], old: Sequence["_Token"], kinds: set[str]) -> bool:
     """Tell whether one value differs, and not what the statements are about as well.
 
-    `12 June at 8:30` and `19 June at 14:00` are two values of one thing; `Jena has 14` and `Gera has 9` are not.
+    `12 June at 8:30` and `19 June at 14:00` are two values of one thing; `Jena has 14` and `Gera has 9` are not, and
+    neither are `A, 10` and `D, 20`.
     """
+    if any(
+        len(tokens) > 1 and len(tokens[0].form) == 1 and tokens[0].form.isalpha() for tokens in (new, old)
+    ):
+        return False
     forms = {token.form for token in new}, {token.form for token in old}
     if forms[0].isdisjoint(forms[1]):
         return True
@@ -134,11 +139,16 @@ def _load() -> _Tables:
 
 @lru_cache(maxsize=4_096)
 def _tokens(text: str) -> tuple[_Token, ...]:
-    tokens = (
+    return tuple(
         _Token(_stem(match[0].casefold()), *match.span())
         for match in _TOKEN.finditer(text.translate(APOSTROPHES).rstrip(" .!"))
+        if match[0].casefold() not in _load().skipped or _is_label(match)
     )
-    return tuple(token for token in tokens if token.form not in _load().skipped)
+
+
+def _is_label(match: re.Match[str]) -> bool:
+    """Tell whether a word that looks like an article names a thing, as in `vitamin A`."""
+    return match.start() > 0 and match[0] == "A"
 
 
 def _stem(word: str) -> str:

@@ -31,6 +31,8 @@ BOTH_HOLD = [
     ("We sold 40 tickets.", "We sold 55 tickets."),
     ("Wilma plays the tuba.", "Egon plays the tuba."),
     ("The garden is large.", "The garden is quiet."),
+    ("I take vitamin A, 10 mg.", "I take vitamin D, 20 mg."),
+    ("Server A listens on 8080.", "Server B listens on 8081."),
     ("Ticket 12 is open.", "Ticket 13 is open."),
     ("Room 4 of the mill is locked.", "Room 7 of the mill is locked."),
     ("The band also plays in Ghent.", "The band also plays in Namur."),
