@@ -68,8 +68,8 @@ def common_frame(newer: str, older: str) -> Frame | None:
 def _is_one_value(new: Sequence["_Token"], old: Sequence["_Token"], kinds: set[str]) -> bool:
     """Tell whether one value differs, and not what the statements are about as well.
 
-    `12 June at 8:30` and `19 June at 14:00` are two values of one thing; `Jena has 14` and `Gera has 9` are not, and
-    neither are `A, 10` and `D, 20`.
+    `12 June at 8:30` and `19 June at 14:00` are two values of one thing; `Jena has 14` and `Gera has 9` are not,
+    and neither are `A, 10` and `D, 20`.
     """
     if any(
         len(tokens) > 1 and len(tokens[0].form) == 1 and tokens[0].form.isalpha() for tokens in (new, old)
