@@ -1,5 +1,6 @@
 """Forgetting: which stored statements a request means, and whether that is beyond doubt."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -22,7 +23,18 @@ MAX_TOPIC_CHARS = 1_000
 MAX_REMOVED = 5  # statements that one request takes out
 MAX_CANDIDATES = 5
 MIN_SHARED = 3.5  # idf of the words that the request shares with what it means
+# `Forget that …` states what is meant: of its words at most so many may be missing in the statement, and it has to
+# say more than this of what the statement says.
+MISSING_SHARE = 0.25
+SAID_SHARE = 0.5
 LEAD = 1.3  # by so many times the best is ahead of the second, if one statement is meant
+
+
+_STATED = re.compile(
+    r"\b(?:forget|vergiss|vergessen|oublie|oubliez|olvida|olvide),?\s+"
+    r"(?:(?:please|bitte|s'il te plaît|por favor),?\s+)?(?:that|dass|que|qu')\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +73,8 @@ async def plan_forgetting(
     for topic in (request.topic, f"{request.topic} {request.beside}"):
         matches = [match for match in await _find_matches(topic, tools) if match.stored.day <= day]
         meant = _said_outright(request, matches) or _meant(matches, is_several=request.is_several)
+        if _STATED.search(request.text):
+            meant = [match for match in meant if _states(topic, match.stored.text, tools.analyzer)]
         if meant or not request.beside:
             break
     if not meant or not all(is_writable(match.stored.path, project) for match in meant):
@@ -115,6 +129,13 @@ async def _find_matches(topic: str, tools: MemoryTools) -> list[_Match]:
         shared = sum(weights[word] for word in words)
         matches.append(_Match(stored, shared, words, shares_name, is_other_value))
     return sorted(matches, key=lambda match: -match.shared)
+
+
+def _states(topic: str, stored: str, analyzer: Analyzer) -> bool:
+    """Tell whether the words of a request state what a statement says, of the same person and in full."""
+    asked, said = set(analyzer.lexemes(topic)), set(analyzer.lexemes(without_dates(stored)))
+    common = len(asked & said)
+    return len(asked) - common <= MISSING_SHARE * len(asked) and common > SAID_SHARE * len(said)
 
 
 def _differs(asked: Sequence[Value], stated: Sequence[Value]) -> bool:

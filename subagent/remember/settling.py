@@ -22,7 +22,7 @@ from memex.subagent.statements.places import is_statement_file, mount_of
 MAX_HANDLES = 10  # that one call may settle
 DIGEST_BYTES = 5  # 40 bits: a call looks at the statements of a few files
 
-UnresolvedReason = Literal["unknown", "limit"]
+UnresolvedReason = Literal["unknown", "limit", "conflict"]
 
 _HANDLE = re.compile(r"(?P<name>[^\s\x00]{1,200})-[a-z2-7]{8}")
 _LINE = re.compile(r"[^\r\n]+")
@@ -76,6 +76,9 @@ async def settle(
     unresolved = []
     contents: dict[str, str] = {}
     for handle in wanted[:MAX_HANDLES]:
+        if handle in outdated and handle in both_hold:
+            unresolved.append(UnresolvedHandle(handle, "conflict"))
+            continue
         found = await _find_statement(handle, mounts, contents, tools)
         if found is None:
             unresolved.append(UnresolvedHandle(handle, "unknown"))

@@ -37,7 +37,7 @@ def subject_of(kind: StatementKind, text: str) -> str | None:
     if kind in {"pending", "done", "blocker"}:
         return _task_subject(plain, tables)
     rule = _subject_rule(plain, tables)
-    if rule is None or tables.not_exclusive.search(plain):
+    if rule is None or tables.not_exclusive.search(plain) or tables.no_change.search(plain_form(text)):
         return None
     match = rule.match.match(plain)
     about = " ".join(filter(None, (match[group] for group in rule.groups))) if match else ""

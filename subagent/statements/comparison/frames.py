@@ -21,6 +21,7 @@ MAX_CHARS = 220  # of a statement that says one thing
 MAX_DIFFERING = 6  # words that a value has
 STEMMED_FROM = 4  # a longer word is compared without its ending
 
+_KEY = re.compile(r"[:=]\s")
 _ENDING = re.compile(r"(?:(?<=f)fe|(?<=n)ne|es|s|e)$")
 _TOKEN = re.compile(r"[^\W_][\w.,:/@%'+-]*[\w%]|[^\W_]|[$€£¥]\d[\d.,]*")
 
@@ -57,12 +58,25 @@ def common_frame(newer: str, older: str) -> Frame | None:
     frame = Frame(common, newer[slice(*span)], older[slice(*old_span)])
     kinds = _kinds_in(newer, span) & _kinds_in(older, old_span)
     if not first:
-        return frame if "name" in kinds and _load().role.match(newer[span[1] :].lstrip()) else None
+        rest = newer[span[1] :].lstrip()
+        is_role = "name" in kinds and _load().role.match(rest) and not _load().kin.search(rest)
+        return frame if is_role else None
+    if _splits(frame):
+        return None
     if last and not _load().verb.search(newer[: span[0]]):
         return None
     if not _is_one_value(new, old, kinds) or _may_both_hold(newer, older, frame, kinds):
         return None
-    return frame if kinds or _load().one.search(newer[: span[0]]) else None
+    is_alike = frame.newer[0].isupper() == frame.older[0].isupper()
+    return frame if kinds or (is_alike and _load().one.search(newer[: span[0]])) else None
+
+
+def _splits(frame: "Frame") -> bool:
+    """Tell whether what differs has two parts, as in `Tom: A`, or says when else, as in `11:00 on holidays`."""
+    if any(_KEY.search(text) for text in (frame.newer, frame.older)):
+        return True
+    when = [bool(_load().condition.search(text)) for text in (frame.newer, frame.older)]
+    return when[0] != when[1]
 
 
 def _is_one_value(new: Sequence["_Token"], old: Sequence["_Token"], kinds: set[str]) -> bool:
@@ -75,11 +89,16 @@ def _is_one_value(new: Sequence["_Token"], old: Sequence["_Token"], kinds: set[s
         len(tokens) > 1 and len(tokens[0].form) == 1 and tokens[0].form.isalpha() for tokens in (new, old)
     ):
         return False
+    generic = _load().generic
+    if new[0].form in generic or old[0].form in generic:  # `at Acme`, `in Ghent`: two things of one person
+        return False
     forms = {token.form for token in new}, {token.form for token in old}
-    if forms[0].isdisjoint(forms[1]):
-        return True
+    between = (forms[0] & forms[1]) - generic - _load().time_words
+    if between:
+        return False
     differing = forms[0] ^ forms[1]
-    return bool(kinds) and "name" not in kinds and all(any(map(str.isdigit, form)) for form in differing)
+    is_counted = all(any(map(str.isdigit, form)) for form in differing)
+    return forms[0].isdisjoint(forms[1]) or ("name" not in kinds and bool(kinds) and is_counted)
 
 
 def _may_both_hold(newer: str, older: str, frame: "Frame", kinds: set[str]) -> bool:
@@ -107,12 +126,15 @@ class _Tables:
 
     skipped: frozenset[str]
     generic: frozenset[str]
+    time_words: frozenset[str]
     added: re.Pattern[str]
     many: re.Pattern[str]
     kind_of: re.Pattern[str]
     weekly: re.Pattern[str]
     role: re.Pattern[str]
     verb: re.Pattern[str]
+    kin: re.Pattern[str]
+    condition: re.Pattern[str]
     past: re.Pattern[str]
     one: re.Pattern[str]
 
@@ -130,9 +152,21 @@ def _load() -> _Tables:
     return _Tables(
         frozenset((*data["articles"], *data["speaker"], *data["fillers"])),
         frozenset(data["generic"]),
+        frozenset(data["time_words"]),
         *(
             any_of(data[name])
-            for name in ("added", "many", "kind_of", "weekly", "role", "verb", "past", "one")
+            for name in (
+                "added",
+                "many",
+                "kind_of",
+                "weekly",
+                "role",
+                "verb",
+                "kin",
+                "condition",
+                "past",
+                "one",
+            )
         ),
     )
 

@@ -65,6 +65,18 @@ _REPORTED = re.compile(
     r"|(?:él|ella|alguien|(?:mi|nuestr[oa]|el|la) \w+) (?:me )?(?:dijo|dice|cree|piensa)|he oído|oí) ?(?!yes|no\b)",
     re.IGNORECASE,
 )
+_REPORTED_BEHIND = re.compile(
+    r", (?:[\w'-]+ ){1,3}?(?:claims?|says?|said|thinks?|told me|sagt|meint|dit|dice|cree)[.!]*$",
+    re.IGNORECASE,
+)
+# Nobody's, somebody's later, or only a part: no end of a task.
+_NOT_OVER = re.compile(
+    r"^(?:once|after|as soon as|when|until|sobald|nachdem|wenn|dès que|après|quand|cuando|después|en cuanto)\b"
+    r"|\b(?:nobody|no one|none of|will be|hopes?|hoping|half of|part of|some of|niemand|keiner|wird \w+ werden"
+    r"|hofft?|die hälfte|ein teil|personne n|sera|espère|la moitié|une partie|nadie|será|espera|la mitad"
+    r"|una parte)\b",
+    re.IGNORECASE,
+)
 # It denies what it names: `I have not sent it yet`, `the rent is not 910 euros`; no end such as `not … any more`.
 _DENIED = re.compile(
     r"(?:\b(?:is|are|was|were|has|have|had|did|do|does)(?: not|n't)|\bnot yet|\byet to|\bnoch nicht"
@@ -152,7 +164,8 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
     )
     unquoted = _QUOTED.sub(" ", plain)
     topic = frozenset(analyzer.lexemes(tables.change_words.sub(" ", plain)))
-    is_guarded = tables.no_change.search(unquoted) is not None or _REPORTED.match(unquoted) is not None
+    is_reported = _REPORTED.match(unquoted) is not None or _REPORTED_BEHIND.search(unquoted) is not None
+    is_guarded = tables.no_change.search(unquoted) is not None or is_reported
     is_plain = not is_guarded and _DENIED.search(unquoted) is None
     return StatementView(
         text=text,
@@ -162,7 +175,9 @@ def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
         values=values,
         subject=subject_of(kind, text),
         is_change=is_plain and tables.change.search(unquoted) is not None,
-        is_closing=is_plain and (kind == "done" or tables.closing.search(unquoted) is not None),
+        is_closing=is_plain
+        and _NOT_OVER.search(unquoted) is None
+        and (kind == "done" or tables.closing.search(unquoted) is not None),
         is_added=_ADDED.search(unquoted) is not None,
         is_guarded=is_guarded,
         is_open=kind in _OPEN_KINDS or _OPEN.search(plain) is not None,

@@ -50,6 +50,9 @@ NO_CHANGES = (
     ("My flight to Oslo leaves at 14:30.", "Just today my flight to Oslo leaves at 18:00."),
     (LEASE, "I have not sent Priya the signed lease yet."),
     (LEASE, "I haven't sent Priya the signed lease."),
+    (LEASE, "Nobody has sent Priya the signed lease."),
+    (POSTGRES, "In my dream we moved the billing service to Oracle."),
+    (POSTGRES, "We use Oracle for the billing service now, Bob claims."),
 )
 DIVORCE = "My sister Lena is getting divorced."
 NO_REQUESTS = (
@@ -354,6 +357,22 @@ async def test_a_statement_that_is_named_word_for_word_is_meant(service: Service
     assert [ROOM in text, NEW_ROOM in text] == [False, True]
 
 
+async def test_another_person_s_fact_is_not_forgotten(service: Service, known_user: Caller) -> None:
+    """Nor a statement that says more than the request: both are candidates."""
+    nuts, mia = "I am allergic to hazelnuts.", "My daughter Mia is allergic to penicillin and loves horses."
+    await remember(service, known_user, nuts)
+    await remember(service, known_user, mia)
+    asked = [
+        await remember(service, known_user, text)
+        for text in ("Forget that my daughter is allergic to hazelnuts.", "Forget that Mia loves horses.")
+    ]
+    text = await everything(service, known_user)
+
+    assert [answer["writes"] for answer in asked] == [[], []]
+    assert [mia in {one["text"] for one in answer["candidates"]} for answer in asked] == [True, True]
+    assert (nuts in text, mia in text) == (True, True)
+
+
 async def test_a_request_that_names_nothing_forgets_nothing(service: Service, known_user: Caller) -> None:
     """All of memory, or a thing that is not stored: the note asks for the statement."""
     before = await stored(service, known_user)
@@ -482,11 +501,16 @@ async def test_a_bad_handle_loses_no_text(service: Service, known_user: Caller) 
     await remember(service, known_user, ROOM)
     handle = (await remember(service, known_user, NEW_ROOM))["rivals"][0]["handle"]
     await service.execute(known_user, "memory_remember", {"outdated": [handle]})
+    kept = handle_of("user/notes.md", NEW_ROOM)
     bad = [handle, "", "notes", "notes-aaaaaaaa", "../profile-aaaaaaaa", "a b-aaaaaaaa", "x" * 5_000]
     many = [f"notes-{letter * 8}" for letter in "bcdefg"]
     answer = await remember(service, known_user, "The heron is called Fitz.", outdated=[*bad, *many])
 
     assert "The heron is called Fitz." in await everything(service, known_user)
+    torn = await service.execute(known_user, "memory_remember", {"outdated": [kept], "both_hold": [kept]})
+
+    assert torn["unresolved"] == [{"handle": kept, "reason": "conflict"}]
+    assert (torn["status"], NEW_ROOM in await everything(service, known_user)) == ("nothing", True)
     reasons_of = {one["handle"]: one["reason"] for one in answer["unresolved"]}
     assert [reasons_of[one] for one in bad] == ["unknown"] * len(bad)
     assert [reasons_of[one] for one in many] == ["unknown"] * 3 + ["limit"] * 3

@@ -80,6 +80,7 @@ class UnresolvedResult(ResultPart):
     | --- | --- |
     | unknown | it names no statement that stands in a file which this call may change |
     | limit | the call named more than 10 handles |
+    | conflict | the call names it as outdated and as one that holds |
     | nested | other items are nested below the statement, and it stays |
     """
 
