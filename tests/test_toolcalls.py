@@ -199,7 +199,8 @@ def test_results_are_told_in_few_words() -> None:
         {**nothing, "status": "committed", "rivals": [rival], "note": "One may be out of date."},
     ).splitlines() == [
         "Remembered.",
-        'May be out of date: "The \\"old\\"\\none.", handle notes-abcdefgh',
+        "May be out of date, by handle:",
+        'notes-abcdefgh: "The \\"old\\"\\none."',
         "One may be out of date.",
     ]
     assert result_text("memory_context", {"not_modified": True}) == "Nothing has changed since."

@@ -4,7 +4,7 @@ It needs no other part of Memex than its errors, as `remote`.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,16 +121,15 @@ def _remember_text(result: Mapping[str, Any]) -> str:
     reasons = sorted({skipped["reason"] for skipped in result["skipped"]})
     if reasons:
         lines.append(f"Not written: {', '.join(reasons)}.")
-    lines += [_statement_line("May be out of date", rival, "older") for rival in result.get("rivals", ())]
-    lines += [
-        _statement_line("May be meant", candidate, "text") for candidate in result.get("candidates", ())
-    ]
+    lines += _statement_lines("May be out of date", result.get("rivals", ()), "older")
+    lines += _statement_lines("May be meant", result.get("candidates", ()), "text")
     lines += [f"Nothing taken out for {json.dumps(one['handle'])}." for one in result.get("unresolved", ())]
     if result.get("note"):
         lines.append(result["note"])
     return "\n".join([said.get(status, status), *lines])
 
 
-def _statement_line(title: str, statement: Mapping[str, Any], text: str) -> str:
-    """Return a stored statement on one line, with its handle; the text is quoted, for it is data."""
-    return f"{title}: {json.dumps(statement[text], ensure_ascii=False)}, handle {statement['handle']}"
+def _statement_lines(title: str, statements: Sequence[Mapping[str, Any]], text: str) -> list[str]:
+    """Return stored statements, each on a line behind its handle; the texts are quoted, for they are data."""
+    lines = [f"{one['handle']}: {json.dumps(one[text], ensure_ascii=False)}" for one in statements]
+    return [f"{title}, by handle:", *lines] if lines else []

@@ -25,6 +25,8 @@ DIGEST_BYTES = 5  # 40 bits: a call looks at the statements of a few files
 UnresolvedReason = Literal["unknown", "limit", "conflict"]
 
 _HANDLE = re.compile(r"(?P<name>[^\s\x00]{1,200})-[a-z2-7]{8}")
+# Small models write `handle_notes-…` for what an answer calls `notes-…`.
+_WRITTEN_BEFORE = re.compile(r"(?:handle|[\s_:`'\"-])*", re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]+")
 
 
@@ -92,6 +94,7 @@ async def _find_statement(
     handle: str, mounts: Sequence[str], contents: dict[str, str], tools: MemoryTools
 ) -> Removal | None:
     """Return the statement that a handle names, as one to take out. Files that were read are kept in `contents`."""
+    handle = _WRITTEN_BEFORE.sub("", handle, count=1).rstrip(" `'\".,")
     named = _HANDLE.fullmatch(handle)
     for mount in mounts if named else ():
         path = f"{mount}/{named['name']}.md"  # type: ignore[index]  # it matched

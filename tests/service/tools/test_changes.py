@@ -434,7 +434,7 @@ async def test_a_handle_takes_an_outdated_statement_out(service: Service, known_
     rival = (await remember(service, known_user, NEW_ROOM))["rivals"][0]
     before = await stored(service, known_user)
     answer = await service.execute(
-        known_user, "memory_remember", {"outdated": [rival["handle"]]}, tool_call_id="settle"
+        known_user, "memory_remember", {"outdated": [f" handle_{rival['handle']}"]}, tool_call_id="settle"
     )
     text = await everything(service, known_user)
     await service.revert(known_user, "settle")
