@@ -130,7 +130,14 @@ class _CallGenerator:
         )
         budget = chance.choice([200, 600, 2_000, 8_000])
         query = chance.choice(
-            [f"What about {topic}?", f"Do I like {thing}?", "Where do I live now?", "xyzzy"]
+            [
+                f"What about {topic}?",
+                f"Do I like {thing}?",
+                "Where do I live now?",
+                "What is still open?",
+                "What is new?",
+                "xyzzy",
+            ]
         )
         asked = {"query": query, "budget": budget, "max_hops": chance.randint(0, 2)}
         choices: list[tuple[int, str, dict[str, Any]]] = [

@@ -155,12 +155,12 @@ class MemoryTools:
         async with self._operation("memory_list", {"names": list(names), "limit": limit}) as (memory, logged):
             listed = [
                 file
-                for mount in await memory.state()
+                for mount in sorted(await memory.state())  # in one order wherever the call is replayed
                 for name in names
                 for file in await memory.list_files(f"{mount}/{name}", limit=limit)
             ]
             logged["files"] = [f"{file.path}@{file.version}" for file in listed]
-        return sorted(listed, key=lambda file: file.updated_at, reverse=True)
+        return sorted(listed, key=lambda file: (-file.updated_at.timestamp(), file.path))
 
     async def catalogue(self, *, max_chars: int, below: tuple[str, ...] = ("",)) -> FileCatalogue:
         """Return what files there are, those below these mounts in one block of text; see `catalogue.render`."""

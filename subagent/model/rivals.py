@@ -128,41 +128,41 @@ class ShownRivals:
 
     def problems(self, answer: Edits) -> list[str]:
         """Return what is wrong with the verdicts of an answer, in sentences for the model."""
-        said, numbers = self._said(answer), self._numbers
+        named, numbers = self._fates_named(answer), self._numbers
         wrong = [
             f"Verdict {place}: there is no such statement in the list of what the text may contradict."
             for place, one in enumerate(_verdicts(answer), start=1)
             if self._key(one.known) not in numbers
         ]
         for key, number in numbers.items():
-            if key not in said:
+            if key not in named:
                 wrong.append(f"N{number}: say in `verdicts` what becomes of it.")
-            elif len(said[key]) > 1:
+            elif len(named[key]) > 1:
                 wrong.append(f"N{number}: your verdicts and edits say different things of it.")
         return wrong[:MAX_PROBLEMS]
 
     def fates(self, answer: Edits) -> dict[StatementKey, Fate]:
         """Return what an answer says of each rival, but for those of which it says different things."""
-        return {key: next(iter(fates)) for key, fates in self._said(answer).items() if len(fates) == 1}
+        return {key: next(iter(fates)) for key, fates in self._fates_named(answer).items() if len(fates) == 1}
 
     def contested(self, answer: Edits) -> frozenset[StatementKey]:
         """Return the rivals of which an answer says different things."""
-        return frozenset(key for key, fates in self._said(answer).items() if len(fates) > 1)
+        return frozenset(key for key, fates in self._fates_named(answer).items() if len(fates) > 1)
 
-    def _said(self, answer: Edits) -> dict[StatementKey, set[Fate]]:
+    def _fates_named(self, answer: Edits) -> dict[StatementKey, set[Fate]]:
         """Return all that an answer says of each rival; an edit of a rival says something of it too."""
         numbers = self._numbers
-        said: dict[StatementKey, set[Fate]] = {}
+        named: dict[StatementKey, set[Fate]] = {}
         for verdict in _verdicts(answer):
             if (key := self._key(verdict.known)) in numbers:
-                said.setdefault(key, set()).add(verdict.becomes)
+                named.setdefault(key, set()).add(verdict.becomes)
         for edit in answer.edits[:MAX_CHECKED]:
             key = self._key(edit.target or "")
             if key in numbers and edit.action in _TARGETING:
-                fates = said.setdefault(key, {"replaced"})
+                fates = named.setdefault(key, {"replaced"})
                 if edit.action in _TAKING_OUT and fates.isdisjoint({"replaced", "closed"}):
                     fates.add("replaced")
-        return said
+        return named
 
     @property
     def _numbers(self) -> dict[StatementKey, int]:

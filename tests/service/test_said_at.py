@@ -12,7 +12,7 @@ from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
 
 # The statements that these calls make are tested on both servers by the tests of the store.
-pytestmark = pytest.mark.parametrize("server", ["embedded"], indirect=True)
+pytestmark = pytest.mark.embedded_only
 
 OLD, NEW = "The rent for the studio is 850 euros.", "The rent for the studio was raised to 910 euros."
 

@@ -11,7 +11,7 @@ from memex.service.tidy import tidy_files
 
 CallerOf = Callable[..., Awaitable[Caller]]
 
-pytestmark = pytest.mark.parametrize("server", ["embedded"], indirect=True)
+pytestmark = pytest.mark.embedded_only
 
 NOTES = "user/notes.md"
 OLD = """# Notes

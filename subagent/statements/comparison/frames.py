@@ -28,9 +28,8 @@ _TOKEN = re.compile(r"[^\W_][\w.,:/@%'+-]*[\w%]|[^\W_]|[$€£¥]\d[\d.,]*")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What two statements have in common, and what each has instead of the other's value."""
+    """The value that each of two statements has in the place where they differ."""
 
-    common: tuple[str, ...]
     newer: str
     older: str
 
@@ -47,15 +46,12 @@ def common_frame(newer: str, older: str) -> Frame | None:
     first = _agreeing(now, then)
     last = min(_agreeing(now[::-1], then[::-1]), len(now) - first, len(then) - first)
     new, old = now[first : len(now) - last], then[first : len(then) - last]
-    common = tuple(token.form for token in (*now[:first], *now[len(now) - last :]))
-    if (
-        not (0 < len(new) <= MAX_DIFFERING and 0 < len(old) <= MAX_DIFFERING)
-        or set(common) <= _load().generic
-    ):
+    common = {token.form for token in (*now[:first], *now[len(now) - last :])}
+    if not (0 < len(new) <= MAX_DIFFERING and 0 < len(old) <= MAX_DIFFERING) or common <= _load().generic:
         return None
     newer, older = newer.translate(APOSTROPHES), older.translate(APOSTROPHES)
     span, old_span = (new[0].start, new[-1].end), (old[0].start, old[-1].end)
-    frame = Frame(common, newer[slice(*span)], older[slice(*old_span)])
+    frame = Frame(newer[slice(*span)], older[slice(*old_span)])
     kinds = _kinds_in(newer, span) & _kinds_in(older, old_span)
     if not first:
         rest = newer[span[1] :].lstrip()

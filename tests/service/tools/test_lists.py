@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.kit.memory import open_project
 
 from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
@@ -13,7 +14,7 @@ from memex.service.service import Caller, Service
 CallerOf = Callable[..., Awaitable[Caller]]
 
 # The statements that these calls make are tested on both servers by the tests of the store.
-pytestmark = pytest.mark.parametrize("server", ["embedded"], indirect=True)
+pytestmark = pytest.mark.embedded_only
 
 TODAY = date(2026, 11, 23)
 # The statements of one file and heading stand together, in the order of the list.
@@ -138,3 +139,22 @@ async def test_a_moment_of_the_past_has_its_own_today(service: Service, alice: C
 
     assert "due 2026-11-30" in result["context"]
     assert (await replay_call(service, alice, "past")).is_equal
+
+
+async def test_a_list_over_several_projects_is_replayed(service: Service, caller_of: CallerOf) -> None:
+    """The files of all mounts are taken in one order, whatever order the database names the mounts in."""
+    projects = [f"{name}-{'x' * number}" for number, name in enumerate(("zeta", "echo", "lima", "apollo"), 1)]
+    admin = await caller_of(None, role="admin")
+    for project in projects:
+        await open_project(service, admin, project, "alice")
+    caller = await caller_of("alice")
+    for number, project in enumerate([None, *projects]):
+        arguments = {"text": f"We decided to use type {number} of clay."} | (
+            {"project": project} if project else {}
+        )
+        await service.execute(caller, "memory_remember", arguments)
+    question = {"query": "What is new?", "budget": 4_000}
+    found = await service.execute(caller, "memory_context", question, tool_call_id="new")
+
+    assert len(re.findall("of clay", found["context"])) == 5
+    assert (await replay_call(service, caller, "new")).is_equal

@@ -12,7 +12,7 @@ from memex.service.service import Caller, Service
 
 CallerOf = Callable[..., Awaitable[Caller]]
 
-pytestmark = pytest.mark.parametrize("server", ["embedded"], indirect=True)
+pytestmark = pytest.mark.embedded_only
 
 RECORD = """# ADR 12: Where pictures live
 
@@ -100,8 +100,9 @@ async def read(service: Service, caller: Caller, path: str) -> str:
 
 
 def bullets(text: str) -> list[str]:
-    """Return the bullets of a file without their days."""
-    return [re.sub(r" \(\d{4}-\d\d-\d\d\)", "", line[2:]) for line in text.splitlines() if line[:2] == "- "]
+    """Return the bullets of a file without their boxes and stamps."""
+    stamp = re.compile(r"^- (?:\[.\] )?| \(\d{4}-\d\d-\d\d(?:, due \d{4}-\d\d-\d\d)?\)")
+    return [stamp.sub("", line) for line in text.splitlines() if line[:2] == "- "]
 
 
 def written(result: dict[str, Any]) -> list[str]:

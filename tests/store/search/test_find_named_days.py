@@ -6,7 +6,7 @@ from tests.kit.memory import write_each
 from memex.service.service import Caller, Service
 
 # The statements that these calls make are tested on both servers by the tests of the store.
-pytestmark = pytest.mark.parametrize("server", ["embedded"], indirect=True)
+pytestmark = pytest.mark.embedded_only
 
 WRITTEN = [
     "9 March 2021",

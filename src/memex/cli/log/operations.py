@@ -127,7 +127,7 @@ def _log_row(operation: dict[str, Any]) -> tuple[Any, ...]:
         (operation["status"], STATUS_STYLES.get(operation["status"], "")),
         f"{operation['duration_ms']:.0f}",
         _caller_name(operation["principal"]),
-        shorten(_asked(operation["request"]), MAX_ASKED_CHARS),
+        shorten(_request_summary(operation["request"]), MAX_ASKED_CHARS),
         operation["error_code"] or ", ".join(operation["writes"]),
     )
 
@@ -139,7 +139,7 @@ def _caller_name(principal: dict[str, Any]) -> str:
     return ", ".join(filter(None, (principal.get("actor"), holder)))
 
 
-def _asked(request: dict[str, Any]) -> str:
+def _request_summary(request: dict[str, Any]) -> str:
     """Return the question, the text or the path of a call; of another call, its arguments."""
     named = next((name for name in ("query", "text", "path") if request.get(name)), None)
     return _brief(named, request[named]) if named else _describe_request(request)
