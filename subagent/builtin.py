@@ -17,9 +17,11 @@ from memex.subagent.context.expansion import expand, with_synonyms
 from memex.subagent.context.intents import intent_of
 from memex.subagent.context.lists import listed_statements
 from memex.subagent.context.oneself import asks_for_all, asks_for_oneself, statements_about_user
+from memex.subagent.context.ranking import rank_statements
 from memex.subagent.context.selection import CandidatePassage, Cut, rank, select
 from memex.subagent.context.statement_selection import select_mixed
 from memex.subagent.context.statements import mark_rivals, split_passages, with_listed
+from memex.subagent.context.themed import themed_statements
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import (
     BUILTIN,
@@ -90,6 +92,10 @@ class BuiltinPlanner:
         survey = await self.find_candidates(request, tools, least_chars=STATEMENT_CHARS)
         query, beside = await _search_synonyms(request.query, survey.query, tools)
         units, passages = split_passages((*survey.ranked, *beside), query, tools.analyzer)
+        themed = await themed_statements(request.query, query, tools)
+        units = list({unit.reference: unit for unit in (*themed, *units)}.values())
+        is_beside = any(one.value for one in passages if not is_statement_file(one.reference.path))
+        units = rank_statements(units, request.query, query, tools.analyzer, is_beside_passages=is_beside)
         intent = intent_of(request.query)
         if intent is not None:
             listed = await listed_statements(intent, request, query, tools)

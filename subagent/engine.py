@@ -3,7 +3,7 @@
 from memex.store.search import index
 from memex.subagent.context.assembly import FORMAT
 
-PLANNER_VERSION = 5
+PLANNER_VERSION = 6
 
 # What must be alike for the same state and request to give the same bytes; logged with every call.
 ENGINE = f"{index.ENGINE} planner-{PLANNER_VERSION} {FORMAT}"

@@ -93,7 +93,7 @@ async def play(life: Life, service: MemoryService, watch: CandidateWatch | None 
         name="life",
         purpose="Nothing is known yet.",
         language=LANGUAGES[life.content.language],
-        at=_utc(life.events[0].at),
+        at=moment(life.events[0].at),
         users=(USER,),
         projects=dict.fromkeys(life.projects, (USER,)),
     )
@@ -108,7 +108,7 @@ async def play(life: Life, service: MemoryService, watch: CandidateWatch | None 
 
 
 async def _remember(memory: Placed, text: LifeText, watch: CandidateWatch | None) -> PlayedText:
-    answer = await memory.remember(USER, text.text, project=text.project, now=_utc(text.at))
+    answer = await memory.remember(USER, text.text, project=text.project, now=moment(text.at))
     contents = await memory.files(USER) or {}
     units = [unit for path, content in contents.items() for unit in file_units(path, content)]
     candidates = watch.found(text.text) if watch is not None else None
@@ -117,7 +117,7 @@ async def _remember(memory: Placed, text: LifeText, watch: CandidateWatch | None
 
 async def _ask(memory: Placed, question: LifeQuestion) -> PlayedQuestion:
     answer = await memory.context(
-        USER, question.text, budget=question.budget, project=None, max_hops=1, now=_utc(question.at)
+        USER, question.text, budget=question.budget, project=None, max_hops=1, now=moment(question.at)
     )
     return PlayedQuestion(question, answer.context, context_units(answer.context), answer.error)
 
@@ -167,5 +167,6 @@ def _units(lines: Sequence[str], path: str, label: str) -> list[Unit]:
     return units
 
 
-def _utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+def moment(at: datetime) -> datetime:
+    """Return a moment of a life; without a zone it is meant in UTC."""
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at

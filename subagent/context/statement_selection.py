@@ -24,8 +24,8 @@ from memex.subagent.planner import Choice, ContextPlan
 
 # A statement that is worth less than so many percent of the best is not recalled; by the characters of the budget.
 FLOOR_PERCENTS = ((1_000, 35), (4_000, 25), (1_000_000, 5))
-MAX_STATEMENTS = 14
-CHARS_PER_STATEMENT = 220  # of a budget: one statement for so many characters, at least FEWEST
+MAX_STATEMENTS = 11
+CHARS_PER_STATEMENT = 230  # of a budget: one statement for so many characters, at least FEWEST
 FEWEST = 3
 MAX_LISTED = 40  # statements where a list is asked for
 MAX_OUTDATED = 3  # older statements that newer ones contradict
@@ -63,10 +63,13 @@ def select_mixed(
     items += [(unit.candidate, unit) for unit in units]
     items.sort(key=lambda item: rank(item[0].value, item[0].reference))
     floor_percent = next(percent for chars, percent in FLOOR_PERCENTS if available <= chars)
-    top = max((candidate.value for candidate, _ in items), default=0)
+    top = max((candidate.value for candidate, unit in items if unit is None), default=0)
+    top_unit = max((unit.candidate.value for unit in units), default=0)
     for candidate, unit in items:
         is_weak = (
-            candidate.value * FLOOR < top if unit is None else candidate.value * 100 < top * floor_percent
+            candidate.value * FLOOR < top
+            if unit is None
+            else candidate.value * 100 < top_unit * floor_percent
         )
         if is_weak:
             selection.omit(candidate.reference, "relevance")

@@ -111,7 +111,7 @@ def split_passages(
     units: dict[Reference, StatementUnit] = {}
     others = []
     for passage in passages:
-        found = list(_bullets(passage.text)) if is_statement_file(passage.reference.path) else []
+        found = list(bullets_in(passage.text)) if is_statement_file(passage.reference.path) else []
         if not found:
             others.append(passage)
             continue
@@ -197,7 +197,7 @@ def _view(unit: StatementUnit, analyzer: Analyzer) -> StatementView:
     return view(parse_bullet(unit.candidate.text), unit.kind, analyzer)
 
 
-def _bullets(text: str) -> Iterator[tuple[int, int, str, date, date | None]]:
+def bullets_in(text: str) -> Iterator[tuple[int, int, str, date, date | None]]:
     """Yield the dated bullets of a text: where each stands with what is nested in it, its heading, its two days."""
     title = ""
     lines = [(match.start(), match[0].rstrip("\r\n")) for match in _LINE.finditer(text) if match[0]]

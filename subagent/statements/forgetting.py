@@ -12,6 +12,8 @@ from importlib.resources import files
 import yaml
 
 from memex.subagent.statements import language, segments, sentences
+from memex.subagent.statements.classifier.classifier import asks_to_forget
+from memex.subagent.statements.extraction import rule_verdict
 from memex.subagent.statements.subjects import APOSTROPHES
 
 MAX_REQUEST_CHARS = 600  # a longer text is a document and asks for nothing
@@ -93,7 +95,9 @@ def _asks(sentence: str, tables: _Tables) -> bool:
     plain = _QUOTED.sub(" ", " ".join(sentence.translate(APOSTROPHES).split()))
     if _NAMED_OUTRIGHT.match(plain):
         return True
-    return tables.requests.search(plain) is not None and tables.no_requests.search(plain) is None
+    if tables.no_requests.search(plain):
+        return False
+    return tables.requests.search(plain) is not None or asks_to_forget(plain, rule_verdict(plain))
 
 
 def _request(text: str, sentences: Sequence[tuple[int, int]], place: int, tables: _Tables) -> ForgetRequest:

@@ -152,7 +152,7 @@ def test_each_shipped_life_is_sound() -> None:
         assert len(life.content.questions) >= 65
 
     assert wrong == []
-    assert len(names) == len(set(names)) == 8
+    assert len(names) == len(set(names)) == 12
 
 
 async def test_a_memory_that_keeps_everything(life: Life) -> None:
