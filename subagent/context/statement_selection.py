@@ -24,10 +24,11 @@ from memex.subagent.planner import Choice, ContextPlan
 
 # A statement that is worth less than so many percent of the best is not recalled; by the characters of the budget.
 FLOOR_PERCENTS = ((1_000, 35), (4_000, 25), (1_000_000, 5))
-MAX_STATEMENTS = 11
+MAX_STATEMENTS = 10
 CHARS_PER_STATEMENT = 230  # of a budget: one statement for so many characters, at least FEWEST
 FEWEST = 3
-MAX_LISTED = 40  # statements where a list is asked for
+MAX_LISTED = 25  # statements where a list is asked for
+CHARS_PER_LISTED = 150
 MAX_OUTDATED = 3  # older statements that newer ones contradict
 
 
@@ -57,7 +58,7 @@ def select_mixed(
         selection.offer(candidate, available // 2, may_cut=True)
     most = max(FEWEST, min(MAX_STATEMENTS, available // CHARS_PER_STATEMENT))
     if is_list:
-        most = MAX_LISTED
+        most = max(FEWEST, min(MAX_LISTED, available // CHARS_PER_LISTED))
     chosen = _ChosenStatements({unit.reference: unit for unit in units}, most)
     items: list[tuple[CandidatePassage, StatementUnit | None]] = [(one, None) for one in passages]
     items += [(unit.candidate, unit) for unit in units]
@@ -81,7 +82,7 @@ def select_mixed(
         elif not selection.holds(candidate.reference) and not chosen.take(unit, available, selection):
             selection.omit(candidate.reference, "budget")
     for reference, value in unread:
-        selection.omit(reference, "relevance" if value * FLOOR < top else "budget")
+        selection.omit(reference, "relevance" if value * FLOOR < max(top, top_unit) else "budget")
     plan = selection.plan()
     return ContextPlan(
         _merged(plan.choices, chosen),
