@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from itertools import islice
 
 import yaml
@@ -29,6 +30,8 @@ _INLINE = MarkdownIt("commonmark").enable("strikethrough")
 for _parser in (_BLOCKS, _INLINE):
     _parser.parse("x")  # compiles its rules, which two threads must not do at once
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+MAX_KEPT_CHARS = 100_000  # of a text whose structure is kept for the next time
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"---[ \t]*(?:\r\n?|\n)(.*?)(?<=[\r\n])---[ \t]*(?:\r\n?|\n|\Z)", re.DOTALL)
@@ -95,7 +98,14 @@ class Description:
 
 
 def parse(text: str) -> MarkdownDocument:
-    """Return the block structure of `text`; total, and linear in its length."""
+    """Return the block structure of `text`; total, and linear in its length.
+
+    A write reads the old text and the new one, and the next write reads the new one again: the last ones are kept.
+    """
+    return _parse(text) if len(text) > MAX_KEPT_CHARS else _parse_kept(text)
+
+
+def _parse(text: str) -> MarkdownDocument:
     front_matter, body_start = _front_matter(text)
     body = text[body_start:]
     line_starts = [body_start, *(body_start + match.end() for match in _LINE_END.finditer(body))]
@@ -121,6 +131,11 @@ def parse(text: str) -> MarkdownDocument:
                 title = plain_title(tokens[index + 1].content)
                 headings.append(Heading(int(token.tag[1:]), title, block.start, block.end))
     return MarkdownDocument(front_matter, body_start, tuple(headings), tuple(fences), tuple(blocks))
+
+
+@lru_cache(maxsize=64)
+def _parse_kept(text: str) -> MarkdownDocument:
+    return _parse(text)
 
 
 def section(document: MarkdownDocument, heading: Heading, text_length: int) -> tuple[int, int]:

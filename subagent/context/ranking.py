@@ -15,6 +15,7 @@ import yaml
 
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import SCALE, Query
+from memex.subagent.context.selection import rank
 from memex.subagent.context.statements import StatementUnit
 from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.classifier.themes import (
@@ -29,6 +30,7 @@ from memex.subagent.statements.comparison.values import values_of
 from memex.subagent.statements.subjects import APOSTROPHES
 
 LENGTH_OFFSET = 3  # words
+MAX_RANKED = 80  # statements that go on: many more than a context holds
 MAX_CHARS = 200  # of a statement, up to which a longer one says more
 
 # What the features of a statement count, in the order of `features`.
@@ -73,7 +75,7 @@ def rank_statements(
     *,
     is_beside_passages: bool = False,
 ) -> list[StatementUnit]:
-    """Return statements with what each is worth as an answer to a question.
+    """Return the best statements with what each is worth as an answer to a question.
 
     Args:
         units: the statements.
@@ -92,7 +94,7 @@ def rank_statements(
         points = math.fsum(weight * feature for weight, feature in zip(WEIGHTS, found, strict=True))
         value = max(1, round(SCALE * (points - offset)))
         ranked.append(replace(unit, candidate=replace(unit.candidate, value=value)))
-    return ranked
+    return sorted(ranked, key=lambda unit: rank(unit.candidate.value, unit.reference))[:MAX_RANKED]
 
 
 def features(text: str, age: float, asked: QuestionView, analyzer: Analyzer) -> tuple[float, ...]:

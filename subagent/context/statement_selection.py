@@ -105,8 +105,8 @@ class _ChosenStatements:
 
     def take(self, unit: StatementUnit, available: int, passages: PassageSelection) -> bool:
         """Choose a statement, after the newer ones that contradict it, if all of them fit beside the passages."""
-        if unit in self.units:
-            return True
+        if len(self.units) == self.most or unit in self.units:
+            return unit in self.units
         units = list(self.units)
         for one in (*self._newer(unit), unit):
             if one in units:

@@ -69,6 +69,7 @@ def claim_of(form: tuple[str, ...]) -> tuple[str, bool]:
     return " ".join(word.removesuffix("s") for word in affirmed.split()), affirmed != words
 
 
+@lru_cache(maxsize=8_192)
 def normal_form(text: str) -> tuple[str, ...]:
     """Return the words of a statement, equal for exact and near duplicates.
 

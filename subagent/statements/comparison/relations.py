@@ -225,6 +225,8 @@ def compare(
         is_same_scope: whether both belong to one scope.
     """
     common = older.topic & new.topic
+    if not common:
+        return StatementComparison(older, 0.0, 0.0, 0.0, is_same_slot=False, is_same_scope=is_same_scope)
     if common <= older.amounts:
         common = frozenset()  # a day or a price in common does not make them speak of one thing
     shared = [weights.get(lexeme, UNKNOWN_WEIGHT) for lexeme in common]

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal
 
@@ -53,7 +53,8 @@ class Value:
         return f"{self.sort} {self.unit}" if self.unit else self.sort
 
 
-def values_of(text: str) -> list[Value]:
+@lru_cache(maxsize=8_192)
+def values_of(text: str) -> tuple[Value, ...]:
     """Return the values of a statement in their order; none of them overlap."""
     found: list[Value] = []
     taken = bytearray(len(text))
@@ -71,7 +72,7 @@ def values_of(text: str) -> list[Value]:
         before = max(0, match.start() - _LOOK_BEHIND_CHARS)
         if " " in match[0] or not _SENTENCE_START.search(text, before, match.start()):
             take(Value("name", _fold(match[0]), "", *match.span()), match)
-    return sorted(found, key=lambda value: value.start)
+    return tuple(sorted(found, key=lambda value: value.start))
 
 
 @dataclass(frozen=True, slots=True)

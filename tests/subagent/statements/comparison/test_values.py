@@ -101,7 +101,7 @@ def test_codes_are_compared_as_written() -> None:
 
 def test_a_name_is_no_capital_at_the_head_of_a_sentence() -> None:
     """Several capitals in a row are a name there too."""
-    assert values_of("Lanterns are lit. Boats leave.\nOars stay: Nobody rows.") == []
+    assert values_of("Lanterns are lit. Boats leave.\nOars stay: Nobody rows.") == ()
     assert [value.form for value in values_of("Ottilie Brandt rows with Åsa, and with Ñuño's crew.")] == [
         "ottilie brandt",
         "åsa",
@@ -113,7 +113,7 @@ def test_a_name_is_no_capital_at_the_head_of_a_sentence() -> None:
 def test_what_holds_no_value() -> None:
     """Possessives and verbs that look like a day, and words that end as a currency does."""
     for text in NONE:
-        assert values_of(text) == [], text
+        assert values_of(text) == (), text
     assert only("chez le coiffeur 12").sort == "number"
 
 
