@@ -207,6 +207,20 @@ class Memory:
                 break
         return found
 
+    async def list_series(self, names: Sequence[str], *, limit: int = 50) -> Sequence[FileSummary]:
+        """Return the files of all mounts whose paths begin with one of some names, by mount, name and path.
+
+        Args:
+            names: the beginnings, counted from the mount.
+            limit: the most files for each name and mount.
+        """
+        found: list[FileSummary] = []
+        for scope in sorted(self._access.searched(), key=lambda scope: scope.mount):
+            found += await self._standing(
+                partial(_summary_of, scope), "memory/series_list", scope, names=list(names), limit=limit
+            )
+        return found
+
     async def history(
         self, path: str, *, limit: int = 100, before: tuple[int, int] | None = None
     ) -> Sequence[Revision]:

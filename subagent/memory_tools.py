@@ -153,12 +153,7 @@ class MemoryTools:
             limit: the most files for each name and mount.
         """
         async with self._operation("memory_list", {"names": list(names), "limit": limit}) as (memory, logged):
-            listed = [
-                file
-                for mount in sorted(await memory.state())  # in one order wherever the call is replayed
-                for name in names
-                for file in await memory.list_files(f"{mount}/{name}", limit=limit)
-            ]
+            listed = await memory.list_series(names, limit=limit)
             logged["files"] = [f"{file.path}@{file.version}" for file in listed]
         return sorted(listed, key=lambda file: (-file.updated_at.timestamp(), file.path))
 

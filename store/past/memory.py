@@ -31,6 +31,7 @@ _PAST = {
     "memory/file_read": "past/file_read",
     "memory/file_load": "past/file_load",
     "memory/file_list": "past/file_list",
+    "memory/series_list": "past/series_list",
 }
 
 

@@ -17,6 +17,7 @@ from memex.store.writes import pending
 HOT = """
     search/lexeme_frequency search/chunk_score search/chunk_score_pruned search/chunk_pending
     search/chunk_read memory/file_read memory/file_list memory/revision_read memory/revision_history
+    memory/series_list past/series_list
     writes/revision_chains memory/revision_before log/operation_committed log/operation_list
     log/operation_read log/operation_writes writes/head_load writes/chunk_load memory/link_out
     memory/link_in memory/file_by_key memory/revision_at search/chunk_of_file memory/file_pinned
@@ -62,6 +63,7 @@ PARAMETERS: dict[str, Any] = {
     "paths": ["a.md"],
     "with_content": True,
     "prefix": "a",
+    "names": ["a"],
     "after": "",
     "version": 1,
     "rev": 7,
@@ -91,6 +93,7 @@ INDEXES = {
     "writes/revision_close": "revision_open",
     "memory/file_read": "revision_head",
     "memory/file_list": "revision_head",
+    "memory/series_list": "revision_head",
     "writes/head_load": "revision_head",
     "log/operation_committed": "operation_call|operation_once",  # as good as each other
     "log/operation_inner": "operation_inner",
@@ -100,6 +103,7 @@ INDEXES = {
     "past/file_changed": "revision_file_rev",
     "past/file_read": "revision_pkey",
     "past/file_list": "revision_pkey",
+    "past/series_list": "revision_pkey",
     "past/chunk_removed": "chunk_file",
     "past/scope_revs_at": "revision_rev",
 }
