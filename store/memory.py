@@ -208,11 +208,11 @@ class Memory:
         return found
 
     async def list_series(self, names: Sequence[str], *, limit: int = 50) -> Sequence[FileSummary]:
-        """Return the files of all mounts whose paths begin with one of some names, by mount, name and path.
+        """Return the files of series in all mounts, such as `notes.md` and `notes-2.md`, by mount and name.
 
         Args:
-            names: the beginnings, counted from the mount.
-            limit: the most files for each name and mount.
+            names: of the series, counted from the mount.
+            limit: the most files for each name and mount: those that changed last.
         """
         found: list[FileSummary] = []
         for scope in sorted(self._access.searched(), key=lambda scope: scope.mount):

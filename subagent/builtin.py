@@ -78,7 +78,7 @@ class Candidates:
 
 
 class BuiltinPlanner:
-    """Chooses by rules: BM25, the links of matching files, and the value of a passage for its length."""
+    """Chooses by rules: BM25, links, themes and fitted weights, and the value of a passage for its length."""
 
     name = BUILTIN
     is_slow = False
@@ -155,7 +155,8 @@ class BuiltinPlanner:
         forgetting = ForgetPlan()
         if asked := find_forget_request(request.text):
             forgetting = await plan_forgetting(asked, request.project, request.day, tools)
-            reading = stated_beside(reading, asked, forgetting, tools.analyzer)
+            if asked.is_sure:
+                reading = stated_beside(reading, asked, forgetting, tools.analyzer)
         document = await offload.run(len(request.text), find_document, request.text, reading)
         kept_document = None
         if document is not None:

@@ -146,10 +146,10 @@ class MemoryTools:
         return listed
 
     async def list_series(self, names: Sequence[str], *, limit: int) -> Sequence[FileSummary]:
-        """Return the files of all mounts whose names begin so, those first that changed last.
+        """Return the files of series in all mounts, those first that changed last; see `Memory.list_series`.
 
         Args:
-            names: the beginnings, counted from the mount.
+            names: of the series, counted from the mount.
             limit: the most files for each name and mount.
         """
         async with self._operation("memory_list", {"names": list(names), "limit": limit}) as (memory, logged):

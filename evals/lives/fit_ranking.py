@@ -23,7 +23,7 @@ from memex.evals.memex_adapter import MemexAdapter
 from memex.evals.serving import ServingOptions, open_service
 from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.subagent.context.expansion import SYNONYM_PERCENT, expand
-from memex.subagent.context.ranking import QuestionView, features
+from memex.subagent.context.ranking import WEIGHTS, QuestionView, features
 from memex.subagent.context.statements import bullets_in
 from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.comparison.relations import view, weights_of
@@ -37,12 +37,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RankedQuestion:
-    """A question: the features of each statement of memory, and how many expected facts each of them holds."""
+    """A question: the features of each statement of memory, and which expected facts each of them holds."""
 
     life: str
     features: Floats
-    held: NDArray[np.int64]
-    expected: int
+    held: NDArray[np.bool_]
 
 
 async def questions_of(life: Life, service: MemoryService) -> AsyncIterator[RankedQuestion]:
@@ -80,8 +79,12 @@ async def _question(
         features(text, days.index(day) / max(1, len(days) - 1), asked, analyzer) for text, day, _ in stated
     ]
     facts = [life.facts[name] for name in question.expected]
-    held = [sum(fact.stands_in(squash(f"{title} {text}")) for fact in facts) for text, _, title in stated]
-    return RankedQuestion(life.name, np.array(rows), np.array(held), len(facts))
+    held = [[fact.stands_in(squash(f"{title} {text}")) for fact in facts] for text, _, title in stated]
+    return RankedQuestion(
+        life.name,
+        np.array(rows).reshape(-1, len(WEIGHTS)),
+        np.array(held, dtype=np.bool_).reshape(-1, len(facts)),
+    )
 
 
 def fit(questions: Sequence[RankedQuestion]) -> Floats:
@@ -94,7 +97,8 @@ def fit(questions: Sequence[RankedQuestion]) -> Floats:
             scores = one.features @ weights
             powers = np.exp(scores - scores.max())
             likelihood = powers / powers.sum()
-            wanted = (one.held > 0) / (one.held > 0).sum()
+            answers = one.held.any(axis=1)
+            wanted = answers / answers.sum()
             value -= float(wanted @ np.log(likelihood + 1e-12))
             gradient = gradient + one.features.T @ (likelihood - wanted)
         return value, gradient
@@ -109,8 +113,8 @@ def found_among(questions: Sequence[RankedQuestion], weights: Floats, places: in
     found = 0
     for one in questions:
         best = np.argsort(-(one.features @ weights), kind="stable")[:places]
-        found += min(one.expected, int(one.held[best].sum()))
-    return found / sum(one.expected for one in questions)
+        found += int(one.held[best].any(axis=0).sum())
+    return found / sum(len(one.held.T) for one in questions)
 
 
 async def main() -> None:

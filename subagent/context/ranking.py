@@ -1,4 +1,4 @@
-"""What a statement is worth as an answer to a question: by its words, its theme, its form and its age. Pure.
+"""What a statement is worth as an answer to a question: by its words, themes, form, age and length. Pure.
 
 The weights are those of a linear model, which `memex.evals.lives.fit_ranking` fits to the questions of the
 open lives.
@@ -29,13 +29,13 @@ from memex.subagent.statements.comparison.relations import statement_weights
 from memex.subagent.statements.comparison.values import values_of
 from memex.subagent.statements.subjects import APOSTROPHES
 
-LENGTH_OFFSET = 3  # words
-MAX_RANKED = 80  # statements that go on: many more than a context holds
+LENGTH_OFFSET = 3  # lexemes
+MAX_RANKED = 80  # the best statements, which are considered for a context
 MAX_CHARS = 200  # of a statement, up to which a longer one says more
 
 # What the features of a statement count, in the order of `features`.
-WEIGHTS = (0.58, 0.58, 1.19, 2.05, 2.8, 0.86, 2.0)
-# Taken off where passages are found too, so that a statement without a word of the question stands behind them.
+WEIGHTS = (0.56, 0.59, 1.23, 2.05, 2.79, 0.86, 2.02)
+# Taken off where other passages match, so that they are offered room before most statements that share no word.
 BESIDE_PASSAGES = 3.0
 
 
@@ -49,7 +49,7 @@ class AnswerForm:
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """A question as statements are held against it.
+    """What statements are compared with.
 
     Attributes:
         weights: of its words among statements.
@@ -105,7 +105,7 @@ def features(text: str, age: float, asked: QuestionView, analyzer: Analyzer) -> 
 
     Args:
         text: the statement.
-        age: 0 for what was said first, up to 1 for what was said last.
+        age: 0 for the first day on which one of the compared statements was said, up to 1 for the last.
         asked: the question.
         analyzer: makes the lexemes of a statement.
     """
@@ -115,7 +115,7 @@ def features(text: str, age: float, asked: QuestionView, analyzer: Analyzer) -> 
         value.sort in form for value in values_of(text) for form in asked.forms
     )
     return (
-        math.fsum(shared) / math.sqrt(len(lexemes) + LENGTH_OFFSET),  # a sum in any order
+        math.fsum(shared) / math.sqrt(len(lexemes) + LENGTH_OFFSET),  # whatever order the set is in
         max(shared, default=0.0),
         float(len(shared) > 1),
         common_themes(asked.themes, statement_themes(text)) / WHOLE,

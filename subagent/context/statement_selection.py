@@ -123,7 +123,7 @@ class _ChosenStatements:
         return True
 
     def choices(self) -> list[Choice]:
-        """Return the choices: by heading, the newest first, each outdated one behind what contradicts it.
+        """Return the choices: by heading, the best first, each outdated one behind what contradicts it.
 
         Statements of a list that has an order of its own keep it.
         """
@@ -149,9 +149,7 @@ class _ChosenStatements:
         outdated = sorted((unit for unit in units if unit.newer), key=lambda unit: unit.order, reverse=True)
         waiting = {unit: {one for one in self._newer(unit) if not one.newer} for unit in outdated}
         for group in groups.values():
-            newest = sorted(group, key=lambda unit: unit.order, reverse=True)
-            newest.sort(key=lambda unit: unit.place)
-            ordered.append([_choice(unit) for unit in newest])
+            ordered.append([_choice(unit) for unit in sorted(group, key=lambda unit: unit.place)])
             for newer in waiting.values():
                 newer.difference_update(group)
             below = [unit for unit, newer in waiting.items() if not newer]

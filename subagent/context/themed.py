@@ -8,6 +8,7 @@ that changed last, each statement is compared with the question by its themes; s
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from memex.store import offload
 from memex.store.records import Reference
 from memex.store.search.bm25 import Query
 from memex.subagent.context.selection import CandidatePassage
@@ -26,7 +27,7 @@ from memex.subagent.statements.places import destination, is_statement_file
 MAX_FILES = 12  # files of statements that one question looks at, those that changed last
 MAX_LISTED = 50  # files of one series among which these are chosen
 MAX_STATEMENTS = 80  # that are about the same as the question, the nearest
-LEAST_COMMON = 300  # of 1,000: a statement that shares less with a question is not looked at for that alone
+LEAST_COMMON = 300  # of 1,000: what a statement must share with a question to be found by its themes
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ async def themed_statements(question: str, query: Query, tools: MemoryTools) -> 
     texts = await tools.read(references) if references else []
     near: list[tuple[int, CandidatePassage]] = []
     for reference, text in zip(references, texts, strict=True):
-        for bullet in _themed_bullets(text):
+        for bullet in await offload.run(len(text), _themed_bullets, text):
             common = common_themes(asked, bullet.themes)
             if common >= LEAST_COMMON:
                 span = (bullet.start, bullet.end)

@@ -108,7 +108,8 @@ class ModelPlanner:
 
         A request to forget is never shown to the model: rules alone decide what is taken out.
         """
-        if find_forget_request(request.text) is not None:
+        asked = find_forget_request(request.text)
+        if asked is not None and asked.is_sure:
             return await self._builtin.plan_remember(request, tools)
         prompt = self._load("remember")
 

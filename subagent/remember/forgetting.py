@@ -77,7 +77,7 @@ async def plan_forgetting(
             meant = [match for match in meant if _states(topic, match.stored.text, tools.analyzer)]
         if meant or not request.beside:
             break
-    if not meant or not all(is_writable(match.stored.path, project) for match in meant):
+    if not (request.is_sure and meant) or not all(is_writable(match.stored.path, project) for match in meant):
         return ForgetPlan(
             candidates=tuple(match.stored for match in matches[:MAX_CANDIDATES] if match.shared)
         )

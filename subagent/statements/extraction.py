@@ -22,7 +22,6 @@ from itertools import takewhile
 from typing import Literal
 
 from memex.subagent.statements import chatter, language, segments, sentences
-from memex.subagent.statements.classifier.classifier import kind_of_kept
 from memex.subagent.statements.language import (
     STATEMENT_KINDS,
     LanguagePattern,
@@ -370,24 +369,10 @@ def _label(sentence: str, tables: LanguageTables) -> tuple[StatementKind | None,
 
 def rule_verdict(sentence: str) -> str:
     """Return what the rules take one sentence for, without what stands around it."""
-    return _judge_by_rules(sentence, None, is_firm=False, tables=language.load("en")).verdict
+    return _judge(sentence, None, is_firm=False, tables=language.load("en")).verdict
 
 
 def _judge(sentence: str, hint: StatementKind | None, *, is_firm: bool, tables: LanguageTables) -> _Judgement:
-    """Return what a sentence is by the rules; the classifier keeps what they would skip wrongly.
-
-    An order stays one: whoever reads it later must not find it among what is known.
-    """
-    ruled = _judge_by_rules(sentence, hint, is_firm=is_firm, tables=tables)
-    if ruled.verdict != "question":
-        return ruled
-    kind = kind_of_kept(sentence[ruled.start : ruled.end], ruled.verdict)
-    return replace(ruled, verdict=kind) if kind else ruled
-
-
-def _judge_by_rules(
-    sentence: str, hint: StatementKind | None, *, is_firm: bool, tables: LanguageTables
-) -> _Judgement:
     start, end = 0, len(sentence)
     label = _label(sentence, tables)
     if label is not None:

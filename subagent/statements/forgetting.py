@@ -8,19 +8,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 import yaml
 
 from memex.subagent.statements import language, segments, sentences
-from memex.subagent.statements.classifier.classifier import asks_to_forget
+from memex.subagent.statements.classifier.classifier import (
+    ADDRESSED_FROM,
+    ASKS_FROM,
+    forget_likelihood,
+)
 from memex.subagent.statements.extraction import rule_verdict
 from memex.subagent.statements.subjects import APOSTROPHES
 
 MAX_REQUEST_CHARS = 600  # a longer text is a document and asks for nothing
 # What stands behind it is what to forget, whatever its words are: so the command `memex forget` asks.
 _NAMED_OUTRIGHT = re.compile(r"\s*forget this: ", re.IGNORECASE)
+Certainty = Literal["sure", "likely"]
+
 _FRAGMENT = re.compile(r"\{(\w+)\}")
 _FORGET = re.compile(r"\b(?:forget|forgot|vergiss|vergess|oubli|olvid)", re.IGNORECASE)
+# Whoever remembers is spoken to.
+_MEMORY = re.compile(
+    r"\byour (?:memory|notes?|head|mind|records?|files|brain)\b"
+    r"|\b(?:dein|euer|eure|ihr)\w* (?:gedächtnis|notizen|kopf|speicher)\b|\baus dem gedächtnis\b"
+    r"|\b(?:ta|tes|votre|vos) (?:mémoire|notes|tête)\b|\b(?:tu|tus|su|sus) (?:memoria|notas|cabeza)\b",
+    re.IGNORECASE,
+)
 _QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”]{1,300}”|„[^“”]{1,300}[“”]|«[^»]{1,300}»')
 
 
@@ -36,6 +50,7 @@ class ForgetRequest:
         beside: those of the sentences beside it, as people ask in two steps.
         is_several: more than one statement is meant.
         is_everything: it names nothing in particular.
+        is_sure: it asks for that beyond doubt; otherwise nothing may be taken out for it.
     """
 
     text: str
@@ -45,6 +60,7 @@ class ForgetRequest:
     beside: str
     is_several: bool
     is_everything: bool
+    is_sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +80,8 @@ def find_forget_request(text: str) -> ForgetRequest | None:
     sentences = list(own_sentences(text))
     for place, (start, end) in enumerate(sentences):
         sentence = text[start:end]
-        if _asks(sentence, tables):
-            return _request(text, sentences, place, tables)
+        if certainty := _certainty(sentence, tables):
+            return _request(text, sentences, place, certainty, tables)
     return None
 
 
@@ -91,16 +107,31 @@ def own_sentences(text: str) -> Iterator[tuple[int, int]]:
             yield places.of(start), places.end_of(end)
 
 
-def _asks(sentence: str, tables: _Tables) -> bool:
+def _certainty(sentence: str, tables: _Tables) -> Certainty | None:
+    """Return how certainly a sentence asks memory to forget something; None if it does not.
+
+    The rules know the usual words, and the classifier others. What the classifier alone takes for a request is
+    sure only if it speaks to whoever remembers: it may be about anything else that is deleted or taken back.
+    """
     plain = _QUOTED.sub(" ", " ".join(sentence.translate(APOSTROPHES).split()))
     if _NAMED_OUTRIGHT.match(plain):
-        return True
+        return "sure"
     if tables.no_requests.search(plain):
-        return False
-    return tables.requests.search(plain) is not None or asks_to_forget(plain, rule_verdict(plain))
+        return None
+    if tables.requests.search(plain):
+        return "sure"
+    rule = rule_verdict(plain)
+    likelihood = forget_likelihood(plain, rule)
+    if likelihood is None or rule == "constraint":
+        return None
+    if likelihood >= ADDRESSED_FROM and _MEMORY.search(plain):
+        return "sure"
+    return "likely" if likelihood >= ASKS_FROM else None
 
 
-def _request(text: str, sentences: Sequence[tuple[int, int]], place: int, tables: _Tables) -> ForgetRequest:
+def _request(
+    text: str, sentences: Sequence[tuple[int, int]], place: int, certainty: Certainty, tables: _Tables
+) -> ForgetRequest:
     start, end = sentences[place]
     sentence = text[start:end].strip()
     others = " ".join(text[first:last] for at, (first, last) in enumerate(sentences) if at != place)
@@ -111,6 +142,7 @@ def _request(text: str, sentences: Sequence[tuple[int, int]], place: int, tables
         topic=_topic(sentence, tables),
         beside=_topic(others, tables),
         is_several=tables.several.search(sentence.translate(APOSTROPHES)) is not None,
+        is_sure=certainty == "sure",
         is_everything=tables.everything.search(sentence.translate(APOSTROPHES)) is not None,
     )
 

@@ -1,5 +1,5 @@
--- Files of a scope whose paths begin with one of several names, in the order of the names and then of their paths,
--- without their text. The end of each range is the last code point as often as a path can hold it.
+-- The files of several series of a scope, such as notes.md, notes-2.md, …, without their text: those of each series that
+-- changed last. All of them stand before the folder of that name.
 select standing.path, standing.version, standing.size_chars, standing.title, standing.tags, standing.created_at
   from unnest(%(names)s::text[]) with ordinality as series (name, place)
  cross join lateral (
@@ -7,10 +7,10 @@ select standing.path, standing.version, standing.size_chars, standing.title, sta
          from revision
         where scope_id = %(scope_id)s
           and path >= series.name
-          and path < series.name || repeat(chr(1114111), 512)
+          and path < series.name || '/'
           and rev_end is null
           and not deleted
-        order by path
+        order by created_at desc, path
         limit %(limit)s
        ) as standing
  order by series.place, standing.path;

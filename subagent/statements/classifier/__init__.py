@@ -1,1 +1,1 @@
-"""Which sentences are worth keeping, and as what: a linear classifier over words and parts of words."""
+"""Linear models of sentences: what they are about, which ask to forget, and which questions state something."""

@@ -1,6 +1,6 @@
 """What a linear model sees of a sentence: its words, pairs and parts of them, its beginning and form. Pure.
 
-Each group of features weighs the same in a short sentence as in a long one.
+`linear.py` weighs words and parts of words so that they count the same in a short sentence as in a long one.
 """
 
 import re

@@ -14,7 +14,7 @@ SCALE = 10  # a weight of 1 in a table is a tenth
 BIAS = "bias"
 GROUP_NORM = 3.0  # of the words of a sentence, and of their parts; its form counts as it is
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of the classes, in their order
-KNOWN_FROM = 0.5  # of the words of a sentence in a language that the model has learned
+KNOWN_FROM = 0.5  # of the words of a sentence must have a weight, or its language counts as unknown
 
 _PLACES = {letter: place for place, letter in enumerate(LETTERS)}
 _WEIGHT = re.compile(r"([a-zA-Z])(-?\d+)")

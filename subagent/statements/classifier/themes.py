@@ -66,7 +66,7 @@ def question_themes(text: str) -> ThemeVector:
 def common_themes(one: ThemeVector, other: ThemeVector) -> int:
     """Return how far two texts share their themes, from 0 to 1,000: the cosine of both."""
     counts = dict(other)
-    return sum(count * counts.get(place, 0) for place, count in one) // WHOLE
+    return min(WHOLE, sum(count * counts.get(place, 0) for place, count in one) // WHOLE)
 
 
 def _vector(model: LinearModel, text: str) -> ThemeVector:

@@ -562,3 +562,38 @@ async def test_the_log_keeps_rivals_and_candidates_as_references(
     assert [list(one["older"]) for one in logged[0]["rivals"]] == [["$text"]]
     assert logged[1]["candidates"]
     assert {tuple(one["text"]) for one in logged[1]["candidates"]} == {("$text",)}
+
+
+@pytest.mark.parametrize(
+    ("stored", "text"),
+    [
+        ("Our flat has a shoe rack by the door.", "Please remove your shoes before you come into our flat."),
+        (
+            "My contract has a clause about overtime.",
+            "My lawyer wants the clause about overtime taken out of it.",
+        ),
+        ("The old branch is called release-1.", "Delete the old branch after merging."),
+        ("The app uses a SQLite database.", "The app should not know about the database."),
+    ],
+)
+async def test_what_only_sounds_like_a_request_takes_nothing_out(
+    service: Service, alice: Caller, stored: str, text: str
+) -> None:
+    """Other things are deleted and taken back as well; candidates may be named."""
+    await service.execute(alice, "memory_remember", {"text": stored})
+    result = await service.execute(alice, "memory_remember", {"text": text})
+    listed = await service.execute(alice, "memory_find", {"query": stored})
+
+    assert "forgotten" not in str(result.get("note"))
+    assert stored.split()[-2] in str(listed)
+
+
+async def test_a_request_in_words_of_its_own_is_obeyed(service: Service, alice: Caller) -> None:
+    """If it speaks of the memory."""
+    await service.execute(alice, "memory_remember", {"text": "Ray's phone number is 01632 960147."})
+    text = "Take Ray's phone number out of your head please, he has asked me not to pass it about."
+    await service.execute(alice, "memory_remember", {"text": text})
+    found = await service.execute(alice, "memory_context", {"query": "Ray's phone number", "budget": 1_000})
+
+    assert "960147" not in found["context"]
+    assert "out of your head" not in found["context"]

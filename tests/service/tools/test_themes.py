@@ -8,12 +8,12 @@ from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
 
 SAID = [
-    "Amlodipine 5 mg every morning.",
+    "Carbimazole 10 mg after lunch.",
     "My aunt Ottilie lives in Trieste.",
     "The bike is a green Kona with 27 gears.",
     "Choir practice is on Tuesdays at seven.",
 ]
-QUESTION = {"query": "which tablets am I on?", "budget": 1_000}
+QUESTION = {"query": "which pills was I given?", "budget": 1_000}
 
 
 async def remember(service: Service, caller: Caller, **more: Any) -> None:
@@ -28,7 +28,7 @@ async def test_an_answer_without_a_shared_word_is_found(service: Service, alice:
     found = await service.execute(alice, "memory_context", QUESTION, tool_call_id="tablets")
     bullets = [line for line in found["context"].splitlines() if line.startswith("- ")]
 
-    assert bullets[0].startswith("- Amlodipine")
+    assert bullets[0].startswith("- Carbimazole")
     await service.execute(alice, "memory_remember", {"text": "I take 20 mg of statins at night too."})
     assert (await replay_call(service, alice, "tablets")).is_equal
 
@@ -42,7 +42,7 @@ async def test_the_past_has_its_own_answers(service: Service, alice: Caller) -> 
     then = await service.execute(alice, "memory_context", QUESTION | {"as_of": as_of})
 
     assert "statins" in now["context"]
-    assert "Amlodipine" in then["context"]
+    assert "Carbimazole" in then["context"]
     assert "statins" not in then["context"]
 
 

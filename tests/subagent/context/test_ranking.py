@@ -26,16 +26,16 @@ def ordered(question: str, *statements: tuple[str, int], is_beside_passages: boo
         for place, (text, day) in enumerate(statements)
     ]
     ranked = rank_statements(units, question, query, ANALYZER, is_beside_passages=is_beside_passages)
-    ranked.sort(key=lambda unit: -unit.candidate.value)
+    assert all(unit.candidate.value > 0 for unit in ranked)
     return [unit.candidate.text.removeprefix("- ") for unit in ranked]
 
 
 def test_shared_words_come_first() -> None:
     """Before what was said later about something else."""
     sails = "Åsa mends the brown sails in the boathouse."
-    rows = "Ines painted the fence of the garden green."
+    fence = "Ines painted the fence of the garden green."
 
-    assert ordered("Who mends the brown sails?", (rows, 9), (sails, 1)) == [sails, rows]
+    assert ordered("Who mends the brown sails?", (fence, 9), (sails, 1)) == [sails, fence]
 
 
 def test_what_was_said_last_comes_first() -> None:
@@ -70,4 +70,9 @@ def test_value_is_never_nothing() -> None:
 def test_forms_are_known_in_four_languages(question: str, sort: str) -> None:
     """A question asks for values of a sort."""
     assert any(sort in form for form in answer_forms(question))
+
+
+def test_a_request_for_anything_has_no_form() -> None:
+    """Nor has a question that only holds such a word."""
     assert answer_forms("Tell me about the garden.") == []
+    assert answer_forms("What has changed since May?") == []

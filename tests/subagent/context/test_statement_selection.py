@@ -70,7 +70,7 @@ def left_out(plan: ContextPlan) -> list[str]:
 
 
 def test_statements_of_one_heading_share_a_line() -> None:
-    """The newest first; passages stand behind all statements."""
+    """The best first; passages stand behind all statements."""
     memory = Memory()
     units = [memory.unit("Ines rows.", 100, day=1), memory.unit("Åsa rows.", 90, day=2)]
     units.append(
@@ -80,7 +80,7 @@ def test_statements_of_one_heading_share_a_line() -> None:
     plan = choose([], units, [prose], available=4_000)
 
     assert memory.context(plan) == [
-        "- Åsa rows.\n- Ines rows.",
+        "- Ines rows.\n- Åsa rows.",
         "- Je préfère le calme.",
         "The boat is blue.",
     ]
