@@ -331,21 +331,6 @@ def _text(reference: Reference, stored: StoredSpan | None) -> str:
     return stored.text
 
 
-def check_span(content: str, span: Sequence[int]) -> tuple[int, int]:
-    """Return a span of a text's code points, cut at its end.
-
-    Raises:
-        ValidationFailed: not a start and an end with 0 <= start <= end, or a start behind the text.
-    """
-    start, end = span
-    if not 0 <= start <= end or start > len(content):
-        raise ValidationFailed(
-            f"The span {start}-{end} does not lie in the file of {len(content):,} characters.",
-            hint="A span is [start, end): 0 <= start <= end, counted in characters.",
-        )
-    return start, min(end, len(content))
-
-
 def _matching(scopes: Iterable[Scope], prefix: Prefix) -> list[Scope]:
     return [scope for scope in scopes if find.is_within(scope, prefix)]
 

@@ -1,6 +1,7 @@
 """The tools that read the present files: find, read, list, links."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -22,7 +23,7 @@ from memex.settings import SearchMode
 from memex.store import offload
 from memex.store.log.call import CallAnswer
 from memex.store.markdown import MAX_TAG_CHARS
-from memex.store.memory import Memory, check_span
+from memex.store.memory import Memory
 from memex.store.records import Hit, Link, Span
 from memex.store.search.find import MAX_HITS
 from memex.store.writes.patch import section_span
@@ -196,7 +197,7 @@ async def read(memory: Memory, arguments: ReadArguments) -> CallAnswer:
     if arguments.heading is not None:
         span = await offload.run(len(content), section_span, content, arguments.heading)
     elif arguments.span is not None:
-        span = check_span(content, arguments.span)
+        span = _check_span(content, arguments.span)
     part = content[span[0] : span[1]]
     linked = await memory.links_of(revision)
     result = ReadResult(
@@ -319,3 +320,18 @@ FIND = ReadTool(
 READ = ReadTool("memory_read", ReadArguments, ReadResult, read)
 LIST = ReadTool("memory_list", ListArguments, ListResult, list_files)
 LINKS = ReadTool("memory_links", LinksArguments, LinksResult, links)
+
+
+def _check_span(content: str, span: Sequence[int]) -> tuple[int, int]:
+    """Return a span of a text's code points, cut at its end.
+
+    Raises:
+        ValidationFailed: not a start and an end with 0 <= start <= end, or a start behind the text.
+    """
+    start, end = span
+    if not 0 <= start <= end or start > len(content):
+        raise ValidationFailed(
+            f"The span {start}-{end} does not lie in the file of {len(content):,} characters.",
+            hint="A span is [start, end): 0 <= start <= end, counted in characters.",
+        )
+    return start, min(end, len(content))
