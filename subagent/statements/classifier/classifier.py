@@ -1,7 +1,7 @@
-"""What a sentence is, by a linear classifier: a kind of statement, or something that is not worth keeping. Pure.
+"""How likely a sentence asks memory to forget something, by a linear classifier of twelve classes. Pure.
 
-Rules read most sentences better. The classifier finds what they miss: requests to forget that are worded in a
-way of their own.
+The classifier finds requests to forget that no rule knows. The other eleven classes are what such a request is
+told apart from; the rules decide the kind of a statement, because they were better at it on unseen lives.
 
 The weights are a multinomial logistic regression, fitted by `memex.evals.reading.fit` to sentences in English,
 German, French and Spanish whose writers had not seen the rules. They lie beside this module as a table that can be
