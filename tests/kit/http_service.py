@@ -12,6 +12,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from memex.http.app import create_app
+from memex.http.serving import http_config
 from memex.service.service import Service
 from memex.store.database import Database
 
@@ -57,8 +58,7 @@ def serving_http(
             await database.close()
 
     served = Served(f"http://127.0.0.1:{listener.getsockname()[1]}", create_app(open_service))
-    config = uvicorn.Config(served.app, log_config=None, access_log=False)
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(http_config(served.app))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True)
     thread.start()
     assert served.ready.wait(30), "the service did not start"

@@ -8,8 +8,10 @@ from contextlib import contextmanager, nullcontext
 from types import FrameType
 
 import uvicorn
+from fastapi import FastAPI
 
 from memex.http.app import create_app
+from memex.http.protocol import HttpProtocol
 from memex.service.service import Service
 from memex.settings import Settings
 
@@ -42,6 +44,20 @@ class Server(uvicorn.Server):
         yield
 
 
+def http_config(app: FastAPI) -> uvicorn.Config:
+    """Return how uvicorn runs the app. The loop is that of the caller."""
+    return uvicorn.Config(
+        app,
+        http=HttpProtocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        server_header=False,
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
+    )
+
+
 async def serve(
     service: Service,
     settings: Settings,
@@ -50,14 +66,7 @@ async def serve(
     ending: Iterable[signal.Signals],
 ) -> None:
     """Answer requests over a service until one of the `ending` signals; those that run then end without a model."""
-    config = uvicorn.Config(
-        create_app(lambda: nullcontext(service), settings),
-        log_config=None,
-        access_log=False,
-        lifespan="on",
-        server_header=False,
-        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
-    )
+    config = http_config(create_app(lambda: nullcontext(service), settings))
     server = Server(config, on_ready, service.cancel_models)
     for number in ending:
         asyncio.get_running_loop().add_signal_handler(number, server.handle_exit, number, None)

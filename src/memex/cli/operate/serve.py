@@ -18,6 +18,9 @@ from memex.cli.session.session import check_local
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
     from memex.logging import HeldLines
     from memex.settings import Settings
     from memex.store.database import Database
@@ -86,10 +89,23 @@ def _serve(options: dict[str, Any], *, as_json: bool) -> None:
     log = logging.HeldLines(sys.stderr)
     logging.configure(settings.log_level, log)
     try:
-        with listen(settings.host, settings.port) as listener, suppress(asyncio.CancelledError):
-            asyncio.run(_run(settings, listener, log, as_json=as_json))
+        with (
+            listen(settings.host, settings.port) as listener,
+            suppress(asyncio.CancelledError),
+            asyncio.Runner(loop_factory=_loop_factory()) as runner,
+        ):
+            runner.run(_run(settings, listener, log, as_json=as_json))
     finally:
         log.release()
+
+
+def _loop_factory() -> "Callable[[], asyncio.AbstractEventLoop] | None":
+    """Return what makes the event loop: uvloop, or None for asyncio's own where there is no uvloop."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
 
 
 async def _run(settings: "Settings", listener: socket.socket, log: "HeldLines", *, as_json: bool) -> None:
