@@ -2,7 +2,8 @@
 
 Machines differ and are noisy, so what counts is the ratio to the reference; every figure is a median (p50) or a
 95th percentile over several rounds. The text is random words with the frequencies of English (Zipf-Mandelbrot,
-two in five a stop word), so nothing is downloaded; latencies depend on those frequencies, not on the words.
+two in five a stop word), so nothing is downloaded; latencies depend on those frequencies, not on the words. The
+section `felt` measures the service from outside, over real notes if MEMEX_EVAL_DATA names a folder that has them.
 """
 
 import argparse
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import structlog
 
+from memex.evals.bench.felt.load import LoadShape, bench_load
+from memex.evals.bench.felt.section import bench_felt, bench_floor
 from memex.evals.bench.log import bench_log
 from memex.evals.bench.model import bench_model
 from memex.evals.bench.past import bench_as_of
@@ -31,6 +34,7 @@ from memex.store.identity import tenants
 from memex.store.migrate import migrate
 
 SECTIONS = (
+    "felt",
     "start",
     "growth",
     "writes",
@@ -98,6 +102,15 @@ async def _bench_bloat(bench: Bench, arguments: argparse.Namespace) -> None:
     await bench_bloat(bench, edits=arguments.edits)
 
 
+async def _bench_felt(arguments: argparse.Namespace) -> None:
+    await bench_floor(rounds=arguments.rounds)
+    for notes in arguments.notes:
+        await bench_felt(count=notes, rounds=arguments.rounds, calls=arguments.calls)
+    if arguments.load:
+        workers = arguments.load_workers
+        await bench_load(LoadShape(seconds=arguments.load, workers=workers))
+
+
 def _machine() -> str:
     names = [line for line in _cpuinfo() if line.startswith("model name")]
     model = names[0].partition(":")[2].strip() if names else platform.machine()
@@ -136,13 +149,26 @@ def main() -> None:
         "--edits", type=int, default=5_000, help="of one scope, to see what they leave (5000)"
     )
     parser.add_argument("--embedder", default="hash", help="for hybrid search (hash), such as local")
+    parser.add_argument(
+        "--notes", type=int, nargs="+", default=[1_000, 10_000], help="of the section felt (1000 10000)"
+    )
+    parser.add_argument("--calls", type=int, default=40, help="of each operation in a round of felt (40)")
+    parser.add_argument(
+        "--load",
+        type=float,
+        metavar="SECONDS",
+        help="in felt, let 1 to 256 clients call for so long over 20 users of 1,000 notes (left out)",
+    )
+    parser.add_argument("--load-workers", type=int, help="MEMEX_WORKERS there (the default of memex serve)")
     parser.add_argument("--only", nargs="+", default=SECTIONS, choices=SECTIONS, help="leave out the others")
     arguments = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     console.print(f"[bold]{_machine()}[/]\n")
+    if "felt" in arguments.only:
+        asyncio.run(_bench_felt(arguments))
     if "start" in arguments.only:
         bench_start(rounds=arguments.rounds)
-    if set(arguments.only) - {"start", "bloat"}:
+    if set(arguments.only) - {"felt", "start", "bloat"}:
         with temporary_data_folder() as folder:
             asyncio.run(_bench_database(arguments, _bench_sections, folder))
     if "bloat" in arguments.only:  # in a database that holds nothing else

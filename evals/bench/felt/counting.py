@@ -1,0 +1,73 @@
+"""How many statements and round trips a call takes: a pass of its own, through a proxy before Postgres."""
+
+import statistics
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from memex.evals.bench.felt.measuring import MeasuredService
+from memex.evals.bench.felt.operations import MakeRequest, MeasuredCall
+from memex.evals.bench.felt.processes import memex_service, plain_service
+from memex.evals.bench.felt.proxy import CountingProxy, Traffic, counting_proxy
+from memex.evals.bench.felt.scene import PLAIN_DATABASE, UNLIMITED, Scene
+
+WARM_CALLS = 8  # until psycopg has prepared every statement
+COUNTED_CALLS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class CountedService:
+    """A service behind a proxy."""
+
+    service: MeasuredService
+    proxy: CountingProxy
+    application_name: str
+
+    async def count(self, make: MakeRequest) -> Traffic:
+        """Return the medians of the statements and of the round trips of a call."""
+        await self.service.send(make() for _ in range(WARM_CALLS))
+        counted = []
+        for _ in range(COUNTED_CALLS):
+            before = self.proxy.traffic(self.application_name)
+            await self.service.send([make()])
+            counted.append(self.proxy.traffic(self.application_name) - before)
+        return Traffic(
+            statements=statistics.median_low(one.statements for one in counted),
+            round_trips=statistics.median_low(one.round_trips for one in counted),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OperationTraffic:
+    """What one call of an operation sends to Postgres, from each of the services."""
+
+    memex: Traffic
+    plain: Traffic | None
+
+
+@contextmanager
+def behind_proxies(scene: Scene) -> Iterator[tuple[CountedService, CountedService]]:
+    """Run both services of a scene a second time, each behind a proxy."""
+    key = scene.memex.process.key
+    with (
+        counting_proxy(scene.lease.conninfo) as ours,
+        counting_proxy(scene.plain_conninfo) as theirs,
+        memex_service(scene.lease.data_dir, key, DATABASE_URL=ours.conninfo, **UNLIMITED) as served,
+        plain_service(theirs.conninfo, key) as plain,
+    ):
+        yield (
+            CountedService(MeasuredService(served, scene.memex.backends), ours, "memex"),
+            CountedService(MeasuredService(plain, scene.plain.backends), theirs, PLAIN_DATABASE),
+        )
+
+
+async def count_traffic(scene: Scene, operations: Sequence[MeasuredCall]) -> dict[str, OperationTraffic]:
+    """Return what one call of each operation sends to Postgres, by the operations' names."""
+    counted = {}
+    with behind_proxies(scene) as (memex, plain):
+        for operation in operations:
+            counted[operation.name] = OperationTraffic(
+                await memex.count(operation.memex),
+                await plain.count(operation.plain) if operation.plain else None,
+            )
+    return counted

@@ -1,0 +1,109 @@
+"""Real notes and the questions about them: two public vaults, more by rewording, or generated text like them."""
+
+import os
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memex.evals.bench.workbench import RandomText
+from memex.evals.retrieval.datasets import VARIABLE, load_vault
+
+VAULTS = ("dendron-site.tar.gz", "foam-docs.tar.gz")
+WORDS_A_QUERY = 5
+REWORDED = 0.15  # the share of words that rewording replaces by others of the vaults
+WORD = re.compile(r"[^\W\d_]{3,}")
+BLANK_LINES = re.compile(r"\n\s*\n")
+
+# Of the vaults: the words of a paragraph, and the paragraphs of a note, at equal steps of their distributions.
+PARAGRAPHS = (1, 2, 3, 4, 5, 6, 8, 11, 14, 17, 24, 46)
+WORDS = (1, 3, 5, 7, 9, 11, 14, 17, 22, 30, 44, 90)
+HEADING_SHARE = 0.35  # of paragraphs
+
+
+@dataclass(frozen=True, slots=True)
+class VaultNote:
+    """A note of a vault; `path` is relative to the folder that it is imported into."""
+
+    path: str
+    text: str
+
+
+class Notes:
+    """Notes without end, the same in every run. `origin` says where they come from."""
+
+    def __init__(self, seed: int = 16) -> None:
+        self._random = random.Random(seed)  # noqa: S311  # a benchmark's text
+        data = os.environ.get(VARIABLE)
+        self._real = _vault_notes(Path(data)) if data else []
+        self.origin = "notes of two public vaults, reworded beyond them" if data else "generated notes"
+        self._generated = RandomText(seed)
+        self._paragraphs = [BLANK_LINES.split(note.text) for note in self._real]
+        words = [word for note in self._real for word in WORD.findall(note.text)]
+        self._words = words or self._generated.words(50_000)
+        self._taken = 0
+        self._random.shuffle(self._real)
+
+    def take(self, count: int) -> list[VaultNote]:
+        """Return the next notes: first the real ones, then others made from them."""
+        first = self._taken
+        self._taken += count
+        return [self._note(number) for number in range(first, first + count)]
+
+    def query(self, notes: Sequence[VaultNote]) -> str:
+        """Return five words that follow each other in one of the notes."""
+        while True:
+            words = WORD.findall(self._random.choice(notes).text)
+            if len(words) > WORDS_A_QUERY:
+                start = self._random.randrange(len(words) - WORDS_A_QUERY)
+                return " ".join(words[start : start + WORDS_A_QUERY])
+
+    def statement(self) -> str:
+        """Return one sentence that memory does not hold yet."""
+        return f"The {' '.join(word.lower() for word in self._some_words(8))} was seen."
+
+    def line(self) -> str:
+        """Return one line of a note."""
+        return f"- {' '.join(self._some_words(8))}"
+
+    def _note(self, number: int) -> VaultNote:
+        if number < len(self._real):
+            return self._real[number]
+        # Names end in words: numbers at their ends would make series of them.
+        name = "-".join(word.lower() for word in self._some_words(3))
+        if self._real:
+            return VaultNote(f"reworded/{name}.{number}.note.md", self._reworded())
+        return VaultNote(f"generated/{name}.{number}.note.md", self._written())
+
+    def _some_words(self, count: int) -> list[str]:
+        return self._random.choices(self._words, k=count)
+
+    def _reworded(self) -> str:
+        """Return a note with every second paragraph from another note, and some words replaced."""
+        own = self._random.choice(self._paragraphs)
+        other = self._random.choice(self._paragraphs)
+        mixed = [self._random.choice(other) if at % 2 else paragraph for at, paragraph in enumerate(own)]
+
+        def replace(word: re.Match[str]) -> str:
+            return self._random.choice(self._words) if self._random.random() < REWORDED else word[0]
+
+        return "\n\n".join([mixed[0], *(WORD.sub(replace, paragraph) for paragraph in mixed[1:])])
+
+    def _written(self) -> str:
+        """Return a note of generated words, with the sizes of the vaults' notes."""
+        paragraphs = [f"# {' '.join(self._generated.words(3))}"]
+        for _ in range(self._random.choice(PARAGRAPHS)):
+            if self._random.random() < HEADING_SHARE:
+                paragraphs.append(f"## {' '.join(self._generated.words(3))}")
+            paragraphs.append(" ".join(self._generated.words(self._random.choice(WORDS))))
+        return "\n\n".join(paragraphs) + "\n"
+
+
+def _vault_notes(root: Path) -> list[VaultNote]:
+    return [
+        VaultNote(f"{vault.partition('.')[0]}/{path}", text)
+        for vault in VAULTS
+        for path, text in load_vault(root, vault).items()
+        if text.strip()
+    ]
