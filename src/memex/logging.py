@@ -3,6 +3,7 @@
 The log holds no key and no memory text.
 """
 
+import json
 import logging
 import os
 import sys
@@ -96,7 +97,7 @@ def configure(level: str, stream: LogStream | None = None) -> None:
     structlog.configure(
         processors=[*common, rendered],
         wrapper_class=structlog.make_filtering_bound_logger(least),
-        logger_factory=structlog.PrintLoggerFactory(target),  # type: ignore[arg-type]  # it only writes and flushes
+        logger_factory=structlog.WriteLoggerFactory(target),  # type: ignore[arg-type]  # it only writes and flushes
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(target)
@@ -121,7 +122,8 @@ def _renderer(target: LogStream) -> Processor:
         return structlog.dev.ConsoleRenderer(
             colors="NO_COLOR" not in os.environ, pad_event_to=0, timestamp_key="time", sort_keys=False
         )
-    return structlog.processors.JSONRenderer(ensure_ascii=False, default=str)
+    encoder = json.JSONEncoder(ensure_ascii=False, default=str)  # json.dumps would make one for each line
+    return structlog.processors.JSONRenderer(serializer=lambda event, **_: encoder.encode(event))
 
 
 def frames(error: BaseException) -> list[dict[str, Any]]:

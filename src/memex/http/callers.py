@@ -23,7 +23,12 @@ def service_of(request: Request) -> Service:
     return service
 
 
-ServiceDependency = Annotated[Service, Depends(service_of)]
+async def service_dependency(request: Request) -> Service:
+    """Return the same. A dependency that is no coroutine costs a walk to another thread, so all are coroutines."""
+    return service_of(request)
+
+
+ServiceDependency = Annotated[Service, Depends(service_dependency)]
 
 
 class KeyedRoute(APIRoute):
@@ -50,7 +55,7 @@ class KeyedRoute(APIRoute):
         return keyed
 
 
-def principal(request: Request, _: Annotated[Any, Depends(BEARER)]) -> Principal:
+async def principal(request: Request, _: Annotated[Any, Depends(BEARER)]) -> Principal:
     """Return who holds the key, as the route found out."""
     holder: Principal = request.state.principal
     return holder
@@ -59,17 +64,17 @@ def principal(request: Request, _: Annotated[Any, Depends(BEARER)]) -> Principal
 KeyHolder = Annotated[Principal, Depends(principal)]
 
 
-def set_agent_role(request: Request) -> None:
+async def set_agent_role(request: Request) -> None:
     """Say that a route is for agents."""
     request.state.role = "agent"
 
 
-def set_admin_role(request: Request) -> None:
+async def set_admin_role(request: Request) -> None:
     """Say that a route is for admins."""
     request.state.role = "admin"
 
 
-def role_of_route(request: Request) -> Role:
+async def role_of_route(request: Request) -> Role:
     """Return the role that a route is for, as its router says."""
     role: Role = request.state.role
     return role
@@ -96,7 +101,7 @@ def _context_header(description: str) -> Any:
     return Header(description=f"{description} In UTF-8; sent at most once.")
 
 
-def context_of_headers(
+async def context_of_headers(
     request: Request,
     memex_user: Annotated[str | None, _context_header("For whom the call is made.")] = None,
     memex_actor: Annotated[str | None, _context_header("Who makes it, such as a program's name.")] = None,
@@ -145,7 +150,7 @@ async def caller_by_headers(
 HeaderCaller = Annotated[Caller, Depends(caller_by_headers)]
 
 
-def tool_call_id_of(context: Annotated[RequestContext, Depends(context_of_headers)]) -> str | None:
+async def tool_call_id_of(context: Annotated[RequestContext, Depends(context_of_headers)]) -> str | None:
     """Return the caller's tool call id, when it sent one."""
     return context.tool_call_id
 

@@ -6,6 +6,7 @@ from fastapi import Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict
 
 from memex.errors import ValidationFailed
+from memex.http.answers import json_answer
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.routers import RouterPair
 from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
@@ -33,7 +34,7 @@ AsOfQuery = Annotated[
 MARKDOWN = "text/markdown; charset=utf-8"
 
 
-@router.get("/files", summary="List files")
+@router.get("/files", summary="List files", response_model=ListResult)
 async def list_files(
     service: ServiceDependency,
     caller: HeaderCaller,
@@ -42,10 +43,10 @@ async def list_files(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     cursor: str | None = None,
     as_of: AsOfQuery = None,
-) -> ListResult:
+) -> Response:
     """Return files by path, a page at a time."""
     arguments = {"prefix": prefix, "limit": limit, "cursor": cursor, "as_of": as_of}
-    return ListResult(**await service.execute(caller, "memory_list", arguments, tool_call_id=tool_call_id))
+    return json_answer(await service.execute(caller, "memory_list", arguments, tool_call_id=tool_call_id))
 
 
 @router.get(
@@ -67,7 +68,7 @@ async def read_file(
     version: int | None = None,
     as_of: AsOfQuery = None,
     if_none_match: IfNoneMatch = None,
-) -> Any:
+) -> Response:
     """Return a file as JSON, or with `Accept: text/markdown` its bare text; ETag is its version."""
     arguments = {"path": path, "heading": heading, "version": version, "as_of": as_of}
     read = await service.execute(caller, "memory_read", arguments, tool_call_id=tool_call_id)
@@ -76,12 +77,13 @@ async def read_file(
         return Response(status_code=304, headers=headers)
     if "text/markdown" in request.headers.get("accept", ""):
         return Response(read["content"], media_type=MARKDOWN, headers=headers)
-    return Response(ReadResult(**read).model_dump_json(), media_type="application/json", headers=headers)
+    return json_answer(read, headers)
 
 
 @router.put(
     "/file",
     summary="Write a whole file",
+    response_model=WriteResult,
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -93,7 +95,6 @@ async def read_file(
 )
 async def write_file(
     request: Request,
-    response: Response,
     service: ServiceDependency,
     caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
@@ -101,14 +102,13 @@ async def write_file(
     reason: ReasonQuery = None,
     if_match: IfMatch = None,
     if_none_match: IfNoneMatch = None,
-) -> WriteResult:
+) -> Response:
     """Write the body as the file's text: a new file, or with If-Match the successor of that version."""
     if if_none_match is not None and (if_none_match != "*" or if_match is not None):
         raise ValidationFailed("A write takes If-Match, or If-None-Match: *.")
     arguments = {"path": path, "content": await _text(request), "reason": reason, **_precondition(if_match)}
     written = await service.execute(caller, "memory_write", arguments, tool_call_id=tool_call_id)
-    response.headers["ETag"] = _etag(written)
-    return WriteResult(**written)
+    return json_answer(written, {"ETag": _etag(written)})
 
 
 class PatchBody(BaseModel):
@@ -129,24 +129,22 @@ class PatchBody(BaseModel):
     reason: str | None = None
 
 
-@router.patch("/file", summary="Change a part of a file")
+@router.patch("/file", summary="Change a part of a file", response_model=PatchResult)
 async def patch_file(
-    response: Response,
     service: ServiceDependency,
     caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     body: PatchBody,
     if_match: IfMatch = None,
-) -> PatchResult:
+) -> Response:
     """Append, insert or replace; with If-Match only in that version, else in whatever stands there."""
     arguments = {"path": path, **body.model_dump(), "base_version": _version(if_match)}
     patched = await service.execute(caller, "memory_patch", arguments, tool_call_id=tool_call_id)
-    response.headers["ETag"] = _etag(patched)
-    return PatchResult(**patched)
+    return json_answer(patched, {"ETag": _etag(patched)})
 
 
-@router.delete("/file", summary="Delete a file")
+@router.delete("/file", summary="Delete a file", response_model=PlacedResult)
 async def delete_file(
     service: ServiceDependency,
     caller: HeaderCaller,
@@ -154,12 +152,10 @@ async def delete_file(
     path: PathQuery,
     reason: ReasonQuery = None,
     if_match: IfMatch = None,
-) -> PlacedResult:
+) -> Response:
     """Delete a file; its versions stay and can be restored."""
     arguments = {"path": path, "reason": reason, "base_version": _version(if_match)}
-    return PlacedResult(
-        **await service.execute(caller, "memory_delete", arguments, tool_call_id=tool_call_id)
-    )
+    return json_answer(await service.execute(caller, "memory_delete", arguments, tool_call_id=tool_call_id))
 
 
 class MoveBody(BaseModel):
@@ -175,7 +171,7 @@ class MoveBody(BaseModel):
     reason: str | None = None
 
 
-@router.post("/file/move", summary="Move a file")
+@router.post("/file/move", summary="Move a file", response_model=PlacedResult)
 async def move_file(
     service: ServiceDependency,
     caller: HeaderCaller,
@@ -183,10 +179,10 @@ async def move_file(
     path: PathQuery,
     body: MoveBody,
     if_match: IfMatch = None,
-) -> PlacedResult:
+) -> Response:
     """Put a file at another path, inside its mount with its history."""
     arguments = {"path": path, **body.model_dump(), "base_version": _version(if_match)}
-    return PlacedResult(**await service.execute(caller, "memory_move", arguments, tool_call_id=tool_call_id))
+    return json_answer(await service.execute(caller, "memory_move", arguments, tool_call_id=tool_call_id))
 
 
 class RestoreBody(BaseModel):
@@ -202,7 +198,7 @@ class RestoreBody(BaseModel):
     reason: str | None = None
 
 
-@router.post("/file/restore", summary="Restore a version")
+@router.post("/file/restore", summary="Restore a version", response_model=PlacedResult)
 async def restore_file(
     service: ServiceDependency,
     caller: HeaderCaller,
@@ -210,15 +206,13 @@ async def restore_file(
     path: PathQuery,
     body: RestoreBody,
     if_match: IfMatch = None,
-) -> PlacedResult:
+) -> Response:
     """Put an earlier version back as the next one."""
     arguments = {"path": path, **body.model_dump(), "base_version": _version(if_match)}
-    return PlacedResult(
-        **await service.execute(caller, "memory_restore", arguments, tool_call_id=tool_call_id)
-    )
+    return json_answer(await service.execute(caller, "memory_restore", arguments, tool_call_id=tool_call_id))
 
 
-@router.get("/revisions", summary="List a file's versions")
+@router.get("/revisions", summary="List a file's versions", response_model=HistoryResult)
 async def list_revisions(
     service: ServiceDependency,
     caller: HeaderCaller,
@@ -226,15 +220,13 @@ async def list_revisions(
     path: PathQuery,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     cursor: str | None = None,
-) -> HistoryResult:
+) -> Response:
     """Return what stood at a path and what its file was before, the newest first."""
     arguments = {"path": path, "limit": limit, "cursor": cursor}
-    return HistoryResult(
-        **await service.execute(caller, "memory_history", arguments, tool_call_id=tool_call_id)
-    )
+    return json_answer(await service.execute(caller, "memory_history", arguments, tool_call_id=tool_call_id))
 
 
-@router.get("/diff", summary="Compare two versions")
+@router.get("/diff", summary="Compare two versions", response_model=DiffResult)
 async def diff(
     service: ServiceDependency,
     caller: HeaderCaller,
@@ -242,13 +234,13 @@ async def diff(
     path: PathQuery,
     from_version: int | None = None,
     to_version: int | None = None,
-) -> DiffResult:
+) -> Response:
     """Return the unified diff of two versions of a path; by default of the newest and the one before."""
     arguments = {"path": path, "from_version": from_version, "to_version": to_version}
-    return DiffResult(**await service.execute(caller, "memory_diff", arguments, tool_call_id=tool_call_id))
+    return json_answer(await service.execute(caller, "memory_diff", arguments, tool_call_id=tool_call_id))
 
 
-@router.get("/links", summary="Follow links")
+@router.get("/links", summary="Follow links", response_model=LinksResult)
 async def links(
     service: ServiceDependency,
     caller: HeaderCaller,
@@ -257,10 +249,10 @@ async def links(
     direction: Literal["out", "in", "both"] = "both",
     depth: Annotated[int, Query(ge=1, le=5)] = 1,
     as_of: AsOfQuery = None,
-) -> LinksResult:
+) -> Response:
     """Return the links from and to a file."""
     arguments = {"path": path, "direction": direction, "depth": depth, "as_of": as_of}
-    return LinksResult(**await service.execute(caller, "memory_links", arguments, tool_call_id=tool_call_id))
+    return json_answer(await service.execute(caller, "memory_links", arguments, tool_call_id=tool_call_id))
 
 
 class Catalogue(BaseModel):

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from memex.http.answers import json_answer
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.routers import RouterPair
 from memex.service.log.operations import OperationResult, OperationsResult
@@ -153,6 +154,7 @@ async def read_operation(service: ServiceDependency, caller: HeaderCaller, tool_
     summary="Undo a call",
     admin_summary="Undo a call as an admin",
     admin_description="Undo everything that a call made for the user in Memex-User wrote.",
+    response_model=RevertResult,
 )
 async def revert(
     service: ServiceDependency,
@@ -160,10 +162,10 @@ async def revert(
     own_id: HeaderToolCallId,
     tool_call_id: str,
     body: RevertBody | None = None,
-) -> RevertResult:
+) -> Response:
     """Undo everything that a call wrote, all or nothing, as new versions."""
     reason = body.reason if body else None
-    return RevertResult(**await service.revert(caller, tool_call_id, tool_call_id=own_id, reason=reason))
+    return json_answer(await service.revert(caller, tool_call_id, tool_call_id=own_id, reason=reason))
 
 
 @PAIR.route(

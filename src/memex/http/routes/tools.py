@@ -4,9 +4,10 @@ import pathlib
 from functools import cache
 from typing import Annotated, Any
 
-from fastapi import Body, Path, Query
+from fastapi import Body, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from memex.http.answers import json_answer
 from memex.http.callers import KeyHolder, RequestContext, RouteRole, ServiceDependency, resolve
 from memex.http.routers import RouterPair
 from memex.service.service import TOOLS, check_role
@@ -95,6 +96,7 @@ async def list_tools(
     summary="Run a tool",
     admin_summary="Run a tool as an admin",
     admin_description="Run a tool over shared/, any project, and user/ of the user whom the context names.",
+    response_model=dict[str, Any],
 )
 async def execute(
     tool: ToolName,
@@ -102,7 +104,9 @@ async def execute(
     service: ServiceDependency,
     holder: KeyHolder,
     role: RouteRole,
-) -> dict[str, Any]:
+) -> Response:
     """Run a tool for the user whom the context, or the key itself, names."""
     caller = await resolve(service, holder, call.context, role=role, action=tool)
-    return await service.execute(caller, tool, call.arguments, tool_call_id=call.context.tool_call_id)
+    return json_answer(
+        await service.execute(caller, tool, call.arguments, tool_call_id=call.context.tool_call_id)
+    )
