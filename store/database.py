@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self, TypeVar
 
 import psycopg
@@ -11,8 +12,9 @@ from psycopg.rows import DictRow, dict_row, kwargs_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from memex.errors import StoreUnavailable
-from memex.store import migrate
+from memex.store import migrate, pooler
 from memex.store.access import Access
+from memex.store.pooler import PoolerSetting
 from memex.store.sql import sql
 
 Shape = TypeVar("Shape")
@@ -43,24 +45,34 @@ class Database:
     """A pool of connections to one Postgres, whose schema has been checked.
 
     Requests act as the roles `memex_agent` and `memex_admin`. Where the login may not become them it stays
-    the tables' owner, whom forced row-level security binds: `acts_by_role` says which. `has_vectors` says whether
-    the database can hold embeddings, `has_jobs` whether it has a queue.
+    the tables' owner, whom forced row-level security binds: `acts_by_role` says which. `is_pooled` says whether the
+    connections lead through a pooler, `has_vectors` whether the database can hold embeddings, `has_jobs` whether it
+    has a queue.
     """
 
     def __init__(
-        self, pool: AsyncConnectionPool[Connection], *, acts_by_role: bool, tracks: frozenset[str]
+        self,
+        pool: AsyncConnectionPool[Connection],
+        *,
+        acts_by_role: bool,
+        is_pooled: bool,
+        tracks: frozenset[str],
     ) -> None:
         self._pool = pool
         self.acts_by_role = acts_by_role
+        self.is_pooled = is_pooled
         self.has_vectors = migrate.VECTORS.name in tracks
         self.has_jobs = migrate.JOBS.name in tracks
 
     @classmethod
-    async def open(cls, conninfo: str, *, max_connections: int = 10) -> Self:
+    async def open(
+        cls, conninfo: str, *, max_connections: int = 10, pooler_setting: PoolerSetting = "auto"
+    ) -> Self:
         """Connect, and check the schema and the login.
 
         Raises:
-            StoreUnavailable: no connection, migrations are missing, or a superuser login without the roles.
+            StoreUnavailable: no connection, a pooler that may not be there, migrations are missing, or a superuser
+                login without the roles.
             SchemaTooNew: a newer Memex migrated the database.
         """
         pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
@@ -70,11 +82,13 @@ class Database:
             max_size=max_connections,
             timeout=CONNECTION_WAIT_S,
             reconnect_timeout=RECONNECT_S,
+            configure=partial(pooler.settle, setting=pooler_setting),
             open=False,
         )
         try:
             await pool.open(wait=True, timeout=30)
             async with pool.connection() as connection:
+                is_pooled = await pooler.check(connection, pooler_setting)
                 tracks = await migrate.check(connection)
                 acts_by_role = await _can_act_by_role(connection)
         except (psycopg.OperationalError, PoolTimeout) as error:
@@ -83,7 +97,7 @@ class Database:
         except BaseException:
             await pool.close()
             raise
-        return cls(pool, acts_by_role=acts_by_role, tracks=tracks)
+        return cls(pool, acts_by_role=acts_by_role, is_pooled=is_pooled, tracks=tracks)
 
     async def close(self) -> None:
         """Close every connection."""

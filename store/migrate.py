@@ -17,6 +17,8 @@ from psycopg.rows import tuple_row
 from psycopg.sql import SQL, Identifier
 
 from memex.errors import SchemaTooNew, StoreUnavailable
+from memex.store import pooler
+from memex.store.pooler import PoolerSetting
 from memex.store.sql import sql
 
 LOCK_KEY = 0x4D454D4558  # "MEMEX": held by whoever migrates; the others wait and find nothing to do
@@ -70,20 +72,25 @@ def migrations(track: Track = MEMORY) -> list[Migration]:
     return sorted(found, key=lambda migration: migration.version)
 
 
-async def migrate(conninfo: str, *, superuser: str | None = None) -> list[Migration]:
+async def migrate(
+    conninfo: str, *, superuser: str | None = None, pooler_setting: PoolerSetting = "auto"
+) -> list[Migration]:
     """Apply what is missing, all of it or nothing, and return it. Any number of processes may call at once.
 
     Args:
         conninfo: the address for the login that owns the tables.
         superuser: the address for a login that may install pgvector, if the first login may not. Its database is
             ignored.
+        pooler_setting: whether a pooler may stand between. Each step is a transaction, which works through one.
 
     Raises:
         SchemaTooNew: a newer Memex migrated this database.
-        StoreUnavailable: the server is older than Postgres 15, or a migration that ran was edited since.
+        StoreUnavailable: the server is older than Postgres 15, a migration that ran was edited since, or there is a
+            pooler that cannot be used.
     """
     async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
         _check_server(connection)
+        await pooler.check(connection, pooler_setting)
         async with connection.transaction():
             missing = await _apply_missing(connection, superuser)
         await _ensure_roles(connection)

@@ -15,8 +15,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memex.errors import StoreUnavailable, ValidationFailed
 from memex.settings import Settings
+from memex.store import pooler
 from memex.store.embedded import server as embedded
 from memex.store.migrate import Migration, migrate
+from memex.store.pooler import PoolerSetting
 
 CONNECT_TIMEOUT_S = 10
 STOP_TIMEOUT_S = 10.0  # Docker waits this long before it kills
@@ -54,7 +56,7 @@ def start(settings: Settings) -> Postgres:
     try:
         conninfo = lease.conninfo if lease else conninfo_of(settings.database_url or "")
         superuser = lease.admin_conninfo if lease else None
-        return Postgres(conninfo, lease, tuple(asyncio.run(_migrated(conninfo, superuser))))
+        return Postgres(conninfo, lease, tuple(asyncio.run(_migrated(conninfo, superuser, settings.pooler))))
     except BaseException:
         if lease is not None:
             _give_back(lease)
@@ -107,11 +109,13 @@ def _give_back(lease: embedded.ServerLease) -> None:
         time.sleep(STOP_POLL_S)
 
 
-async def _migrated(conninfo: str, superuser: str | None) -> list[Migration]:
+async def _migrated(conninfo: str, superuser: str | None, pooler_setting: PoolerSetting) -> list[Migration]:
     try:
-        return await migrate(conninfo, superuser=superuser)
+        return await migrate(conninfo, superuser=superuser, pooler_setting=pooler_setting)
     except psycopg.OperationalError as error:
-        raise StoreUnavailable(f"The database cannot be reached: {_first_line(error)}") from error
+        raise StoreUnavailable(
+            f"The database cannot be reached: {_first_line(error)}", hint=pooler.hint_of(error)
+        ) from error
     except psycopg.Error as error:
         raise StoreUnavailable(
             f"The database cannot be migrated: {_first_line(error)}",

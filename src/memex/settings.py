@@ -93,6 +93,13 @@ class Settings(BaseSettings):
         description="The largest number of database connections that the requests of one process use. The "
         "background workers of memex serve use up to two more, or up to four more if an embedder is set.",
     )
+    pooler: Literal["auto", "none", "transaction"] = Field(
+        "auto",
+        validation_alias="MEMEX_POOLER",
+        description="Whether DATABASE_URL leads through a pooler such as PgBouncer: auto (Memex notices a pooler, "
+        "and then prepares no statements), none (Memex refuses to start behind a pooler), transaction (there is a "
+        "pooler, even if Memex does not notice it).",
+    )
     max_files: int = Field(
         10_000,
         validation_alias="MEMEX_MAX_FILES",

@@ -64,7 +64,9 @@ async def running_service(
     ):
         planning = planners_of(settings, chats, capabilities=tracing.capabilities() if any(chats) else ())
         async with AsyncExitStack() as held:
-            database = await Database.open(ready.conninfo, max_connections=settings.max_connections)
+            database = await Database.open(
+                ready.conninfo, max_connections=settings.max_connections, pooler_setting=settings.pooler
+            )
             held.push_async_callback(database.close)
             for chat in chats:
                 if chat is not None:
@@ -102,7 +104,7 @@ def _running_workers(
 
         at_once = settings.embedding_workers
         queues.append(embedding_queue(service.database, service.embedder, at_once=at_once))
-    return running_workers(conninfo, *queues)
+    return running_workers(conninfo, *queues, pooler_setting=settings.pooler)
 
 
 def embedder_of(settings: Settings, name: str | None = None) -> Embedder | None:

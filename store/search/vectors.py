@@ -343,7 +343,10 @@ async def build_indexes(database: Database, model: str, *, from_vectors: int = L
     for record in wanted:
         scope_id, dimensions = record["scope_id"], record["dimensions"]
         async with database.connection() as connection:
-            await connection.execute(f"set maintenance_work_mem = '{BUILD_MEMORY}'".encode())
+            if (
+                not database.is_pooled
+            ):  # the session is not ours there: the index is built with the server's memory
+                await connection.execute(f"set maintenance_work_mem = '{BUILD_MEMORY}'".encode())
             try:
                 # One that was left unfinished is there, and of no use.
                 await connection.execute(
@@ -353,8 +356,9 @@ async def build_indexes(database: Database, model: str, *, from_vectors: int = L
                     _index_statement("vectors/embedding_hnsw_build", scope_id, model, dimensions)
                 )
             finally:
-                with suppress(psycopg.Error):
-                    await connection.execute("reset maintenance_work_mem")
+                if not database.is_pooled:
+                    with suppress(psycopg.Error):
+                        await connection.execute("reset maintenance_work_mem")
         async with database.maintenance() as connection:
             await connection.execute(
                 sql("vectors/embedding_hnsw_set"),

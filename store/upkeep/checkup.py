@@ -6,7 +6,9 @@ import psycopg
 from psycopg.rows import dict_row
 
 from memex.errors import StoreUnavailable
+from memex.store import pooler
 from memex.store.migrate import migrations
+from memex.store.pooler import PoolerSetting
 from memex.store.sql import sql
 from memex.store.upkeep import reindex
 
@@ -16,10 +18,12 @@ class DatabaseReport:
     """`upkeep/schema_version` is 0 before the first migration, `newest_version` what this Memex needs.
 
     `pgvector` is the version that is installed in this database, else the one that could be. `stale_scopes` counts
-    those that another version indexed; None in another schema than this Memex's.
+    those that another version indexed; None in another schema than this Memex's. `is_pooled` says whether the
+    connection leads through a pooler.
     """
 
     server_version: str
+    is_pooled: bool
     max_connections: int
     pgvector: str | None
     pgvector_is_installed: bool
@@ -30,16 +34,17 @@ class DatabaseReport:
     stale_scopes: int | None
 
 
-async def examine(conninfo: str) -> DatabaseReport:
+async def examine(conninfo: str, pooler_setting: PoolerSetting = "auto") -> DatabaseReport:
     """Return what a server says of itself; changes nothing.
 
     Raises:
-        StoreUnavailable: it does not answer.
+        StoreUnavailable: it does not answer, or there is a pooler that cannot be used.
     """
     try:
         async with await psycopg.AsyncConnection.connect(
             conninfo, autocommit=True, row_factory=dict_row
         ) as connection:
+            is_pooled = await pooler.check(connection, pooler_setting)
             found = await (await connection.execute(sql("upkeep/server_describe"))).fetchone()
             assert found is not None  # noqa: S101  # a select without a table
             version, stale_scopes = 0, None
@@ -54,6 +59,12 @@ async def examine(conninfo: str) -> DatabaseReport:
     except psycopg.Error as error:
         raise StoreUnavailable(
             f"The database does not answer: {next(iter(str(error).strip().splitlines()), '')}",
-            hint="Is it running, and are the host, port, login and password right?",
+            hint=pooler.hint_of(error) or "Is it running, and are the host, port, login and password right?",
         ) from error
-    return DatabaseReport(**found, schema_version=version, newest_version=known, stale_scopes=stale_scopes)
+    return DatabaseReport(
+        **found,
+        is_pooled=is_pooled,
+        schema_version=version,
+        newest_version=known,
+        stale_scopes=stale_scopes,
+    )

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from tests.cli.conftest import Memex
-from tests.kit.postgres_servers import Server
+from tests.kit.pgbouncer import pooled
+from tests.kit.postgres_servers import LentDatabase, Server
 
 
 def test_usage_errors_exit_with_2(memex: Memex) -> None:
@@ -97,6 +98,20 @@ def test_an_unreachable_database_is_explained(memex: Memex, url: str) -> None:
     problems = [check for check in json.loads(doctor.out)["checks"] if check["state"] == "problem"]
     assert problems
     assert all(problem["hint"] for problem in problems)
+
+
+def test_doctor_says_that_there_is_a_pooler(memex: Memex, lent: LentDatabase) -> None:
+    """The server's limit on connections is not the one that counts then, and MEMEX_POOLER may refuse a pooler."""
+    with pooled(lent.conninfo) as conninfo:
+        through = memex.elsewhere(memex.data_dir, DATABASE_URL=conninfo)
+        refused = through.elsewhere(memex.data_dir, MEMEX_POOLER="none").run("doctor", "--json")
+        found = {check["name"]: check for check in through.json("doctor")["checks"]}
+    [problem] = [check for check in json.loads(refused.out)["checks"] if check["state"] == "problem"]
+
+    assert "prepares no statements" in found["pooler"]["detail"]
+    assert found["pool"]["detail"].endswith("to the pooler")
+    assert "MEMEX_POOLER is none" in problem["detail"]
+    assert "unset MEMEX_POOLER" in problem["hint"]
 
 
 def test_doctor_tells_what_is_wrong_with_the_data_directory(memex: Memex, tmp_path: Path) -> None:

@@ -7,15 +7,18 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import procrastinate
 import structlog
 from procrastinate import PsycopgConnector
 from procrastinate.exceptions import ProcrastinateException
 from procrastinate.worker import Worker
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg import AsyncConnection
+from psycopg_pool import AsyncConnectionPool
 
+from memex.store import pooler
+from memex.store.pooler import PoolerSetting
 from memex.store.sql import sql
 
 SHUTDOWN_S = 2.0  # the time that a running job gets to end by itself
@@ -45,14 +48,17 @@ class JobQueue:
 
 
 @asynccontextmanager
-async def running_workers(conninfo: str, *queues: JobQueue) -> AsyncIterator[None]:
+async def running_workers(
+    conninfo: str, *queues: JobQueue, pooler_setting: PoolerSetting = "auto"
+) -> AsyncIterator[None]:
     """Take jobs from queues in this process until the end of the block.
 
     Args:
         conninfo: how to connect to the database; each queue uses two connections of its own.
         queues: the queues; each one has a worker.
+        pooler_setting: whether the connections lead through a pooler.
     """
-    workers = [_WorkerRun(conninfo, queue) for queue in queues]
+    workers = [_WorkerRun(conninfo, queue, pooler_setting) for queue in queues]
     try:
         yield
     finally:
@@ -66,8 +72,8 @@ class _WorkerRun:
     pools use loses a cancellation that arrives at the same moment as the awaited result.
     """
 
-    def __init__(self, conninfo: str, queue: JobQueue) -> None:
-        self._app = open_app(conninfo, queue)
+    def __init__(self, conninfo: str, queue: JobQueue, pooler_setting: PoolerSetting) -> None:
+        self._app = open_app(conninfo, queue, pooler_setting)
         self._queue = queue
         self._worker: Worker | None = None
         self._is_ending = False
@@ -97,11 +103,24 @@ class _WorkerRun:
                 await asyncio.sleep(RESTART_S)
 
 
-def open_app(conninfo: str, queue: JobQueue) -> procrastinate.App:
+class _QueuePool(AsyncConnectionPool[AsyncConnection]):
+    """A pool whose connections find the library's tables, in a transaction: behind a pooler nothing else lasts."""
+
+    @asynccontextmanager
+    async def connection(self, timeout: float | None = None) -> AsyncIterator[AsyncConnection]:  # noqa: ASYNC109  # the library's
+        """A connection in a transaction, which is committed at the end."""
+        async with super().connection(timeout) as connection, connection.transaction():
+            await connection.execute(b"set local search_path to procrastinate")
+            yield connection
+
+
+def open_app(conninfo: str, queue: JobQueue, pooler_setting: PoolerSetting = "auto") -> procrastinate.App:
     """Return the app that runs the jobs of a queue. The app is not connected yet."""
     connector = PsycopgConnector(
-        conninfo=_in_its_schema(conninfo),
-        kwargs={"application_name": "memex-jobs"},
+        conninfo=conninfo,
+        pool_factory=_QueuePool,
+        configure=partial(pooler.settle, setting=pooler_setting),
+        kwargs={"autocommit": True, "application_name": "memex-jobs"},
         min_size=1,
         max_size=2,
         reconnect_timeout=RESTART_S,
@@ -146,10 +165,3 @@ async def delete_old_jobs(app: procrastinate.App, queue: str) -> None:
     await app.job_manager.delete_old_jobs(
         FAILED_KEPT_H, queue=queue, include_failed=True, include_cancelled=True, include_aborted=True
     )
-
-
-def _in_its_schema(conninfo: str) -> str:
-    """Return a connection string with which the library finds its tables."""
-    given: dict[str, Any] = dict(conninfo_to_dict(conninfo))
-    options = " ".join(filter(None, [given.get("options"), "-c search_path=procrastinate"]))
-    return make_conninfo(conninfo, options=options)

@@ -1,7 +1,9 @@
 -- Say for this transaction who acts and what it may see; row-level security does the rest. Our statements name
 -- their rows by key, so one plan serves all parameters, and planning each anew costs more than running it. A plan that
--- was made while a table was small must not read it whole when it has grown.
+-- was made while a table was small must not read it whole when it has grown. Behind a pooler, another client may
+-- have left settings in the session: maintenance, which opens everything to the owner, is over here.
 select set_config('role', %(database_role)s, true),
+       set_config('memex.maintenance', '', true),
        set_config('memex.acting', %(role)s, true),
        set_config('memex.tenant', %(tenant_id)s::text, true),
        set_config('memex.readable', %(readable)s::bigint[]::text, true),

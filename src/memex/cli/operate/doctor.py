@@ -158,8 +158,10 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     from memex.store.database import Database
     from memex.store.upkeep import checkup
 
-    report = await checkup.examine(conninfo)
+    report = await checkup.examine(conninfo, settings.pooler)
     yield Finding("postgres", f"{report.server_version} at {_target(conninfo)}")
+    if report.is_pooled:
+        yield _pooler(settings)
     yield _schema(report.schema_version, report.newest_version)
     if report.stale_scopes is not None:
         yield _index(report.stale_scopes)
@@ -167,8 +169,8 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     yield _embedder(report, settings)
     yield await _models(settings)
     yield _queue(report)
-    yield _pool(settings.max_connections, report.max_connections)
-    database = await Database.open(conninfo, max_connections=1)
+    yield _pool(settings.max_connections, None if report.is_pooled else report.max_connections)
+    database = await Database.open(conninfo, max_connections=1, pooler_setting=settings.pooler)
     await database.close()
     acts = "requests act by the roles memex_agent and memex_admin"
     if not database.acts_by_role:
@@ -283,7 +285,19 @@ def _queue(report: "DatabaseReport") -> Finding:
     )
 
 
-def _pool(wanted: int, offered: int) -> Finding:
+def _pooler(settings: "Settings") -> Finding:
+    why = "as MEMEX_POOLER says" if settings.pooler == "transaction" else "noticed"
+    return Finding(
+        "pooler",
+        f"connections lead through one ({why}): Memex prepares no statements, so a call takes longer",
+        "note",
+        "See how PgBouncer is set up in docs/operations.md. Without a pooler, Memex pools by itself.",
+    )
+
+
+def _pool(wanted: int, offered: int | None) -> Finding:
+    if offered is None:
+        return Finding("pool", f"up to {wanted} connections a process for requests, to the pooler")
     said = f"up to {wanted} connections a process for requests, of {offered} that the server takes"
     if wanted >= offered:
         return Finding("pool", said, "problem", "Lower MEMEX_MAX_CONNECTIONS.")

@@ -210,7 +210,9 @@ async def _open() -> AsyncIterator[IndexDatabase]:
 
     gc.enable()
     with closing(await asyncio.wrap_future(started)) as ready:
-        database = await Database.open(ready.conninfo, max_connections=settings.max_connections)
+        database = await Database.open(
+            ready.conninfo, max_connections=settings.max_connections, pooler_setting=settings.pooler
+        )
         try:
             yield IndexDatabase(settings, database)
         finally:
