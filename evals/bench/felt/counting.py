@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from memex.evals.bench.felt.measuring import MeasuredService
+from memex.evals.bench.felt.http_client import RawHttpClient
 from memex.evals.bench.felt.operations import MakeRequest, MeasuredCall
-from memex.evals.bench.felt.processes import memex_service, plain_service
+from memex.evals.bench.felt.processes import ServiceProcess, memex_service, plain_service
 from memex.evals.bench.felt.proxy import CountingProxy, Traffic, counting_proxy
 from memex.evals.bench.felt.scene import PLAIN_DATABASE, UNLIMITED, Scene
 
@@ -19,21 +19,24 @@ COUNTED_CALLS = 9
 class CountedService:
     """A service behind a proxy."""
 
-    service: MeasuredService
+    process: ServiceProcess
     proxy: CountingProxy
     application_name: str
 
-    async def count(self, make: MakeRequest) -> Traffic:
-        """Return the medians of the statements and of the round trips of a call."""
-        await self.service.send(make() for _ in range(WARM_CALLS))
-        counted = []
-        for _ in range(COUNTED_CALLS):
-            before = self.proxy.traffic(self.application_name)
-            await self.service.send([make()])
-            counted.append(self.proxy.traffic(self.application_name) - before)
+    async def count(self, make: MakeRequest, *, calls: int) -> Traffic:
+        """Return the medians of the statements and of the round trips of a call, all over one connection.
+
+        As many calls again, at most WARM_CALLS, go before those that count.
+        """
+        warm, counted = min(calls, WARM_CALLS), []
+        async with await RawHttpClient.open(self.process.url) as client:
+            for _ in range(warm + min(calls, COUNTED_CALLS)):
+                before = self.proxy.traffic(self.application_name)
+                await client.send(make())
+                counted.append(self.proxy.traffic(self.application_name) - before)
         return Traffic(
-            statements=statistics.median_low(one.statements for one in counted),
-            round_trips=statistics.median_low(one.round_trips for one in counted),
+            statements=statistics.median_low(one.statements for one in counted[warm:]),
+            round_trips=statistics.median_low(one.round_trips for one in counted[warm:]),
         )
 
 
@@ -56,8 +59,8 @@ def behind_proxies(scene: Scene) -> Iterator[tuple[CountedService, CountedServic
         plain_service(theirs.conninfo, key) as plain,
     ):
         yield (
-            CountedService(MeasuredService(served, scene.memex.backends), ours, "memex"),
-            CountedService(MeasuredService(plain, scene.plain.backends), theirs, PLAIN_DATABASE),
+            CountedService(served, ours, "memex"),
+            CountedService(plain, theirs, PLAIN_DATABASE),
         )
 
 
@@ -67,7 +70,7 @@ async def count_traffic(scene: Scene, operations: Sequence[MeasuredCall]) -> dic
     with behind_proxies(scene) as (memex, plain):
         for operation in operations:
             counted[operation.name] = OperationTraffic(
-                await memex.count(operation.memex),
-                await plain.count(operation.plain) if operation.plain else None,
+                await memex.count(operation.memex, calls=operation.calls),
+                await plain.count(operation.plain, calls=operation.calls) if operation.plain else None,
             )
     return counted

@@ -87,10 +87,17 @@ def reads(requests: Requests, notes: Notes, known: Sequence[VaultNote], calls: i
             _each([requests.tool("memory_read", path=path) for path in paths]),
             _each([requests.plain("read", path=path) for path in paths]),
         ),
-        MeasuredCall("find over MCP", calls, asking(requests.mcp, "/mcp/files", "memory_find")),
-        MeasuredCall(
-            "context over MCP", calls, asking(requests.mcp, "/mcp", "memory_context", budget=BUDGET)
-        ),
+    ]
+
+
+def mcp_reads(requests: Requests, notes: Notes, known: Sequence[VaultNote], calls: int) -> list[MeasuredCall]:
+    """Return the searches over MCP."""
+    queries = [notes.query(known) for _ in range(calls)]
+    find = [requests.mcp("/mcp/files", "memory_find", query=query) for query in queries]
+    context = [requests.mcp("/mcp", "memory_context", query=query, budget=BUDGET) for query in queries]
+    return [
+        MeasuredCall("find over MCP", calls, _each(find)),
+        MeasuredCall("context over MCP", calls, _each(context)),
     ]
 
 

@@ -135,8 +135,7 @@ def create_plain_app(conninfo: str) -> FastAPI:
             request = PlainRead(user_id=body.user_id, path=body.path)
             await connection.execute(LOG, _row("write", request, {}))
             await connection.execute("commit")
-            row = await written.fetchone()
-        return dict(row or {})
+        return dict(await written.fetchone() or {})
 
     return app
 

@@ -106,15 +106,14 @@ def constant_server() -> Iterator[ServiceProcess]:
 @contextmanager
 def _running(arguments: list[str], variables: Mapping[str, str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Run a Python program until the end of the block; it prints a line of JSON when it is ready."""
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=clean_environment() | dict(variables),
-    )
-    try:
-        assert process.stdout is not None  # noqa: S101  # a pipe was asked for
-        yield process.pid, json.loads(process.stdout.readline())
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
+    ) as process:
+        try:
+            assert process.stdout is not None  # noqa: S101  # a pipe was asked for
+            yield process.pid, json.loads(process.stdout.readline())
+        finally:
+            process.send_signal(signal.SIGTERM)

@@ -21,7 +21,7 @@ class DatabaseState:
     def name(self) -> str:
         """What the state is called in the tables."""
         analyzed = "analyzed" if self.is_analyzed else "never analyzed"
-        return f"{analyzed}, {'merged' if self.is_merged else 'fresh from writing'}"
+        return f"{analyzed}, {'merged' if self.is_merged else 'fresh'}"
 
 
 SETTLED = DatabaseState(is_analyzed=True, is_merged=True)
@@ -47,15 +47,19 @@ def comparison_table(
 
 
 def states_table(title: str, measured: Mapping[DatabaseState, Mapping[str, OperationFigures]]) -> Table:
-    """Return the figures of Memex in each state, and how many times those of the settled state they are."""
-    table = _new_table(title, "wall p50", "p95", "CPU", "backend", "p50 ratio", "CPU ratio", "backend ratio")
-    for name in measured[SETTLED]:
+    """Return the figures of Memex in each state, and their ratios to those of the settled state.
+
+    Operations that were not measured in every state are left out.
+    """
+    table = _new_table(title, "wall p50", "p95", "CPU", "backend", "p50 ×", "CPU ×", "backend ×")
+    in_all = set.intersection(*(set(compared) for compared in measured.values()))
+    for name in (name for name in measured[SETTLED] if name in in_all):
         table.add_row(f"[bold]{name}[/]")
         settled = measured[SETTLED][name].memex
         for state, compared in measured.items():
             figures = compared[name].memex
             ratios = (
-                f"{figures.median(figure) / settled.median(figure):.2f} ×"
+                f"{figures.median(figure) / settled.median(figure):.2f}"
                 for figure in ("p50", "cpu", "backend")
             )
             table.add_row(f"  {state.name}", *_figures(figures), *ratios)

@@ -18,6 +18,7 @@ from memex.store.embedded.home import APPLICATION
 from memex.store.embedded.server import ServerLease
 from memex.store.writes import pending
 
+USER = "felt"
 PLAIN_DATABASE = "plain"
 NOTES_AN_IMPORT = 200
 PENDING = range(pending.BOUND // 2, pending.BOUND + 1)  # chunks that are not merged yet, of a fresh scope
@@ -89,7 +90,7 @@ class Scene:
             async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
                 await connection.execute("vacuum analyze")
 
-    async def chunks(self) -> int:
+    async def passages(self) -> int:
         """Return the number of passages of the user."""
         return await self._number("select n from scope_stat where scope_id = %s", await self._scope_id())
 
@@ -111,7 +112,7 @@ class Scene:
 
 @contextmanager
 def open_scene(
-    data_dir: Path, notes: Notes, *, user_id: str = "felt", workers: int | None = None
+    data_dir: Path, notes: Notes, *, user_id: str = USER, workers: int | None = None
 ) -> Iterator[Scene]:
     """Start a fresh server and both services on it; none of them holds a note.
 
