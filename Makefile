@@ -19,7 +19,7 @@ Change the code
   make clean            remove everything that these commands made
 
 Measure
-  make bench            how fast Memex is; ONLY="find context" runs these sections, ARGS=--help lists them
+  make bench            how fast Memex is; ONLY=felt measures it from outside, ARGS=--help lists all sections
   make eval-remember    how well memory_remember stores statements
   make eval-replay      whether a thousand mixed calls replay to the same bytes
 endef
