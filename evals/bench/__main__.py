@@ -16,7 +16,7 @@ from pathlib import Path
 
 import structlog
 
-from memex.evals.bench.felt.load import LoadShape, bench_load
+from memex.evals.bench.felt.load import CLIENTS, LoadShape, bench_load
 from memex.evals.bench.felt.section import bench_felt, bench_floor
 from memex.evals.bench.log import bench_log
 from memex.evals.bench.model import bench_model
@@ -107,8 +107,10 @@ async def _bench_felt(arguments: argparse.Namespace) -> None:
     for notes in arguments.notes:
         await bench_felt(count=notes, rounds=arguments.rounds, calls=arguments.calls)
     if arguments.load:
-        workers = arguments.load_workers
-        await bench_load(LoadShape(seconds=arguments.load, workers=workers))
+        shape = LoadShape(
+            clients=arguments.load_clients, seconds=arguments.load, workers=arguments.load_workers
+        )
+        await bench_load(shape)
 
 
 def _machine() -> str:
@@ -157,7 +159,10 @@ def main() -> None:
         "--load",
         type=float,
         metavar="SECONDS",
-        help="in felt, let 1 to 256 clients call for so long over 20 users of 1,000 notes (left out)",
+        help="in felt, let many clients call for so long, over 20 users of 1,000 notes (left out)",
+    )
+    parser.add_argument(
+        "--load-clients", type=int, nargs="+", default=CLIENTS, help="at the same time (1 8 32 128 256)"
     )
     parser.add_argument("--load-workers", type=int, help="MEMEX_WORKERS there (the default of memex serve)")
     parser.add_argument("--only", nargs="+", default=SECTIONS, choices=SECTIONS, help="leave out the others")

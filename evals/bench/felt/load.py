@@ -22,8 +22,9 @@ CONTEXT_SHARE, REMEMBER_SHARE = 0.7, 0.2  # of the calls; the rest reads and wri
 
 @dataclass(frozen=True, slots=True)
 class LoadShape:
-    """Who calls, and how long."""
+    """Who calls, and how long. `workers` are those of the service; None for its default."""
 
+    clients: Sequence[int] = CLIENTS
     users: int = 20
     notes: int = 1_000
     seconds: float = 20.0
@@ -81,7 +82,7 @@ async def bench_load(shape: LoadShape) -> None:
         calls = LoadCalls([await _user(scene, number, shape.notes) for number in range(shape.users)], notes)
         await scene.analyze()
         table = _new_table(shape, scene.memex.process.memory_mb)
-        for clients in CLIENTS:
+        for clients in shape.clients:
             table.add_row(str(clients), *(await call_at_once(scene, calls, clients, shape.seconds)).row())
     console.print(table, "")
 
@@ -125,12 +126,13 @@ async def _user(scene: Scene, number: int, count: int) -> tuple[Requests, Sequen
 
 
 def _new_table(shape: LoadShape, memory_mb: float) -> Table:
-    table = Table(
-        title=f"{shape.users} users of {shape.notes:,} notes each, {shape.seconds:.0f} s, "
-        f"{shape.workers or 1} workers; 70 % context, 20 % remember, 10 % files; "
-        f"the service has {memory_mb:.0f} MB at the start",
-        title_justify="left",
+    workers = "" if shape.workers is None else f", {shape.workers} workers"
+    console.print(
+        f"[bold]{shape.users} users of {shape.notes:,} notes each[/]{workers}; 70 % context, 20 % remember, "
+        f"10 % files; {shape.seconds:.0f} s for each number of clients; "
+        f"the service has {memory_mb:.0f} MB at the start"
     )
+    table = Table()
     for name in ("clients", "calls/s", "p50 ms", "p95 ms", "errors", "MB after"):
         table.add_column(name, justify="right")
     return table
