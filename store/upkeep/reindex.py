@@ -16,7 +16,7 @@ from memex.store.search.analyzer import LANGUAGES, Analyzer, analyzer_of
 from memex.store.search.index import FileIndex, index, index_version
 from memex.store.sql import sql
 from memex.store.writes import pending
-from memex.store.writes.commit import SEPARATOR, chunk_columns, link_columns
+from memex.store.writes.commit import SEPARATOR, DerivedRows, write_derived
 from memex.store.writes.pending import Counters
 
 BATCH_BYTES = 512 * 1024  # of texts that are analysed together; a longer file comes alone
@@ -198,16 +198,12 @@ def _derive_files(files: Rows, analyzer: Analyzer) -> list[_DerivedFile]:
 
 async def _add(connection: Connection, counter: Counters, files: Sequence[_DerivedFile]) -> None:
     scope = {"scope_id": counter.scope_id}
-    owned = scope | {"tenant_id": counter.tenant_id}
     await connection.execute(sql("upkeep/reindex_heads"), scope | _head_columns(files))
-    if links := [(counter.scope_id, file.file_id, link) for file in files for link in file.index.links]:
-        await connection.execute(sql("writes/link_add"), owned | link_columns(links))
-    if added := [(file.file_id, chunk) for file in files for chunk in file.index.added]:
-        await connection.execute(sql("writes/chunk_add"), owned | chunk_columns(added, counter.next_chunk_id))
-    counter.next_chunk_id += len(added)
-    counter.n += len(added)
-    counter.total_length += sum(chunk.length for _, chunk in added)
+    derived = DerivedRows()
+    for file in files:
+        derived.add(file.index, counter, file.file_id, is_known=False)
     counter.files += len(files)
+    await write_derived(connection, counter.tenant_id, derived, [counter])
 
 
 def _head_columns(files: Sequence[_DerivedFile]) -> dict[str, object]:

@@ -27,7 +27,7 @@ import psycopg
 from memex.errors import LimitExceeded, ValidationFailed, VersionConflict, VersionNotFound
 from memex.store import offload
 from memex.store.access import Access
-from memex.store.database import Connection, Database, Rows, Statement, batch, row_as, rows_as
+from memex.store.database import Connection, Database, Rows, Statement, batch, row_as
 from memex.store.log import operations
 from memex.store.log.call import Call, CallAnswer
 from memex.store.paths import parse
@@ -204,19 +204,13 @@ class Draft:
     async def read(self, path: str) -> str | None:
         """Return the text that the draft would leave at a path, None when no file would stand there."""
         place = self._place(path, to_write=False)
-        async with self._database.transaction(self._access, snapshot=True) as connection:
-            heads = await rows_as(
-                StoredHead,
-                connection,
-                "writes/head_load",
-                **lookup_columns([*self._places(), place]),
-                with_content=True,
-            )
-        return working_tree(heads).apply(self._edits).read(place)
+        [found] = await self._database.read(self._access, self._load_statement(place))
+        return working_tree(load_files(found).heads).apply(self._edits).read(place)
 
     async def preview(self) -> Preview:
         """Return what a commit would do now, without doing it."""
-        stored = load_files(*await self._database.read(self._access, *self._load_statements()))
+        [found] = await self._database.read(self._access, self._load_statement())
+        stored = load_files(found)
         return Preview((await self._plan(stored)).changes, self._state(stored.scopes))
 
     async def preview_at(self, state: Mapping[str, int]) -> Preview:
@@ -285,13 +279,13 @@ class Draft:
         written = sum(map(_chars, self._edits))
         if written > SHORT_CHARS:
             return None
-        statements = *self._lock_statements(call), *self._load_statements()
+        statements = *self._lock_statements(call), self._load_statement()
         async with self._database.writing(self._access, *statements) as (connection, read):
-            locked, found, scopes, heads, chunks = read
+            locked, found, files = read
             first = await operations.first_result(connection, self._access, call, found)
             if first is not None:
                 return Commit(first, is_repeat=True)
-            loaded = load_files(scopes, heads, chunks)
+            loaded = load_files(files)
             if written + count_chars(loaded.heads) > SHORT_CHARS:
                 return None
             plan = self._plan_now(loaded)
@@ -303,23 +297,22 @@ class Draft:
     ) -> Commit:
         """Apply the edits before the locks are taken, and again under the locks if a file has changed since."""
         committed = operations.committed_statement(self._access, call.request.tool_call_id)
-        found, *loaded = await self._database.read(self._access, committed, *self._load_statements())
+        found, files = await self._database.read(self._access, committed, self._load_statement())
         if found and (first := await self.first_result(call)) is not None:
             return Commit(first, is_repeat=True)
-        plan = await self._plan(load_files(*loaded))  # no connection is held while a large file is analysed
-        state, heads_now = self._version_statements()
-        statements = *self._lock_statements(call), state, heads_now
+        plan = await self._plan(load_files(files))  # no connection is held while a large file is analysed
+        statements = *self._lock_statements(call), self._load_statement(with_content=False)
         async with self._database.writing(self._access, *statements) as (connection, read):
-            locked, found, scopes, heads = read
+            locked, found, files = read
             first = await operations.first_result(connection, self._access, call, found)
             if first is not None:
                 return Commit(first, is_repeat=True)
-            now = load_files(scopes, heads, [])
+            now = load_files(files)
             if plan.fingerprint != now.fingerprint:
                 # `offload.run` would wait behind other calls' long texts while the locks are held; a thread of
                 # its own does not.
-                stored = load_files(*await batch(connection, *self._load_statements()))
-                plan = await asyncio.to_thread(self._plan_now, stored)
+                [files] = await batch(connection, self._load_statement())
+                plan = await asyncio.to_thread(self._plan_now, load_files(files))
             await operations.end_queued_call(connection, found, "answered")
             return await self._write(connection, plan, call, answer, locked, now.scopes)
 
@@ -358,17 +351,9 @@ class Draft:
         committed = operations.committed_statement(self._access, call.request.tool_call_id)
         return ("writes/scope_lock", {"scope_ids": self._scope_ids()}), committed
 
-    def _version_statements(self) -> tuple[Statement, Statement]:
-        heads = lookup_columns(self._places()) | {"with_content": False}
-        return ("memory/scope_state", {"scope_ids": self._scope_ids()}), ("writes/head_load", heads)
-
-    def _load_statements(self) -> tuple[Statement, Statement, Statement]:
-        wanted = lookup_columns(self._places())
-        return (
-            ("memory/scope_state", {"scope_ids": self._scope_ids()}),
-            ("writes/head_load", wanted | {"with_content": True}),
-            ("writes/chunk_load", wanted),
-        )
+    def _load_statement(self, *more: ScopedPath, with_content: bool = True) -> Statement:
+        wanted = lookup_columns([*self._places(), *more])
+        return "writes/file_load", wanted | {"with_content": with_content}
 
     def _scope_ids(self) -> list[int]:
         return sorted({place.scope.scope_id for place in self._places()})

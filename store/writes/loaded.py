@@ -1,6 +1,6 @@
 """What a commit loads before it plans: scopes, heads and chunks of the files that the edits name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ from memex.errors import LimitExceeded, OperationNotFound
 from memex.store.database import Connection, Rows, batch, rows_as
 from memex.store.records import FileChange, ScopeState
 from memex.store.search.index import FileIndex, StoredChunk
+from memex.store.writes.commit import SEPARATOR
 from memex.store.writes.edits import Head, PlannedRevision, ScopedPath, UndoneRevision, WorkingTree
 
 MAX_UNDONE_CHARS = 32 << 20  # an undo holds up to three texts of each revision in memory
@@ -96,22 +97,36 @@ def lookup_columns(places: Sequence[ScopedPath]) -> dict[str, Any]:
     }
 
 
-def load_files(scopes: Rows, heads: Rows, chunks: Rows) -> LoadedFiles:
-    """Return the loaded files, from rows of `memory/scope_state`, `writes/head_load` and `writes/chunk_load`."""
-    by_file: dict[tuple[int, int], list[StoredChunk]] = {}
-    for record in chunks:
-        key = record.pop("scope_id"), record.pop("file_id")
-        by_file.setdefault(key, []).append(_stored_chunk(**record))
-    return LoadedFiles(
-        [ScopeState(**record) for record in scopes], [StoredHead(**record) for record in heads], by_file
+def load_files(found: Rows) -> LoadedFiles:
+    """Return the loaded files, from rows of `writes/file_load`."""
+    scopes: dict[int, ScopeState] = {}
+    heads: list[StoredHead] = []
+    chunks: dict[tuple[int, int], list[StoredChunk]] = {}
+    for one in found:
+        scope_id = one["scope_id"]
+        scopes[scope_id] = ScopeState(scope_id, one["rev"], one["language"], one["rebuilds"])
+        heads.append(
+            StoredHead(scope_id, one["path"], one["file_id"], one["version"], one["content"], one["highest"])
+        )
+        if one["chunk_ids"]:
+            chunks[scope_id, one["file_id"]] = _stored_chunks(one)
+    return LoadedFiles(list(scopes.values()), heads, chunks)
+
+
+def _stored_chunks(found: Mapping[str, Any]) -> list[StoredChunk]:
+    columns = zip(
+        found["chunk_ids"],
+        found["starts"],
+        found["ends"],
+        found["heading_paths"],
+        found["sha256s"],
+        found["lengths"],
+        strict=True,
     )
-
-
-def _stored_chunk(
-    *, chunk_id: int, start_char: int, end_char: int, heading_path: Sequence[str], sha256: bytes, length: int
-) -> StoredChunk:
-    """Return a chunk, from the columns of its row."""
-    return StoredChunk(chunk_id, start_char, end_char, tuple(heading_path), bytes(sha256), length)
+    return [
+        StoredChunk(chunk_id, start, end, tuple(filter(None, heading_path.split(SEPARATOR))), sha256, length)
+        for chunk_id, start, end, heading_path, sha256, length in columns
+    ]
 
 
 def working_tree(heads: Sequence[StoredHead]) -> WorkingTree:

@@ -7,8 +7,8 @@ snapshot, so it finds the same before a merge and after it.
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from memex.store.database import Connection, Rows, rows
 from memex.store.sql import sql
@@ -30,6 +30,22 @@ class Counters:
     merged_chunk_id: int
     unmerged: int
 
+    def take_file_id(self) -> int:
+        """Return the id of a new file."""
+        self.next_file_id += 1
+        return self.next_file_id - 1
+
+    def take_chunk_id(self) -> int:
+        """Return the id of a new chunk."""
+        self.next_chunk_id += 1
+        return self.next_chunk_id - 1
+
+    def count_chunk(self, number: Literal[1, -1], length: int) -> None:
+        """Count a chunk that was added or removed, and its lexemes, as not merged yet."""
+        self.n += number
+        self.total_length += number * length
+        self.unmerged += 1
+
 
 async def lock(connection: Connection, scope_ids: Iterable[int]) -> dict[int, Counters]:
     """Take the writers' lock of scopes for the rest of the transaction, and return their counters."""
@@ -43,9 +59,13 @@ def counters_of(locked: Rows) -> dict[int, Counters]:
 
 async def put(connection: Connection, counters: Iterable[Counters]) -> None:
     """Store the counters of scopes whose lock is held."""
-    changed = [asdict(counter) for counter in counters]
-    columns: dict[str, Any] = {name: [one[name] for one in changed] for name in Counters.__slots__}
-    await connection.execute(sql("writes/scope_stat_set"), columns)
+    await connection.execute(sql("writes/scope_stat_set"), columns(counters))
+
+
+def columns(counters: Iterable[Counters]) -> dict[str, Any]:
+    """Return counters as `writes/scope_stat_set` and `writes/index_write` take them."""
+    changed = list(counters)
+    return {name: [getattr(counter, name) for counter in changed] for name in Counters.__slots__}
 
 
 async def merge(connection: Connection, counter: Counters) -> None:

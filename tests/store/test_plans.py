@@ -2,9 +2,12 @@
 
 import re
 from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import psycopg
+from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH, MAX_CACHED_STATEMENT_PARAMS
 from tests.kit.plans import plan_nodes
 
 from memex.service.service import Caller, Service
@@ -19,16 +22,15 @@ HOT = """
     search/chunk_read memory/file_read memory/file_list memory/revision_read memory/revision_history
     memory/series_list past/series_list
     writes/revision_chains memory/revision_before log/operation_committed log/operation_list
-    log/operation_read log/operation_writes writes/head_load writes/chunk_load memory/link_out
+    log/operation_read log/operation_writes writes/file_load memory/link_out
     memory/link_in memory/file_by_key memory/revision_at search/chunk_of_file memory/file_pinned
     memory/link_near memory/revision_span log/operation_inner search/file_dated search/chunk_alone
     past/file_changed past/file_read past/file_load past/file_list past/file_pinned past/revision_span
     past/revision_text past/chunk_removed past/link_in past/scope_revs_at
 """.split()  # noqa: SIM905 (a line a name would be longer than the rest)
 WRITES = """
-    writes/scope_lock memory/scope_state search/search_totals writes/scope_advance writes/scope_stat_set
-    writes/revision_close writes/revision_open writes/link_remove writes/chunk_remove writes/chunk_shift
-    writes/posting_add writes/posting_remove log/operation_add
+    writes/scope_lock memory/scope_state search/search_totals writes/scope_stat_set writes/revision_write
+    writes/index_write writes/posting_add writes/posting_remove log/operation_add
 """.split()  # noqa: SIM905 (a line a name would be longer than the rest)
 TABLES = {
     "revision",
@@ -89,12 +91,12 @@ INDEXES = {
     "search/chunk_score": "posting_pkey",
     "search/chunk_score_pruned": "posting_pkey",
     "search/chunk_pending": "chunk_pkey",
-    "writes/chunk_load": "chunk_file",
-    "writes/revision_close": "revision_open",
+    "writes/revision_write": "revision_open",
+    "writes/index_write": "chunk_pkey",
     "memory/file_read": "revision_head",
     "memory/file_list": "revision_head",
     "memory/series_list": "revision_head",
-    "writes/head_load": "revision_head",
+    "writes/file_load": "revision_head",
     "log/operation_committed": "operation_call|operation_once",  # as good as each other
     "log/operation_inner": "operation_inner",
     "memory/file_pinned": "revision_pinned",
@@ -195,3 +197,14 @@ async def test_postings_are_looked_up_by_scope_and_lexeme(service: Service, alic
             assert len(conditions) == 1, nodes
             assert "scope_id = $" in conditions[0]
             assert "lexeme = " in conditions[0]
+
+
+def test_psycopg_keeps_how_a_statement_is_read() -> None:
+    """Psycopg reads a long statement, or one of many parameters, anew each time that it runs."""
+    folder = files("memex.store") / "queries"
+    for file in Path(str(folder)).rglob("*.sql"):
+        name = str(file.relative_to(str(folder)).with_suffix(""))
+        text = sql(name)
+
+        assert len(text) <= MAX_CACHED_STATEMENT_LENGTH, name
+        assert len(set(re.findall(rb"%\((\w+)", text))) <= MAX_CACHED_STATEMENT_PARAMS, name

@@ -1,0 +1,49 @@
+-- Count one more change of each scope, whose lock is held, and close and open the revisions of a commit. No rows.
+with advanced as (
+  -- A time is never earlier than the last one's. The first commit says what indexes the scope.
+  update scope
+     set rev = scope.rev + 1,
+         last_at = greatest(clock_timestamp(), scope.last_at),
+         analyzer = coalesce(scope.analyzer, changed.analyzer)
+    from unnest(%(scope_ids)s::bigint[], %(analyzers)s::text[]) as changed (scope_id, analyzer)
+   where scope.scope_id = changed.scope_id
+  returning scope.scope_id, scope.rev, scope.last_at
+),
+written as materialized (
+  select *
+    from jsonb_to_recordset(%(revisions)s::jsonb)
+         as written (scope_id bigint, file_id bigint, head_version integer, version integer, path text, content text,
+                     operation text, deleted boolean, counterpart text, reason text, title text, tags text[],
+                     tag_keys text[], size_chars integer, path_key text, name_key text, pinned boolean, dated date)
+),
+closed as (
+  -- Each head is found by its key and closed at its place (ctid); one that was closed by somebody else meanwhile is at
+  -- another, and the unique indexes refuse a second head.
+  update revision
+     set rev_end = located.rev
+    from (select head.place, advanced.rev
+            from written
+            join advanced using (scope_id)
+           cross join lateral (
+                 select revision.ctid as place
+                   from revision
+                  where revision.scope_id = written.scope_id
+                    and revision.file_id = written.file_id
+                    and revision.version = written.head_version
+                    and revision.rev_end is null
+                 offset 0) as head) as located
+   where revision.ctid = located.place
+  returning revision.file_id
+)
+insert into revision
+  (scope_id, tenant_id, file_id, version, rev, path, content, sha256, operation, deleted, counterpart, reason,
+   actor, channel, tool_call_id, created_at, title, tags, tag_keys, size_chars, path_key, name_key, pinned,
+   dated)
+select written.scope_id, %(tenant_id)s::bigint, written.file_id, written.version, advanced.rev, written.path,
+       written.content, sha256(convert_to(written.content, 'UTF8')), written.operation, written.deleted,
+       written.counterpart, written.reason, %(actor)s::text, %(channel)s::text, %(tool_call_id)s::text,
+       advanced.last_at, written.title, written.tags, written.tag_keys, written.size_chars, written.path_key,
+       written.name_key, written.pinned, written.dated
+  from written
+  join advanced using (scope_id)
+ where (select count(*) from closed) >= 0;  -- waits until all of them are closed
