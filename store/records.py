@@ -196,7 +196,7 @@ class FileChange:
     """The change of a draft to one file: one revision, or none when `changed` is false.
 
     `path` and `version` are those after the change. `counterpart` is the other end of a move. `span` is the place
-    of the last edit in `new_content`.
+    of the last edit in `new_content`. `edits` are the edits of the draft that touched the file, by their index.
     """
 
     path: str
@@ -211,6 +211,7 @@ class FileChange:
     sha256: str
     counterpart: str | None
     span: Span | None
+    edits: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

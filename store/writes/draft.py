@@ -45,7 +45,9 @@ from memex.store.writes.edits import (
     Revise,
     ScopedPath,
     Undo,
+    WorkingTree,
     Write,
+    naming_member,
 )
 from memex.store.writes.loaded import (
     CommitPlan,
@@ -63,6 +65,7 @@ MAX_FILES_PER_SCOPE = 10_000
 MAX_EDITS = 1_000
 SHORT_CHARS = 16 * 1024  # of all texts that are read or written: some 10 ms of work while the locks are held
 MAX_CHUNKS_PER_FILE = 10_000
+MAX_BATCH_STORED_CHARS = 16 << 20  # of the files that a batch edits; it holds each of them twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,11 @@ class Draft:
         self._max_files = max_files
         self._is_embedded = is_embedded
         self._edits: list[Edit] = []
+        self._are_members = False
+
+    def begin_batch(self) -> None:
+        """Say that each edit is a member of a batch, which errors name by its index."""
+        self._are_members = True
 
     def write(
         self,
@@ -205,7 +213,7 @@ class Draft:
         """Return the text that the draft would leave at a path, None when no file would stand there."""
         place = self._place(path, to_write=False)
         [found] = await self._database.read(self._access, self._load_statement(place))
-        return working_tree(load_files(found).heads).apply(self._edits).read(place)
+        return self._apply(load_files(found).heads).read(place)
 
     async def preview(self) -> Preview:
         """Return what a commit would do now, without doing it."""
@@ -226,7 +234,7 @@ class Draft:
         )
         heads = [StoredHead(**record) for record in found]
         chars = sum(map(_chars, self._edits)) + count_chars(heads)
-        planned = await offload.run(chars, lambda: working_tree(heads).apply(self._edits).planned())
+        planned = await offload.run(chars, lambda: self._apply(heads).planned())
         return Preview(tuple(one.change for one in planned), dict(state))
 
     async def commit(self, call: Call, answer: Callable[[tuple[FileChange, ...]], CallAnswer]) -> Commit:
@@ -245,6 +253,8 @@ class Draft:
             VersionConflict, FileExists, FileNotFound, …: an edit does not fit; nothing was written.
         """
         try:
+            if self._are_members:
+                await self._check_stored_size()
             if (done := await self._commit_short(call, answer)) is not None:
                 return done
             return await self._commit_long(call, answer)
@@ -271,6 +281,19 @@ class Draft:
                 connection, operations.committed_statement(self._access, call.request.tool_call_id)
             )
             return await operations.first_result(connection, self._access, call, found)
+
+    async def _check_stored_size(self) -> None:
+        """Refuse a batch over more text than fits into memory many times; a single edit is of one file."""
+        [[stored]] = await self._database.read(
+            self._access, ("writes/file_size", lookup_columns(self._places()))
+        )
+        if stored["chars"] > MAX_BATCH_STORED_CHARS:
+            raise LimitExceeded(
+                f"The files of this batch hold {stored['chars']:,} characters, and {MAX_BATCH_STORED_CHARS:,} are "
+                "edited at once.",
+                hint="Send several smaller batches.",
+                limit=MAX_BATCH_STORED_CHARS,
+            )
 
     async def _commit_short(
         self, call: Call, answer: Callable[[tuple[FileChange, ...]], CallAnswer]
@@ -363,9 +386,12 @@ class Draft:
         return await offload.run(chars, self._plan_now, stored)
 
     def _plan_now(self, stored: LoadedFiles) -> CommitPlan:
-        planned = working_tree(stored.heads).apply(self._edits).planned()
+        planned = self._apply(stored.heads).planned()
         files = tuple((one, self._derive(one.file, stored)) for one in planned)
         return CommitPlan(stored.fingerprint, files)
+
+    def _apply(self, heads: Sequence[StoredHead]) -> WorkingTree:
+        return working_tree(heads).apply(self._edits, are_members=self._are_members)
 
     def _derive(self, file: EditedFile, stored: LoadedFiles) -> FileIndex:
         scope_id = file.scope.scope_id
@@ -375,11 +401,12 @@ class Draft:
         language = next(scope.language for scope in stored.scopes if scope.scope_id == scope_id)
         derived = index(file.path, file.content, known, analyzer_of(language))
         if len(known) - len(derived.removed) + len(derived.added) > MAX_CHUNKS_PER_FILE:
-            raise LimitExceeded(
-                f"{file.scope.virtual(file.path)} has more than {MAX_CHUNKS_PER_FILE:,} sections.",
-                hint="Split the text over several linked files.",
-                limit=MAX_CHUNKS_PER_FILE,
-            )
+            with naming_member(file.edits[-1] if self._are_members else None):
+                raise LimitExceeded(
+                    f"{file.scope.virtual(file.path)} has more than {MAX_CHUNKS_PER_FILE:,} sections.",
+                    hint="Split the text over several linked files.",
+                    limit=MAX_CHUNKS_PER_FILE,
+                )
         return derived
 
     def _check_limits(self, plan: CommitPlan, counters: dict[int, Counters]) -> None:

@@ -5,11 +5,12 @@ tree, `base_version` included, and then changes the tree. At the end each change
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
-from memex.errors import FileExists, FileNotFound, FileTooLarge, ValidationFailed, VersionConflict
+from memex.errors import FileExists, FileNotFound, FileTooLarge, Refused, ValidationFailed, VersionConflict
 from memex.store import diff
 from memex.store.access import Scope
 from memex.store.records import FileChange, Span
@@ -146,6 +147,7 @@ class EditedFile:
     reason: str | None = None
     counterpart: "EditedFile | None" = None
     span: Span | None = None
+    edits: list[int] = field(default_factory=list)
 
     @property
     def is_changed(self) -> bool:
@@ -177,29 +179,39 @@ class WorkingTree:
     highest: Mapping[tuple[int, str], int]
     standing: dict[tuple[int, str], EditedFile | None] = field(default_factory=dict)
     touched: list[EditedFile] = field(default_factory=list)
+    applied: int = 0
 
-    def apply(self, edits: Iterable[Edit]) -> "WorkingTree":
+    def apply(self, edits: Iterable[Edit], *, are_members: bool = False) -> "WorkingTree":
         """Apply the edits in their order, and return the tree.
+
+        Args:
+            edits: each is applied to what the edits before it left.
+            are_members: the edits are members of a batch, which an error names by their index.
 
         Raises:
             FileNotFound, FileExists, VersionConflict, FileTooLarge, ValidationFailed, PatchNotFound,
             PatchAmbiguous: the first edit that does not fit; nothing was written.
         """
         for edit in edits:
-            match edit:
-                case Write():
-                    self._write(edit)
-                case Patch():
-                    self._patch(edit)
-                case Revise():
-                    self._revise(edit)
-                case Move():
-                    self._move(edit)
-                case Delete():
-                    self._delete(edit)
-                case Undo():
-                    self._undo(edit)
+            with naming_member(self.applied if are_members else None):
+                self._apply(edit)
+            self.applied += 1
         return self
+
+    def _apply(self, edit: Edit) -> None:
+        match edit:
+            case Write():
+                self._write(edit)
+            case Patch():
+                self._patch(edit)
+            case Revise():
+                self._revise(edit)
+            case Move():
+                self._move(edit)
+            case Delete():
+                self._delete(edit)
+            case Undo():
+                self._undo(edit)
 
     def read(self, place: ScopedPath) -> str | None:
         """Return the current text of a path, None if there is no file."""
@@ -275,7 +287,10 @@ class WorkingTree:
             return
         copy = self._create(edit.to)
         copy.content = file.content
-        copy.counterpart, file.counterpart = file, copy
+        # Of a file that this draft made, or brought from elsewhere, nothing is stored at the place that it leaves.
+        origin = file if file.head is not None else file.counterpart
+        if origin is not None:
+            copy.counterpart, origin.counterpart = origin, copy
         self._remove(file)
         self._touch(file, "move", edit.reason)
         self._touch(copy, "move", edit.reason)
@@ -331,10 +346,11 @@ class WorkingTree:
         file.content = None
 
     def _touch(self, file: EditedFile, operation: str, reason: str | None, span: Span | None = None) -> None:
-        file.operation = "create" if file.head is None and operation in ("write", "patch") else operation
+        file.operation = _operation(file, operation)
         file.reason = reason if reason is not None else file.reason
         file.span = span
-        if file not in self.touched:
+        file.edits.append(self.applied)
+        if len(file.edits) == 1:
             self.touched.append(file)
 
     def planned(self) -> list[PlannedRevision]:
@@ -350,6 +366,23 @@ class WorkingTree:
             else:
                 versions[file] = stored
         return [PlannedRevision(file, _change(file, versions)) for file in self.touched]
+
+
+@contextmanager
+def naming_member(index: int | None) -> Iterator[None]:
+    """Let an error that is raised in the block name the member of a batch; None for an edit that is none.
+
+    Args:
+        index: of the member, from 0; `details` of the error get it as `member`.
+    """
+    try:
+        yield
+    except Refused as error:
+        if index is not None:
+            error.message = f"Member {index}: {error.message}"
+            error.args = (error.message,)
+            error.details["member"] = index
+        raise
 
 
 def check_content(content: str, place: ScopedPath) -> None:
@@ -375,6 +408,15 @@ def check_content(content: str, place: ScopedPath) -> None:
         )
 
 
+def _operation(file: EditedFile, last: str) -> str:
+    """Return what the revision of a file says was done: that it came to be, that it was moved, or the last edit."""
+    if last not in ("write", "patch", "move"):
+        return last
+    if file.head is None:
+        return "create" if file.counterpart is None else "move"
+    return last if file.path == file.head.path else "move"
+
+
 def _change(file: EditedFile, versions: Mapping[EditedFile, int]) -> FileChange:
     head, other = file.head, file.counterpart
     content = file.content or ""
@@ -398,6 +440,7 @@ def _change(file: EditedFile, versions: Mapping[EditedFile, int]) -> FileChange:
         sha256=hashlib.sha256(content.encode()).hexdigest(),
         counterpart=counterpart,
         span=file.span,
+        edits=tuple(file.edits),
     )
 
 

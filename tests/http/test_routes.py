@@ -169,6 +169,14 @@ ROUTES: dict[str, list[Try]] = {
         run("memory_find", READ[PLAN], WORDS[PLAN], query="word", project="apollo"),
         run("memory_move", WRITE[PLAN], path=PLAN, to="user/taken.md"),
         run("memory_list", agents()),
+        run(
+            "memory_write_many",
+            WRITE[PLAN],
+            edits=[
+                {"kind": "write", "path": "user/one.md", "content": "mine"},
+                {"kind": "delete", "path": PLAN},
+            ],
+        ),
     ],
     "GET /v1/files": [Try(agents(), word) for word in WORDS.values()],
     "GET /v1/file": on_files(READ, shows=True),
@@ -176,6 +184,10 @@ ROUTES: dict[str, list[Try]] = {
     "PATCH /v1/file": on_files(WRITE, json={"operation": "append", "text": "more"}),
     "DELETE /v1/file": on_files(WRITE),
     "POST /v1/file/move": on_files(WRITE, json={"to": "user/taken.md"}),
+    "POST /v1/files:batch": [
+        Try(outcomes, json={"edits": [{"kind": "write", "path": path, "content": "mine", "overwrite": True}]})
+        for path, outcomes in CREATE.items()
+    ],
     "POST /v1/file/restore": on_files(RESTORE, json={"version": 1}),
     "GET /v1/revisions": on_files(READ, shows=True),
     "GET /v1/diff": on_files(READ, shows=True),

@@ -30,6 +30,7 @@ from memex.service.tools.prompt_block import PromptBlockResult
 from memex.service.tools.remember_answer import RememberResult
 from memex.service.tools.revisions import DiffResult, HistoryResult, RevertResult
 from memex.service.tools.tool import ToolResult
+from memex.service.tools.write_many import WriteManyResult
 from memex.settings import SearchMode, Settings, read_settings
 from memex.wiring import running_service
 
@@ -333,6 +334,19 @@ class UserMemory:
         """Delete a file; its versions stay and can be restored."""
         return await self._call(
             "memory_delete", PlacedResult, tool_call_id, path=path, reason=reason, base_version=base_version
+        )
+
+    async def write_many(
+        self, edits: Sequence[Mapping[str, Any]], *, tool_call_id: str | None = None
+    ) -> WriteManyResult:
+        """Write, patch, move and delete up to 500 files in one commit, or none if one edit does not fit.
+
+        Each edit has a `kind` and the arguments of `write`, `patch`, `move` or `delete`, and sees what the edits
+        before it did: `{"kind": "write", "path": "user/tea.md", "content": "Oolong."}`. An error names the edit by
+        its index, in `details["member"]`.
+        """
+        return await self._call(
+            "memory_write_many", WriteManyResult, tool_call_id, edits=[dict(edit) for edit in edits]
         )
 
     async def links(

@@ -1,5 +1,6 @@
-"""`memex list`, `read`, `write`, `move`, `delete` and `find`: the files of memory."""
+"""`memex list`, `read`, `write`, `write-many`, `move`, `delete` and `find`: the files of memory."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -98,6 +99,29 @@ async def write(
 
 
 @user_command
+async def write_many(
+    session: CommandSession,
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="JSONL",
+            help="The file of edits, a JSON object a line, or - for stdin.",
+            show_default=False,
+        ),
+    ] = None,
+) -> CommandOutput:
+    """Write, patch, move and delete up to 500 files at once, or none if one edit does not fit.
+
+    Each edit has a kind (write, patch, move or delete) and the arguments of that tool, for example
+    {"kind": "write", "path": "user/tea.md", "content": "Oolong."}.
+    """
+    if file is None and sys.stdin.isatty():
+        raise ValidationFailed("There are no edits.", hint="Name a file, or pipe the edits to stdin.")
+    done = await session.api.execute(session.context, "memory_write_many", {"edits": _edits(text_of(file))})
+    return CommandOutput(done, lambda screen: _show_written_many(screen, session, done))
+
+
+@user_command
 async def move(
     session: CommandSession,
     path: Annotated[str, typer.Argument(metavar="FROM", help="The path of the file.")],
@@ -192,6 +216,20 @@ def _text(file: str | None, content: str | None) -> str:
     return text_of(file)
 
 
+def _edits(text: str) -> list[Any]:
+    """Return the JSON values of a text, one a line; blank lines are left out."""
+    edits = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                edits.append(json.loads(line))
+            except (ValueError, RecursionError):
+                raise ValidationFailed(
+                    f"Line {number} is not JSON.", hint="Write one JSON object on each line."
+                ) from None
+    return edits
+
+
 def text_of(file: str | None) -> str:
     """Return the text of a file, or of stdin for None and `-`.
 
@@ -263,6 +301,21 @@ def _show_written(screen: Screen, written: dict[str, Any]) -> None:
     else:
         did = "written,"
     screen.line((written["path"], "bold"), f" {did} version {written['version']}")
+
+
+def _show_written_many(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None:
+    for one in done["results"]:
+        screen.line((one["path"], "bold"), f"  {_outcome(one)}")
+    screen.line(("To undo: ", "dim"), session.command("revert", done["tool_call_id"]))
+
+
+def _outcome(one: dict[str, Any]) -> str:
+    if one["version"] is None:
+        return "made and taken away again"
+    if not one["changed"]:
+        return f"unchanged, still version {one['version']}"
+    did = "deleted by" if one["deleted"] else "created," if one["created"] else f"{one['kind']},"
+    return f"{did} version {one['version']}"
 
 
 def _show_deleted(screen: Screen, session: CommandSession, deleted: dict[str, Any]) -> None:

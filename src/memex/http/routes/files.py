@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Query, Request, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
 from memex.errors import ValidationFailed
 from memex.http.answers import json_answer
@@ -12,6 +12,7 @@ from memex.http.routers import RouterPair
 from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
 from memex.service.tools.files import LinksResult, ListResult, ReadResult
 from memex.service.tools.revisions import DiffResult, HistoryResult
+from memex.service.tools.write_many import EditArguments, WriteManyResult
 from memex.store.catalogue import MIN_CHARS
 
 PAIR = RouterPair("", "files")
@@ -183,6 +184,37 @@ async def move_file(
     """Put a file at another path, inside its mount with its history."""
     arguments = {"path": path, **body.model_dump(), "base_version": _version(if_match)}
     return json_answer(await service.execute(caller, "memory_move", arguments, tool_call_id=tool_call_id))
+
+
+class BatchBody(BaseModel):
+    """What memory_write_many takes; each edit is checked as a call of its own would be."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "edits": [
+                        {"kind": "write", "path": "user/tea.md", "content": "# Tea\n\nOolong.\n"},
+                        {"kind": "delete", "path": "user/old.md", "base_version": 3},
+                    ]
+                }
+            ]
+        },
+    )
+
+    edits: list[Annotated[dict[str, Any], WithJsonSchema(EditArguments.model_json_schema())]]
+
+
+@router.post("/files:batch", summary="Change many files at once")
+async def write_many(
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: BatchBody
+) -> WriteManyResult:
+    """Write, patch, move and delete up to 500 files in one commit, or none if one edit does not fit."""
+    return WriteManyResult(
+        **await service.execute(caller, "memory_write_many", {"edits": body.edits}, tool_call_id=tool_call_id)
+    )
 
 
 class RestoreBody(BaseModel):

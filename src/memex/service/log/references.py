@@ -13,6 +13,11 @@ def of_change(change: FileChange, span: Span | None = None) -> LogValue:
     return _text(change.path, change.version, span or (0, len(change.new_content)))
 
 
+def of_old(change: FileChange, span: Span) -> LogValue:
+    """Return the reference to a text that stood in a file before a change."""
+    return {"$text": f"{old_name(change)}:{span[0]}-{span[1]}"}
+
+
 def of_revision(revision: Revision, span: Span) -> LogValue:
     """Return the reference to a span of a revision."""
     return _text(revision.virtual_path, revision.version, span)

@@ -26,6 +26,7 @@ TITLES = {
     "memory_patch": "Change a note",
     "memory_move": "Move a note",
     "memory_delete": "Delete a note",
+    "memory_write_many": "Change many notes",
     "memory_links": "Links of a note",
     "memory_history": "Versions of a note",
     "memory_diff": "Compare versions",
@@ -188,6 +189,10 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) == 1:
         return _plain(kinds[0] | kept)
+    if isinstance(items := kept.get("items"), dict):
+        kept["items"] = _plain(items)
+    if isinstance(properties := kept.get("properties"), dict):
+        kept["properties"] = {name: _plain(part) for name, part in properties.items()}
     return kept | ({"anyOf": [_plain(kind) for kind in kinds]} if kinds else {})
 
 
@@ -203,6 +208,13 @@ def _strict(schema: dict[str, Any]) -> dict[str, Any]:
         strict["items"] = _strict(schema["prefixItems"][0])
     elif "items" in strict:
         strict["items"] = _strict(strict["items"])
+    if "properties" in strict:
+        required = strict["required"]
+        strict["properties"] = {
+            name: _strict(part) if name in required else _nullable(_strict(part))
+            for name, part in strict["properties"].items()
+        }
+        strict["required"] = list(strict["properties"])
     return strict
 
 

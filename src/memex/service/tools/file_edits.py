@@ -129,8 +129,7 @@ def answer_patch(arguments: PatchArguments, changes: tuple[FileChange, ...]) -> 
         request["text"] = references.of_change(change, (start, start + len(arguments.text)))
     if arguments.match is not None and change.old_version:
         start = change.old_content.find(arguments.match)
-        span = f"{start}-{start + len(arguments.match)}"
-        request["match"] = {"$text": f"{references.old_name(change)}:{span}"}
+        request["match"] = references.of_old(change, (start, start + len(arguments.match)))
     logged = result | {"diff": references.of_diff(change) if change.changed else ""}
     return CallAnswer(result, request, logged)
 

@@ -7,13 +7,14 @@ from memex.service.tools.context import CONTEXT
 from memex.service.tools.planned_tool import PlannedTool
 from memex.service.tools.remember import REMEMBER
 from memex.service.tools.tool import ReadTool, WriteTool
+from memex.service.tools.write_many import WRITE_MANY
 
 AnyTool = PlannedTool[Any] | ReadTool[Any] | WriteTool[Any]
 
 _AGENT_TOOLS: tuple[AnyTool, ...] = (REMEMBER, CONTEXT)
 _FILE_TOOLS: tuple[AnyTool, ...] = (
     *(files.FIND, files.READ, files.LIST),
-    *(file_edits.WRITE, file_edits.PATCH, file_edits.MOVE, file_edits.DELETE),
+    *(file_edits.WRITE, file_edits.PATCH, file_edits.MOVE, file_edits.DELETE, WRITE_MANY),
     files.LINKS,
 )
 # In the order in which models are told of them.
