@@ -80,7 +80,7 @@ def test_the_guide_to_http_runs(environment: dict[str, str], tmp_path: Path) -> 
         )
         assert done.returncode == 0, done.stderr
         answers.append(done.stdout)
-    me, memory, tools, files, calls = answers
+    me, memory, tools, files, many, calls = answers
     remembered, recalled, listed = _documents(memory)
     written, patched = _documents(files.replace("# Kettle\n\nThe blue one.\n", ""))
     attempts, refused, undone = _documents(calls)
@@ -93,6 +93,7 @@ def test_the_guide_to_http_runs(environment: dict[str, str], tmp_path: Path) -> 
     assert len(json.loads(tools)["tools"]) == 2
     assert (written["version"], patched["version"]) == (1, 2)
     assert zipfile.ZipFile(tmp_path / "memory.zip").namelist()
+    assert [one["path"] for one in json.loads(many)["results"]] == ["user/notes/pot.md"] * 2
     assert attempts["attempts"][0]["status"] == "committed"
     assert {
         name: refused[name] for name in ("code", "detail", "hint", "path", "current_version")

@@ -22,6 +22,7 @@ SHAPED: dict[str, Any] = {
     "tags": ("a",),
     "outdated": ("a",),
     "both_hold": ("b",),
+    "edits": ({"kind": "delete", "path": "user/a.md"},),
 }
 
 

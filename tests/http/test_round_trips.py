@@ -65,6 +65,16 @@ CASES: dict[str, Call] = {
         "memory_remember",
         lambda n: {"text": f"Carla has {n + 3} oars. I prefer oars of ash. The dock is {n} metres long."},
     ),
+    # Last, for its notes are in the way of what others find.
+    "write many": (
+        "memory_write_many",
+        lambda n: {
+            "edits": [
+                {"kind": "write", "path": f"user/many-{n}-{one}.md", "content": "# Many\n\nA mast.\n"}
+                for one in range(50)
+            ]
+        },
+    ),
 }
 BOUNDS = {
     "find": 9,
@@ -85,6 +95,7 @@ BOUNDS = {
     "restore": 7,
     "remember": 21,
     "remember, three": 37,
+    "write many": 5,
 }
 
 

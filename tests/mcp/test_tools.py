@@ -114,6 +114,10 @@ async def test_every_tool_on_files_answers_as_its_schema_says(connect: Connect) 
         ("memory_restore", {"path": "user/tea.md", "version": 1}),
         ("memory_move", {"path": "user/tea.md", "to": "user/drinks.md"}),
         ("memory_delete", {"path": "user/drinks.md"}),
+        (
+            "memory_write_many",
+            {"edits": [{"kind": "write", "path": "user/a.md", "content": "a", "to": None}]},
+        ),
         ("memory_context", {"query": "Apollo"}),
     ]
     async with connect("files", bound_to="alice") as client:

@@ -41,6 +41,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "memory_patch": {"path": "user/tea.md", "operation": "append", "text": "Matcha in spring."},
     "memory_move": {"path": "user/old.md", "to": "user/older.md"},
     "memory_delete": {"path": "user/gone.md"},
+    "memory_write_many": {"edits": [{"kind": "write", "path": "user/many.md", "content": "# Many\n"}]},
     "memory_links": {"path": "user/tea.md"},
     "memory_history": {"path": "user/tea.md"},
     "memory_diff": {"path": "user/tea.md"},

@@ -121,6 +121,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("history", "user/tea.md", "--limit", "2"),
     ("diff", "user/tea.md", "1", "2"),
     ("restore", "user/tea.md", "1"),
+    ("write-many", "{folder}/edits.jsonl"),
     ("move", "user/tea.md", "user/leaf.md"),
     ("delete", "user/leaf.md", "--reason", "why"),
     ("restore", "user/leaf.md", "5"),
@@ -177,6 +178,7 @@ REFUSED: dict[str, tuple[str, ...]] = {  # with the same code and the same words
     "budget": ("context", "tea", "--budget", "100"),
     "project": ("context", "tea", "--project", "zeus"),
     "call": ("log", "no-such-call"),
+    "member": ("write-many", "{folder}/refused.jsonl"),
     "retry": ("queue", "retry", "no-such-call"),
     "key": ("keys", "create", "--role", "agent", "--user", " x"),
     "user": ("list", "--user", "a\tb"),
@@ -237,6 +239,13 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
                 (folder / "vault" / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / "vault" / name).write_text(text)
             shutil.make_archive(str(folder / "vault"), "zip", folder / "vault")
+            edits = [
+                {"kind": "write", "path": "user/many.md", "content": "# Many\n"},
+                {"kind": "patch", "path": "user/many.md", "operation": "append", "text": "Edits."},
+                {"kind": "delete", "path": "user/many.md"},
+            ]
+            (folder / "edits.jsonl").write_text("\n\n".join(map(json.dumps, edits)))
+            (folder / "refused.jsonl").write_text("\n".join(map(json.dumps, edits[1:])))
         return folder
 
     return make

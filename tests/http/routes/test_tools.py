@@ -29,10 +29,18 @@ def test_the_tools_are_listed_with_schemas_that_hold_for_their_answers(alice: Cl
     assert set(tools) == {
         *("memory_remember", "memory_context"),
         *("memory_find", "memory_read", "memory_list", "memory_links", "memory_history", "memory_diff"),
-        *("memory_write", "memory_patch", "memory_move", "memory_delete", "memory_restore"),
+        *(
+            "memory_write",
+            "memory_patch",
+            "memory_move",
+            "memory_delete",
+            "memory_write_many",
+            "memory_restore",
+        ),
     }
     assert [name for name, tool in tools.items() if not tool["read_only"]] == [
-        *("memory_remember", "memory_write", "memory_patch", "memory_move", "memory_delete", "memory_restore")
+        *("memory_remember", "memory_write", "memory_patch", "memory_move", "memory_delete"),
+        *("memory_write_many", "memory_restore"),
     ]
     assert set(tools["memory_write"]["output_schema"]["properties"]) == set(written)
     assert tools["memory_write"]["input_schema"]["required"] == ["path", "content"]

@@ -128,13 +128,17 @@ def test_what_a_model_fills_in_is_taken(definition: ToolDefinition, data: st.Dat
     }
     assume(definition.name != "memory_remember" or filled["text"] is not None or filled["outdated"])
     Draft202012Validator(definition.strict).validate(filled)
-    Draft202012Validator(definition.parameters).validate(
-        {name: value for name, value in filled.items() if value is not None}
-    )
+    Draft202012Validator(definition.parameters).validate(_without_null(filled))
 
     parsed = TOOLS[definition.name].parse(filled)
 
     assert all(getattr(parsed, name) is not None for name, value in filled.items() if value is not None)
+
+
+def _without_null(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_null(part) for name, part in value.items() if part is not None}
+    return [_without_null(part) for part in value] if isinstance(value, list) else value
 
 
 def _values(name: str, schema: dict[str, Any]) -> st.SearchStrategy[Any]:
@@ -154,6 +158,12 @@ def _of_kind(name: str, kind: str, schema: dict[str, Any]) -> st.SearchStrategy[
             return st.integers(schema.get("minimum"), schema.get("maximum"))
         case "array" if name == "span":
             return st.tuples(st.integers(0, 50), st.integers(51, 99)).map(list)
+        case "array" if name == "edits":
+            return st.lists(_values("edit", schema["items"]), min_size=1, max_size=3)
+        case "object":
+            return st.fixed_dictionaries(
+                {one: _values(one, part) for one, part in schema["properties"].items()}
+            )
         case "array":
             return st.lists(st.sampled_from(["tea", "work"]), max_size=schema.get("maxItems"), unique=True)
     if name == "as_of":
@@ -193,7 +203,8 @@ def test_what_writes_says_so() -> None:
     hints = {one.name: one.rendered("mcp")["annotations"] for one in define("files")}
 
     assert {name for name, hint in hints.items() if not hint["readOnlyHint"]} == {
-        *("memory_remember", "memory_write", "memory_patch", "memory_move", "memory_delete", "memory_restore")
+        *("memory_remember", "memory_write", "memory_patch", "memory_move", "memory_delete"),
+        *("memory_write_many", "memory_restore"),
     }
     assert not hints["memory_remember"]["destructiveHint"]
     assert hints["memory_remember"]["idempotentHint"]

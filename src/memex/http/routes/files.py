@@ -207,13 +207,14 @@ class BatchBody(BaseModel):
     edits: list[Annotated[dict[str, Any], WithJsonSchema(EditArguments.model_json_schema())]]
 
 
-@router.post("/files:batch", summary="Change many files at once")
+@router.post("/files:batch", summary="Change many files at once", response_model=WriteManyResult)
 async def write_many(
     service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: BatchBody
-) -> WriteManyResult:
+) -> Response:
     """Write, patch, move and delete up to 500 files in one commit, or none if one edit does not fit."""
-    return WriteManyResult(
-        **await service.execute(caller, "memory_write_many", {"edits": body.edits}, tool_call_id=tool_call_id)
+    arguments = {"edits": body.edits}
+    return json_answer(
+        await service.execute(caller, "memory_write_many", arguments, tool_call_id=tool_call_id)
     )
 
 
