@@ -25,6 +25,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, image, link
 from markdown_it.token import Token
 
+from memex.store.markdown import MAX_NESTING, BracketedText, MarkdownDocument
+
 # A file's, which keep the reading of a hostile megabyte near a second; what stands after them is not linked.
 MAX_LINKS = 10_000
 MAX_BRACKETS = 50_000
@@ -33,6 +35,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
 _DIRECT_LINK = re.compile(r"\[\[[^\[\]\n]+\]\]|\]\(")
 _ANY_LINK = re.compile(r"\[")
+_FENCE = re.compile(r"```|~~~")
 _CROSS_VAULT = re.compile(r"dendron://[^/]*/")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -87,7 +90,7 @@ def path_keys(relative_path: str) -> tuple[str, str]:
     return key(relative_path), key(relative_path.rpartition("/")[2])
 
 
-def parse(text: str, path: str) -> tuple[ParsedLink, ...]:
+def parse(text: str, path: str, document: MarkdownDocument | None = None) -> tuple[ParsedLink, ...]:
     """Return the links of a file in order of appearance, at most `MAX_LINKS`.
 
     A Markdown destination is read from the file's folder first, then from the mount's root; one that climbs
@@ -96,24 +99,53 @@ def parse(text: str, path: str) -> tuple[ParsedLink, ...]:
     Args:
         text: the whole file.
         path: the file's, relative to its mount.
+        document: the structure of the text, if it is known: most texts need not be parsed again then.
     """
     if not ("[[" in text or "](" in text or "]:" in text):
         return ()
-    env: dict[str, Any] = {}
-    tokens = _BLOCKS.parse(text, env)
+    texts, references = _bracketed_texts(text, document)
     # Inline parsing costs the most, and only a block that may hold a link is worth it.
-    sign = _ANY_LINK if env.get("references") else _DIRECT_LINK
+    sign = _ANY_LINK if references else _DIRECT_LINK
     lines = list(pairwise([0, *(line_end.end() for line_end in _LINE_END.finditer(text)), len(text)]))
     found: list[ParsedLink] = []
     brackets_left = MAX_BRACKETS
-    for token in tokens:
-        if token.type == "inline" and token.map and sign.search(token.content):
-            content = _up_to_bracket(token.content, brackets_left)
-            found += _block_links(text, content, lines[slice(*token.map)], env, path)
+    for one in texts:
+        if sign.search(one.content):
+            content = _up_to_bracket(one.content, brackets_left)
+            env = {"references": references}
+            found += _block_links(text, content, lines[one.first_line : one.end_line], env, path)
             brackets_left -= content.count("[")
             if len(found) >= MAX_LINKS or brackets_left <= 0:
                 break
     return tuple(found[:MAX_LINKS])
+
+
+def _bracketed_texts(
+    text: str, document: MarkdownDocument | None
+) -> tuple[list[BracketedText], dict[str, Any]]:
+    """Return the texts that may hold links, with their lines in the whole text, and the reference definitions."""
+    front = text[: document.body_start] if document else ""
+    # A byte order mark belongs to the first line, and a fence could reach from the front matter into the body.
+    if document is None or document.bracketed is None or front == "\ufeff" or _FENCE.search(front):
+        return _parse_blocks(text)
+    texts, references = _parse_blocks(front) if "[" in front else ([], {})
+    lines = len(_LINE_END.findall(front))
+    texts += [
+        BracketedText(one.content, one.first_line + lines, one.end_line + lines)
+        for one in document.bracketed.texts
+    ]
+    return texts, {**document.bracketed.references, **references}
+
+
+def _parse_blocks(text: str) -> tuple[list[BracketedText], dict[str, Any]]:
+    env: dict[str, Any] = {}
+    tokens = _BLOCKS.parse(text, env)
+    texts = [
+        BracketedText(token.content, *token.map)
+        for token in tokens
+        if token.type == "inline" and token.map and "[" in token.content
+    ]
+    return texts, env.get("references", {})
 
 
 def resolve(targets: Sequence[str], candidates: Sequence[LinkCandidate]) -> LinkCandidate | None:
@@ -269,7 +301,7 @@ def _placed_link(state: StateInline, silent: bool) -> bool:
     return True
 
 
-_BLOCKS = MarkdownIt("commonmark", {"html": False, "maxNesting": 60})  # as deep as store/markdown.py
+_BLOCKS = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
 _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 
 _INLINE = MarkdownIt("commonmark", {"html": False})

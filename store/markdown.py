@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from itertools import islice
+from typing import Any
 
 import yaml
 from markdown_it import MarkdownIt
@@ -21,10 +22,10 @@ MAX_TAG_CHARS = 100
 MAX_ALIASES = 20
 
 # Thirty levels of lists are more than anyone writes; what is nested deeper belongs to its block unread.
-_MAX_NESTING = 60
+MAX_NESTING = 60
 _MAX_YAML_DEPTH = 16
 
-_BLOCKS = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING, "inline_definitions": True}).enable("table")
+_BLOCKS = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING, "inline_definitions": True}).enable("table")
 _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 _INLINE = MarkdownIt("commonmark").enable("strikethrough")
 for _parser in (_BLOCKS, _INLINE):
@@ -33,6 +34,7 @@ _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 MAX_KEPT_CHARS = 100_000  # of a text whose structure is kept for the next time
 
+_NOT_FOR_LINKS = frozenset({"html_block", "table_open"})
 _LINE_END = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"---[ \t]*(?:\r\n?|\n)(.*?)(?<=[\r\n])---[ \t]*(?:\r\n?|\n|\Z)", re.DOTALL)
 _FIELD_NAME = re.compile(r"[A-Za-z][\w-]*")
@@ -67,11 +69,29 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class BracketedText:
+    """The text of a paragraph, heading or the like that holds `[`, and its lines, counted from 0 in the body."""
+
+    content: str
+    first_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class BracketedTexts:
+    """The texts of a body that may hold links, and the reference definitions among them, by their labels."""
+
+    texts: tuple[BracketedText, ...]
+    references: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class MarkdownDocument:
     """What a Markdown text is made of; spans are in order, and blank lines may stand between them.
 
     `front_matter` holds the top-level scalars, as written, and lists of scalars. `fences` are all fenced
-    code blocks, those inside lists and quotes too, by whole lines.
+    code blocks, those inside lists and quotes too, by whole lines. `bracketed` is for `store.links`; it is None if
+    the body has HTML blocks or tables, which links read like any other text.
     """
 
     front_matter: Mapping[str, FieldValue]
@@ -79,6 +99,7 @@ class MarkdownDocument:
     headings: tuple[Heading, ...]
     fences: tuple[tuple[int, int], ...]
     blocks: tuple[Block, ...]
+    bracketed: BracketedTexts | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +139,8 @@ def _parse(text: str) -> MarkdownDocument:
     headings: list[Heading] = []
     fences: list[tuple[int, int]] = []
     blocks: list[Block] = []
-    tokens = _BLOCKS.parse(body)
+    environment: dict[str, Any] = {}
+    tokens = _BLOCKS.parse(body, environment)
     for index, token in enumerate(tokens):
         if token.map is None:
             continue
@@ -130,7 +152,27 @@ def _parse(text: str) -> MarkdownDocument:
             if block.kind == "heading":
                 title = plain_title(tokens[index + 1].content)
                 headings.append(Heading(int(token.tag[1:]), title, block.start, block.end))
-    return MarkdownDocument(front_matter, body_start, tuple(headings), tuple(fences), tuple(blocks))
+    return MarkdownDocument(
+        front_matter,
+        body_start,
+        tuple(headings),
+        tuple(fences),
+        tuple(blocks),
+        _bracketed(tokens, environment.get("references", {})),
+    )
+
+
+def _bracketed(tokens: Sequence[Token], references: Mapping[str, Any]) -> BracketedTexts | None:
+    if any(token.type in _NOT_FOR_LINKS for token in tokens):
+        return None
+    return BracketedTexts(
+        tuple(
+            BracketedText(token.content, *token.map)
+            for token in tokens
+            if token.type == "inline" and token.map and "[" in token.content
+        ),
+        references,
+    )
 
 
 @lru_cache(maxsize=64)

@@ -116,7 +116,7 @@ def index(path: str, content: str, stored: Sequence[StoredChunk], analyzer: Anal
         removed=tuple(known for same in unchanged.values() for known in same),
         shifted=tuple(shifted),
         added=tuple(added),
-        links=tuple(_link_rows(links.parse(content, path))),
+        links=tuple(_link_rows(links.parse(content, path, document))),
     )
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.kit.property_budget import scaled
 
 from memex.errors import InvalidPath
-from memex.store import links, paths
+from memex.store import links, markdown, paths
 from memex.store.links import LinkCandidate, ParsedLink
 
 EVAL_DATA = os.environ.get("MEMEX_EVAL_DATA")
@@ -243,6 +243,29 @@ def test_any_text_has_links_in_order_and_in_place(text: str) -> None:
         assert len(set(link.targets)) == len(link.targets)
         assert "\x00" not in (link.anchor or "")
     assert [link.start for link in found] == sorted(link.start for link in found)
+
+
+LINES = st.sampled_from(
+    [
+        *("---", "title: x", "tags: [a, b]", "# H [[x]]", "text [[a|b]]", "> q [[c]]", "- l [[d]]"),
+        *("  m [x](y.md)", "    code [[z]]", "```", "~~~", "[r]: u.md", "[r] and [r][]", "", "<div>"),
+        *("</div> [[h]]", "| a | [[t]] |", "|---|---|", "<!-- [[c]] -->", "\r", "\ufeff", "===", "1. [[n]]"),
+        *("\ttab [[t]]", "`[[code]]`", "[s]: v 't", "more' [s]", "![[e]]", "\\[[x]]", "[[un", "closed]]"),
+        *("> ---", "- ---", "  ---"),
+    ]
+)
+FRONT = st.lists(LINES, max_size=4).map(lambda lines: ["---", *lines, "---"])
+
+
+@given(st.one_of(st.just([]), FRONT), st.lists(LINES, max_size=12))
+@example(["---", "```", "---"], ["[[in a fence that the front matter opens]]"])
+@example([], ["<div>", "[[in HTML]]"])
+@example(["---", "[r]: one.md", "---"], ["[r]: two.md", "", "[r]"])
+def test_links_are_the_same_by_a_structure_that_is_known(front: list[str], body: list[str]) -> None:
+    """A text need not be parsed a second time for its links."""
+    text = "\n".join(front + body)
+
+    assert links.parse(text, "a/b.md", markdown.parse(text)) == links.parse(text, "a/b.md")
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20))
