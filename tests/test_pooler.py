@@ -34,6 +34,7 @@ from memex.wiring import running_service
 USERS = ("ada", "bo", "cleo", "dov", "eli", "fay")
 ROUNDS = scaled(12)  # 12 in a thorough run, else 3
 POOL_SIZE = 3  # fewer than users
+PATIENCE_S = 20
 ALL_DONE = "select count(*) = 0 from operation where status = 'queued'"
 
 
@@ -99,8 +100,8 @@ async def test_users_at_once_share_few_connections(empty: str, stock_server: Ser
 
 
 async def test_the_log_the_past_imports_and_the_queue_work(empty: str) -> None:
-    """A call is replayed byte for byte, a past answer comes back, and a queued text is remembered by the worker."""
-    with pooled(empty, default_pool_size=POOL_SIZE) as conninfo:
+    """With one connection to the server, which shows that no call holds one while it waits for a second."""
+    with pooled(empty, default_pool_size=1, query_wait_timeout=PATIENCE_S) as conninfo:
         async with running_service(Settings(database_url=conninfo), with_worker=True) as service:
             alice = await caller(service, "alice")
             texts = {f"tea/{number}.md": f"# Tea {number}\n\nOolong.\n".encode() for number in range(30)}
