@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
+from psycopg.pq import PipelineStatus
 from psycopg.rows import DictRow, dict_row, kwargs_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -119,7 +120,13 @@ class Database:
         """
         try:
             async with self._pool.connection() as connection:
-                yield connection
+                try:
+                    yield connection
+                finally:
+                    if connection.info.pipeline_status != PipelineStatus.OFF:
+                        # A cancelled call may leave psycopg's pipeline unended: later statements would share one
+                        # transaction. The pool replaces a closed connection.
+                        await connection.close()
         except (psycopg.OperationalError, PoolTimeout) as error:
             raise StoreUnavailable(f"The database did not answer: {_first_line(error)}") from error
 
