@@ -1,7 +1,6 @@
 """The package that is installed. Its name differs from that of the import package: `memex` on PyPI is another's."""
 
 from functools import cache
-from importlib import metadata
 
 NAME = "memex-memory"
 
@@ -9,6 +8,8 @@ NAME = "memex-memory"
 @cache
 def version() -> str:
     """Return the version of the installed package."""
+    from importlib import metadata  # noqa: PLC0415  # most commands need no version, and this reads e-mail formats
+
     return metadata.version(NAME)
 
 

@@ -5,6 +5,7 @@ It needs httpx2 and tenacity alone, so that it can be imported beside libraries 
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -196,6 +197,12 @@ class HttpClient:
             after_s=refusal.details.get("retry_after_s", 0),
         )
 
+    def _may_use_tls(self) -> bool:
+        """Tell whether a connection can be one of TLS. Loading the certificates takes as long as some calls."""
+        return not self.url.startswith("http://") or any(
+            name.lower().endswith("_proxy") for name in os.environ
+        )
+
     def _silence(self, error: Exception) -> StoreUnavailable:
         what = str(error).rstrip(".") or type(error).__name__
         return StoreUnavailable(f"No Memex answers at {self.url}: {what}.", hint=HINT)
@@ -207,6 +214,7 @@ class HttpClient:
             http = httpx2.AsyncClient(
                 base_url=self.url,
                 headers={"Authorization": f"Bearer {self._api_key}", "Accept": "application/json"},
+                verify=self._may_use_tls(),
             )
             self._open = http, loop
         http, opened_in = self._open

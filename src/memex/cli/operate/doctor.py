@@ -63,7 +63,7 @@ async def _examine() -> AsyncIterator[Finding]:
         try:
             settings = read_settings()
             if settings.url is not None:
-                async for finding in _examine_service(settings):
+                async for finding in _examine_service(settings.url):
                     yield finding
                 return
             if settings.database_url is None:
@@ -84,20 +84,20 @@ async def _examine() -> AsyncIterator[Finding]:
             yield _problem("settings" if error.code == "VALIDATION_ERROR" else "database", error)
 
 
-async def _examine_service(settings: "Settings") -> AsyncIterator[Finding]:
+async def _examine_service(url: str) -> AsyncIterator[Finding]:
     """Check the service at MEMEX_URL and the key. The doctor on its own machine checks its database."""
-    from memex.cli.session.opening import remote_from_settings
+    from memex.cli.session.opening import remote_client
     from memex.distribution import version
 
-    url = f"MEMEX_URL: {settings.url}"
+    named = f"MEMEX_URL: {url}"
     try:
-        async with remote_from_settings(settings) as remote:
+        async with remote_client(url) as remote:
             await remote.request("GET", "/health/ready")
-            yield Finding("service", f"{url} answers, and so does its database")
+            yield Finding("service", f"{named} answers, and so does its database")
             me = await remote.me()
     except MemexError as error:
         name = "key" if error.code == "UNAUTHENTICATED" else "service"
-        yield Finding(name, f"{url}: {error.code}: {error.message}", "problem", error.hint)
+        yield Finding(name, f"{named}: {error.code}: {error.message}", "problem", error.hint)
         return
     own = version()
     if me["version"] == own:

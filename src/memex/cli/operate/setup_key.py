@@ -1,6 +1,5 @@
 """Whose key a client is set up with: a key of nobody, or of another one, is noticed before the client fails."""
 
-import asyncio
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,8 @@ PATIENCE_S = 5.0
 
 def key_warnings(connection: "Connection") -> list[str]:
     """Return what is wrong with the key for a service, as the service says. Without a key nothing can be asked."""
+    import asyncio
+
     from memex.errors import MemexError, Unauthenticated
 
     key = connection.key or os.environ.get("MEMEX_API_KEY")
@@ -29,6 +30,8 @@ def key_warnings(connection: "Connection") -> list[str]:
 
 
 async def _me(url: str, key: str) -> dict[str, Any]:
+    import asyncio
+
     from memex.api.remote import RemoteMemex
 
     async with asyncio.timeout(PATIENCE_S), RemoteMemex(url.rstrip("/").removesuffix("/mcp"), key) as remote:

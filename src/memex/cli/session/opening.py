@@ -1,6 +1,7 @@
 """Sessions are opened: with a service in this process, or if MEMEX_URL is set with one over HTTP."""
 
 import gc
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -13,37 +14,40 @@ from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
     from memex.api.remote import RemoteMemex
-    from memex.settings import Settings
 
 
 @asynccontextmanager
 async def open_session(options: Options) -> AsyncIterator[CommandSession]:
     """A session for the options of a command; raises as `running_service` or as a service over HTTP."""
-    from memex.settings import read_settings
-
-    settings = read_settings()
-    opened = _remote_session if settings.url is not None else _local_session
-    async with opened(settings, options) as session:
+    url = os.environ.get("MEMEX_URL")
+    opened = _remote_session(url, options) if url else _local_session(options)
+    async with opened as session:
         yield session
 
 
-def remote_from_settings(settings: "Settings") -> "RemoteMemex":
-    """Return the client of the service at MEMEX_URL; raises ValidationFailed if there is no key for it."""
+def remote_client(url: str) -> "RemoteMemex":
+    """Return the client of the service at MEMEX_URL; raises ValidationFailed if there is no key for it.
+
+    The settings of a service are not read: loading them takes longer than the call.
+    """
     from memex.api.remote import RemoteMemex
 
-    if settings.url is None or settings.api_key is None:
+    api_key = os.environ.get("MEMEX_API_KEY")
+    if not api_key:
         raise ValidationFailed(
-            f"There is no key for {settings.url}.",
+            f"There is no key for {url}.",
             hint="Set MEMEX_API_KEY. Create a key with `memex keys create` where the service runs.",
         )
-    return RemoteMemex(settings.url, settings.api_key.get_secret_value())
+    return RemoteMemex(url, api_key)
 
 
 @asynccontextmanager
-async def _local_session(settings: "Settings", options: Options) -> AsyncIterator[CommandSession]:
+async def _local_session(options: Options) -> AsyncIterator[CommandSession]:
     """A session on DATABASE_URL or the embedded Postgres. It may act as an admin, because it has the database."""
     from memex import logging, postgres
+    from memex.settings import read_settings
 
+    settings = read_settings()
     logging.configure(settings.log_level)
     started = postgres.start_in_background(settings)
     from memex.api.local import OwnedMemex  # loads while the database starts
@@ -56,7 +60,7 @@ async def _local_session(settings: "Settings", options: Options) -> AsyncIterato
 
 
 @asynccontextmanager
-async def _remote_session(settings: "Settings", options: Options) -> AsyncIterator[CommandSession]:
+async def _remote_session(url: str, options: Options) -> AsyncIterator[CommandSession]:
     """A session with the service at MEMEX_URL, as the owner of MEMEX_API_KEY, on the routes of the key's role.
 
     Raises:
@@ -67,7 +71,7 @@ async def _remote_session(settings: "Settings", options: Options) -> AsyncIterat
     """
     gc.enable()
     given = asdict(options)
-    async with remote_from_settings(settings) as remote:
+    async with remote_client(url) as remote:
         if options.tenant != type(options)().tenant:
             raise ValidationFailed(
                 "The key determines the tenant, so --tenant cannot be given.",
