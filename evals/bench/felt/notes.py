@@ -16,10 +16,10 @@ REWORDED = 0.15  # the share of words that rewording replaces by others of the v
 WORD = re.compile(r"[^\W\d_]{3,}")
 BLANK_LINES = re.compile(r"\n\s*\n")
 
-# Of the vaults: the words of a paragraph, and the paragraphs of a note, at equal steps of their distributions.
-PARAGRAPHS = (1, 2, 3, 4, 5, 6, 8, 11, 14, 17, 24, 46)
-WORDS = (1, 3, 5, 7, 9, 11, 14, 17, 22, 30, 44, 90)
-HEADING_SHARE = 0.35  # of paragraphs
+# Of the two vaults, at equal steps of their distributions: the paragraphs of a note, and the words of a paragraph.
+PARAGRAPHS = (1, 2, 3, 5, 6, 7, 9, 12, 15, 21, 30, 56)
+WORDS = (2, 6, 8, 11, 13, 16, 19, 23, 28, 34, 46, 80)
+HEADING_SHARE = 0.35  # of the paragraphs
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,9 @@ class Notes:
         """Return a note of generated words, with the sizes of the vaults' notes."""
         paragraphs = [f"# {' '.join(self._generated.words(3))}"]
         for _ in range(self._random.choice(PARAGRAPHS)):
-            if self._random.random() < HEADING_SHARE:
-                paragraphs.append(f"## {' '.join(self._generated.words(3))}")
-            paragraphs.append(" ".join(self._generated.words(self._random.choice(WORDS))))
+            is_heading = self._random.random() < HEADING_SHARE
+            words = self._generated.words(3 if is_heading else self._random.choice(WORDS))
+            paragraphs.append(("## " if is_heading else "") + " ".join(words))
         return "\n\n".join(paragraphs) + "\n"
 
 

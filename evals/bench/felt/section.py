@@ -32,6 +32,7 @@ class FeltFigures:
 
     passages: int = 0
     text_ms: float = 0.0
+    memory_mb: tuple[float, float] = (0.0, 0.0)  # of the service before the first call, and at the end
     reads: dict[DatabaseState, dict[str, OperationFigures]] = field(default_factory=dict)
     writes: dict[DatabaseState, dict[str, OperationFigures]] = field(default_factory=dict)
     traffic: dict[str, OperationTraffic] = field(default_factory=dict)
@@ -61,7 +62,8 @@ def _print(figures: FeltFigures) -> None:
         states_table("reads by the state of the database, milliseconds and ratios", figures.reads),
         states_table("writes by the state of the database", figures.writes),
         rates_table("many notes", figures.rates),
-        "",
+        f"The service had {figures.memory_mb[0]:.0f} MB before the first call, "
+        f"and {figures.memory_mb[1]:.0f} MB at the end.\n",
         sep="\n",
     )
 
@@ -69,6 +71,7 @@ def _print(figures: FeltFigures) -> None:
 async def measure_scene(scene: Scene, *, count: int, rounds: int, calls: int) -> FeltFigures:
     """Fill a scene and measure it in each state."""
     figures = FeltFigures()
+    first_mb = scene.memex.process.memory_mb
     await scene.fill(count)
     figures.passages = await scene.passages()
     for state in STATES:
@@ -86,6 +89,7 @@ async def measure_scene(scene: Scene, *, count: int, rounds: int, calls: int) ->
     figures.traffic = await _traffic(scene)
     figures.rates = await _rates(scene, min(BULK, count))
     figures.text_ms = _text_ms(scene.known)
+    figures.memory_mb = first_mb, scene.memex.process.memory_mb
     return figures
 
 
