@@ -20,7 +20,6 @@ from memex.store.identity import tenants
 
 APPLICATION = "memex"
 CALLS = 4  # of each tool; the least counts, as a busy machine can only add
-QUIET_S = 0.005
 NOTES = {
     "boats/heron": "# Heron\n\nThe mast of Heron has eleven metres. See [[boats/sails]].\n",
     "boats/sails": "# Sails\n\nThe sails are of linen. See [[boats/harbour]].\n",
@@ -120,7 +119,7 @@ def counted(embedded_server: Any) -> Iterator[Counted]:
     """A Memex with some notes, behind the proxy."""
     name = f"memex_trips_{uuid.uuid4().hex[:12]}"
     conninfo = embedded_server.create(name)
-    with counting_proxy(conninfo, quiet_s=QUIET_S) as proxy, serving_http(proxy.conninfo) as served:
+    with counting_proxy(conninfo) as proxy, serving_http(proxy.conninfo) as served:
         key = _key(served)
         headers = {"Authorization": f"Bearer {key}"}
         with httpx2.Client(base_url=served.url, headers=headers, timeout=60) as client:

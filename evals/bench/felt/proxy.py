@@ -19,7 +19,7 @@ from typing import Self
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-QUIET_S = 0.003
+QUIET_S = 0.006
 STATEMENTS = frozenset(b"EQ")  # Execute, Query
 COUNTED = frozenset(b"BCDEFHPQS")  # all that a client sends once it has logged in, but Terminate
 ENCRYPTION_REQUESTS = frozenset({80877103, 80877104})  # for TLS and GSSAPI

@@ -18,6 +18,7 @@ from memex.store.search.analyzer import Analyzer
 from memex.store.search.index import index
 
 BULK = 200  # notes of a bulk write
+WARM_ROUNDS = 1  # before the first state; another one goes before each
 STATES = (
     DatabaseState(is_analyzed=False, is_merged=False),
     DatabaseState(is_analyzed=False, is_merged=True),
@@ -81,6 +82,8 @@ async def measure_scene(scene: Scene, *, count: int, rounds: int, calls: int) ->
         asked = reads(scene.requests, scene.notes, scene.known, calls)
         if state == SETTLED:
             asked += mcp_reads(scene.requests, scene.notes, scene.known, calls)
+        if not figures.reads:  # each connection prepares a statement when it has executed it five times
+            await compare(asked, scene.memex, scene.plain, rounds=WARM_ROUNDS)
         figures.reads[state] = await compare(asked, scene.memex, scene.plain, rounds=rounds)
         if state in {STATES[0], SETTLED}:
             edits = writes(scene.requests, scene.notes, scene.known, max(2, calls // 2))
@@ -134,11 +137,13 @@ async def _rates(scene: Scene, count: int) -> dict[str, float]:
     theirs = [
         scene.requests.plain("write", path=f"user/bulk/{note.path}", content=note.text) for note in each
     ]
+    batch = [scene.requests.batch(scene.notes.take(count))]
     imported = [scene.requests.importing(scene.notes.take(count))]
     rates = {}
     for name, service, requests in (
         ("one after the other", scene.memex, ours),
         ("[dim]  plain service[/]", scene.plain, theirs),
+        (f"a batch of {count}", scene.memex, batch),
         (f"an import of {count}", scene.memex, imported),
     ):
         started = time.perf_counter()
