@@ -1,6 +1,6 @@
 """The caller and the scopes that the caller may use. Memex resolves them before it reads any path."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -33,12 +33,33 @@ class Scope:
         return f"{self.mount}/{relative_path}"
 
 
+@dataclass(slots=True)
+class Standing:
+    """By what each transaction of an access sees that the access still holds; see `check_access` in schema.sql.
+
+    Attributes:
+        epoch: the tenant's access epoch in which the rights were last seen to be these. It moves on with each
+            transaction that saw them in a newer one.
+        rights: a digest of them.
+        key_id: the key of the caller; None for whoever runs commands on the machine itself.
+        key_sha256: the digest by which the key was shown; None for a call from the queue.
+    """
+
+    epoch: int
+    rights: bytes
+    key_id: int | None = None
+    key_sha256: bytes | None = field(default=None, repr=False)
+
+
 @dataclass(frozen=True)
 class Access:
     """The scopes that one call may read and write. `authentication.resolve` makes it from key and context alone.
 
     `scopes` are in the order of mounts: user, shared, projects by slug. `log_scope_id` is the scope whose log holds
     the call: the user's scope, or the tenant's admin scope for an admin.
+
+    Each transaction checks that none of these rights was taken away. One that `is_cached` was not made for this
+    call, so each transaction also checks that none was added since.
     """
 
     tenant_id: int
@@ -48,7 +69,9 @@ class Access:
     channel: Channel
     scopes: tuple[Scope, ...]
     log_scope_id: int
+    standing: Standing = field(compare=False)
     project: str | None = None
+    is_cached: bool = field(default=False, compare=False)
 
     @property
     def language(self) -> str:
@@ -84,6 +107,10 @@ class Access:
         """Return an access to the scopes of `searched` alone; raises the same errors."""
         named = project if project is not None else self.project
         return replace(self, scopes=self.searched(named), project=named)
+
+    def for_log(self) -> "Access":
+        """Return an access to nothing but the log that holds the call."""
+        return replace(self, scopes=(), is_cached=False)
 
     @cached_property
     def logs(self) -> list[int]:

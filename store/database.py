@@ -12,7 +12,7 @@ from psycopg.pq import PipelineStatus
 from psycopg.rows import DictRow, dict_row, kwargs_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from memex.errors import StoreUnavailable
+from memex.errors import AccessChanged, MemexError, StoreUnavailable, Unauthenticated
 from memex.store import migrate, pooler
 from memex.store.access import Access
 from memex.store.pooler import PoolerSetting
@@ -31,6 +31,13 @@ RECONNECT_S = 5.0  # how long one attempt to come back goes on, at growing dista
 # read that is sent after `writes/scope_lock` sees what the last holder of the lock wrote.
 BEGIN = b"begin isolation level read committed"
 BEGIN_SNAPSHOT = b"begin isolation level repeatable read"
+
+KEY_REFUSED = "The key is unknown or was revoked."
+# What `check_access` of schema.sql raises, by its SQLSTATE.
+REFUSALS: Mapping[str | None, Callable[[], MemexError]] = {
+    "MX001": lambda: Unauthenticated(KEY_REFUSED),
+    "MX002": lambda: AccessChanged("The rights of this caller changed while the call ran."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +136,30 @@ class Database:
                         await connection.close()
         except (psycopg.OperationalError, PoolTimeout) as error:
             raise StoreUnavailable(f"The database did not answer: {_first_line(error)}") from error
+        except psycopg.DatabaseError as error:
+            if (refusal := REFUSALS.get(error.sqlstate)) is None:
+                raise
+            raise refusal() from error
 
     @asynccontextmanager
-    async def transaction(self, access: Access, *, snapshot: bool = False) -> AsyncIterator[Connection]:
+    async def transaction(
+        self, access: Access, *, snapshot: bool = False, waits_for_disk: bool = True
+    ) -> AsyncIterator[Connection]:
         """A transaction that acts for `access`; committed at the end, rolled back by an exception.
 
         Args:
             access: decides which rows row-level security shows.
             snapshot: all statements see the same moment (repeatable read).
+            waits_for_disk: false for a commit that may be lost when Postgres crashes within some 0.6 s after it.
+
+        Raises:
+            Unauthenticated, AccessChanged: the access does not hold any more; see `identity.authentication`. This
+                and every other transaction for an access raises them before it shows or writes anything.
         """
         begin = BEGIN_SNAPSHOT if snapshot else BEGIN
-        async with self._begin(begin, sql("identity/access_set"), self._settings(access)) as connection:
+        settings = self._settings(access, waits_for_disk=waits_for_disk)
+        async with self._begin(begin, sql("identity/access_set"), settings) as (connection, settled):
+            await _note_epoch(access, settled)
             yield connection
 
     async def read(self, access: Access, *statements: Statement) -> list[Rows]:
@@ -148,12 +168,13 @@ class Database:
             try:
                 async with connection.pipeline():
                     await connection.execute(BEGIN_SNAPSHOT)
-                    await connection.execute(sql("identity/access_set"), self._settings(access))
+                    settled = await connection.execute(sql("identity/access_set"), self._settings(access))
                     cursors = await _send(connection, statements)
                     await connection.execute(b"commit")
             except BaseException:
                 await _roll_back(connection)
                 raise
+            await _note_epoch(access, settled)
             return [await cursor.fetchall() for cursor in cursors]
 
     @asynccontextmanager
@@ -170,9 +191,10 @@ class Database:
             try:
                 async with connection.pipeline() as pipeline:
                     await connection.execute(BEGIN)
-                    await connection.execute(sql("identity/access_set"), self._settings(access))
+                    settled = await connection.execute(sql("identity/access_set"), self._settings(access))
                     cursors = await _send(connection, statements)
                     await pipeline.sync()
+                    await _note_epoch(access, settled)
                     yield connection, [await cursor.fetchall() for cursor in cursors]
                     await connection.execute(b"commit")
             except BaseException:
@@ -183,31 +205,42 @@ class Database:
     async def maintenance(self) -> AsyncIterator[Connection]:
         """A transaction of the owner, which row-level security does not limit: for keys, tenants, erasure."""
         statement = b"select set_config('memex.maintenance', 'on', true)"
-        async with self._begin(BEGIN, statement, {}) as connection:
+        async with self._begin(BEGIN, statement, {}) as (connection, _):
             yield connection
+
+    def access_check(self, access: Access) -> Statement:
+        """Return the statement by which a transaction for `access` sees once more that the access holds."""
+        return "identity/access_check", self._settings(access)
 
     @asynccontextmanager
     async def _begin(
         self, begin: bytes, settle: bytes, settings: Mapping[str, Any]
-    ) -> AsyncIterator[Connection]:
+    ) -> AsyncIterator[tuple[Connection, AsyncCursor[DictRow]]]:
         async with self.connection() as connection:
             try:
                 async with connection.pipeline():  # one round trip for both
                     await connection.execute(begin)
-                    await connection.execute(settle, settings)
-                yield connection
+                    settled = await connection.execute(settle, settings)
+                yield connection, settled
                 await connection.execute(b"commit")
             except BaseException:
                 await _roll_back(connection)
                 raise
 
-    def _settings(self, access: Access) -> dict[str, Any]:
+    def _settings(self, access: Access, *, waits_for_disk: bool = True) -> dict[str, Any]:
+        standing = access.standing
         return {
             "database_role": f"memex_{access.role}" if self.acts_by_role else "none",
             "role": access.role,
             "tenant_id": access.tenant_id,
+            "user_id": access.user_id,
             "readable": access.readable_ids,
             "writable": access.writable_ids,
+            "key_id": standing.key_id,
+            "key_sha256": standing.key_sha256,
+            "epoch": standing.epoch,
+            "rights": standing.rights if access.is_cached else None,
+            "synchronous_commit": None if waits_for_disk else "off",
         }
 
 
@@ -259,6 +292,12 @@ async def row_as(
 
 async def _send(connection: Connection, statements: Iterable[Statement]) -> list[AsyncCursor[DictRow]]:
     return [await connection.execute(sql(name), parameters) for name, parameters in statements]
+
+
+async def _note_epoch(access: Access, settled: AsyncCursor[DictRow]) -> None:
+    """Keep the access epoch in which a transaction saw that the access holds: the next one has less to look up."""
+    for settings in await settled.fetchall():
+        access.standing.epoch = settings["epoch"]
 
 
 async def _roll_back(connection: Connection) -> None:

@@ -61,6 +61,12 @@ begin
     grant select, insert, delete on eval_run to memex_admin;
   end if;
 
+  if to_regprocedure('check_access(bigint,text,text,bigint,bytea,bigint,bytea,bigint[],bigint[])') is not null then
+    -- as above, at migration 9: a commit calls it again once it holds its locks
+    grant execute on function check_access(bigint, text, text, bigint, bytea, bigint, bytea, bigint[], bigint[])
+      to memex_agent, memex_admin;
+  end if;
+
   if to_regprocedure('remember_later(bigint,bigint)') is not null then  -- where there is a queue of jobs
     grant execute on function remember_later(bigint, bigint) to memex_agent, memex_admin;
   end if;

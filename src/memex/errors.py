@@ -7,6 +7,7 @@
     │   │   └── PhysicalPathForbidden PHYSICAL_PATH_FORBIDDEN
     │   ├── Unauthenticated           UNAUTHENTICATED
     │   ├── Forbidden                 FORBIDDEN
+    │   │   ├── AccessChanged         FORBIDDEN
     │   │   └── ReadOnlyMount         READ_ONLY_MOUNT
     │   ├── NotFound
     │   │   ├── FileNotFound          FILE_NOT_FOUND
@@ -92,6 +93,12 @@ class Forbidden(Refused):
 
     code = "FORBIDDEN"
     default_hint = "Use a key that may do this; an administrator makes one with `memex keys create`."
+
+
+class AccessChanged(Forbidden):
+    """The rights of the caller changed while the call ran; the same call again has the new ones."""
+
+    default_hint = "Send the call again."
 
 
 class ReadOnlyMount(Forbidden):

@@ -1,13 +1,27 @@
-"""Make an `Access` from a key and the context of a request; no other code makes one."""
+"""Make an `Access` from a key and the context of a request; no other code makes one.
+
+How soon a change is heeded of what a key, a member or a project opens, by whichever process, or by `psql`:
+
+- Each transaction of a call looks at the tenant's access epoch before it reads or writes anything
+  (`identity/access_set`). So a change that was committed before a transaction began is heeded by this transaction.
+- A commit of a draft looks again once it holds the locks of the writers (`identity/access_check`). So a change that
+  was committed while the draft waited for the locks is heeded, and the draft writes nothing. A change that is
+  committed later than this finds the draft under way; the draft may be committed after the change.
+- If the epoch is another one than the access knows, the database looks the rights up. The transaction fails if the
+  key was revoked (`Unauthenticated`) or a right was taken away (`AccessChanged`); if the access was cached, it also
+  fails if a right was added. So a change that is not of this caller's rights stops no call of the caller.
+
+The triggers of schema.sql raise the epoch, in the transaction that makes the change.
+"""
 
 import hashlib
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from memex.call_context import CallContext
 from memex.errors import Forbidden, Unauthenticated, ValidationFailed
-from memex.store.access import Access, Role, Scope
-from memex.store.database import Database, row, rows_as
+from memex.store.access import Access, Role, Scope, Standing
+from memex.store.database import KEY_REFUSED, Connection, Database, row, row_as
 from memex.store.paths import check_id, check_slug
 
 KEY_PREFIX = "mx_"
@@ -21,6 +35,7 @@ class Principal:
     role: Role
     key_id: int | None = None
     bound_user: str | None = None
+    key_sha256: bytes | None = field(default=None, repr=False)
 
     def acting_as(self, role: Role | None) -> "Principal":
         """Return the holder in a role that has fewer rights; None keeps the role of the key."""
@@ -29,7 +44,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class _ResolvedScope:
-    """A row of `identity/scope_resolve`: a scope that a caller may read."""
+    """A scope that a caller may read."""
 
     scope_id: int
     kind: str
@@ -41,6 +56,26 @@ class _ResolvedScope:
     def mount(self) -> str:
         """The mount by which the caller names the scope."""
         return self.kind if self.kind in ("user", "shared") else f"projects/{self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class _ResolvedAccess:
+    """The row of `identity/access_resolve`. The columns of the scopes are None if there are no scopes."""
+
+    epoch: int
+    is_allowed: bool
+    rights: bytes
+    scope_ids: list[int] | None
+    kinds: list[str] | None
+    keys: list[str] | None
+    writables: list[bool] | None
+    languages: list[str] | None
+
+    @property
+    def scopes(self) -> list[_ResolvedScope]:
+        """The scopes that the caller may read."""
+        columns = (self.scope_ids, self.kinds, self.keys, self.writables, self.languages)
+        return [_ResolvedScope(*values) for values in zip(*(one or () for one in columns), strict=True)]
 
 
 def new_secret() -> str:
@@ -59,11 +94,12 @@ async def authenticate(database: Database, secret: str) -> Principal:
     Raises:
         Unauthenticated: it is unknown or revoked.
     """
+    digest = key_digest(secret)
     async with database.connection() as connection:
-        found = await row(connection, "identity/key_authenticate", key_sha256=key_digest(secret))
+        found = await row(connection, "identity/key_authenticate", key_sha256=digest)
     if found is None:
-        raise Unauthenticated("The key is unknown or was revoked.")
-    return Principal(found["tenant_id"], found["role"], found["key_id"], found["user_id"])
+        raise Unauthenticated(KEY_REFUSED)
+    return Principal(found["tenant_id"], found["role"], found["key_id"], found["user_id"], digest)
 
 
 async def resolve(
@@ -72,6 +108,7 @@ async def resolve(
     """Return what a call of `principal` may touch; a user's first call makes its scope, of files in `language`.
 
     Raises:
+        Unauthenticated: the key was revoked since.
         Forbidden: the key is bound to another user.
         ValidationFailed: an unbound agent's call names no user, or a name is malformed.
         ProjectNotFound: the context's project does not exist, or the user is not a member of it.
@@ -79,14 +116,13 @@ async def resolve(
     user_id = _user(principal, context)
     actor = None if context.actor is None else check_id(context.actor, "actor")
     project = None if context.project is None else check_slug(context.project)
-    wanted = {"tenant_id": principal.tenant_id, "role": principal.role, "user_id": user_id}
     log_kind = "user" if principal.role == "agent" else "admin"
     async with database.connection() as connection:
-        found = await rows_as(_ResolvedScope, connection, "identity/scope_resolve", **wanted)
+        resolved = await _resolve(connection, principal, user_id)
         needed = {("shared", ""), (log_kind, user_id if log_kind == "user" else "")}
         if user_id is not None:
             needed.add(("user", user_id))
-        if missing := needed - {(one.kind, one.key) for one in found}:
+        if missing := needed - {(one.kind, one.key) for one in resolved.scopes}:
             for kind, key in sorted(missing, key=str):
                 await row(
                     connection,
@@ -96,7 +132,8 @@ async def resolve(
                     key=key,
                     language=language,
                 )
-            found = await rows_as(_ResolvedScope, connection, "identity/scope_resolve", **wanted)
+            resolved = await _resolve(connection, principal, user_id)
+    found = resolved.scopes
     scopes = [
         Scope(one.scope_id, one.mount, one.writable, one.language) for one in found if one.kind != "admin"
     ]
@@ -110,11 +147,28 @@ async def resolve(
             sorted(scopes, key=lambda scope: (scope.is_project, scope.mount != "user", scope.mount))
         ),
         log_scope_id=next(one.scope_id for one in found if one.kind == log_kind),
+        standing=Standing(resolved.epoch, resolved.rights, principal.key_id, principal.key_sha256),
         project=project,
     )
     if project is not None:
         access.scope_at(f"projects/{project}")
     return access
+
+
+async def _resolve(connection: Connection, principal: Principal, user_id: str | None) -> _ResolvedAccess:
+    resolved = await row_as(
+        _ResolvedAccess,
+        connection,
+        "identity/access_resolve",
+        tenant_id=principal.tenant_id,
+        role=principal.role,
+        user_id=user_id,
+        key_id=principal.key_id,
+        key_sha256=principal.key_sha256,
+    )
+    if resolved is None or not resolved.is_allowed:
+        raise Unauthenticated(KEY_REFUSED)
+    return resolved
 
 
 def _user(principal: Principal, context: CallContext) -> str | None:

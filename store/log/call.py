@@ -93,6 +93,16 @@ class CallRecord:
     outcomes: list[CallOutcome] = field(default_factory=list)
     started_s: float = field(default_factory=time.perf_counter)
 
+    @property
+    def has_asked_model(self) -> bool:
+        """Whether a chat model or an embedder was asked so far."""
+        return "embedder" in self.config or any(one.model is not None for one in self.inner)
+
+    def restart(self) -> None:
+        """Forget what happened so far, because the call is run again from its start; its time goes on."""
+        for kept in (self.inner, self.prompts, self.config, self.outcomes):
+            kept.clear()
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

@@ -12,6 +12,8 @@ All writes of files go through this module. Why no write loses another one that 
   they are then.
 - An edit whose `base_version` is not the present version is refused (`edits.WorkingTree`). An edit without one is
   applied to the present text.
+- Under the locks the rights of the caller are checked again (`Database.access_check`). A commit that waited while
+  the key of its caller was revoked writes nothing.
 - Last, the unique indexes `revision_open` and `revision_head` and the primary key of `revision` refuse a second
   revision in the same place. `Draft.commit` reports this as a `VersionConflict`.
 """
@@ -248,6 +250,7 @@ class Draft:
             The result; for a call that was committed before, its first result.
 
         Raises:
+            Unauthenticated, AccessChanged: the caller may not write this any more.
             ToolCallConflict, ToolCallInProgress: the tool call id is taken.
             LimitExceeded: more files or edits than allowed.
             VersionConflict, FileExists, FileNotFound, …: an edit does not fit; nothing was written.
@@ -304,7 +307,7 @@ class Draft:
             return None
         statements = *self._lock_statements(call), self._load_statement()
         async with self._database.writing(self._access, *statements) as (connection, read):
-            locked, found, files = read
+            locked, _, found, files = read
             first = await operations.first_result(connection, self._access, call, found)
             if first is not None:
                 return Commit(first, is_repeat=True)
@@ -326,7 +329,7 @@ class Draft:
         plan = await self._plan(load_files(files))  # no connection is held while a large file is analysed
         statements = *self._lock_statements(call), self._load_statement(with_content=False)
         async with self._database.writing(self._access, *statements) as (connection, read):
-            locked, found, files = read
+            locked, _, found, files = read
             first = await operations.first_result(connection, self._access, call, found)
             if first is not None:
                 return Commit(first, is_repeat=True)
@@ -370,9 +373,10 @@ class Draft:
     def _state(self, scopes: Sequence[ScopeState]) -> dict[str, int]:
         return {self._access.by_id[scope.scope_id].mount: scope.rev for scope in scopes}
 
-    def _lock_statements(self, call: Call) -> tuple[Statement, Statement]:
+    def _lock_statements(self, call: Call) -> tuple[Statement, Statement, Statement]:
+        locked: Statement = ("writes/scope_lock", {"scope_ids": self._scope_ids()})
         committed = operations.committed_statement(self._access, call.request.tool_call_id)
-        return ("writes/scope_lock", {"scope_ids": self._scope_ids()}), committed
+        return locked, self._database.access_check(self._access), committed
 
     def _load_statement(self, *more: ScopedPath, with_content: bool = True) -> Statement:
         wanted = lookup_columns([*self._places(), *more])

@@ -269,7 +269,8 @@ async def test_the_schema_files_are_what_the_migrations_make(conninfo: str, empt
     read = catalogue(empty)
     jobs = {key for key in migrated if key[1].startswith(("jobs_migration", "remember_later"))}
 
-    assert {kind for kind, _ in migrated} == {"table", "column", "constraint", "index", "policy", "function"}
+    kinds = {"table", "column", "constraint", "index", "policy", "function", "trigger"}
+    assert {kind for kind, _ in migrated} == kinds
     assert {key: migrated[key] for key in migrated.keys() - jobs} == read
 
 

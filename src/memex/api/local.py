@@ -54,8 +54,10 @@ class LocalMemex:
         self._role = role
         self._nobody_hint = nobody_hint
 
-    async def caller(self, context: CallContext, action: str = "call") -> tuple[Service, Caller]:
-        """Return the service, and who makes a call; a refusal is logged under `action`."""
+    async def caller(
+        self, context: CallContext, action: str = "call", *, from_cache: bool = False
+    ) -> tuple[Service, Caller]:
+        """Return the service, and who makes a call; see `Service.caller`."""
         try:
             caller = await self._service.caller(
                 self._principal,
@@ -63,6 +65,7 @@ class LocalMemex:
                 role=self._role,
                 action=action,
                 tool_call_id=context.tool_call_id,
+                from_cache=from_cache,
             )
         except ValidationFailed as error:
             is_named = context.user_id is not None or self._principal.bound_user is not None
@@ -90,7 +93,7 @@ class LocalMemex:
         }
 
     async def execute(self, context: CallContext, tool: str, arguments: Mapping[str, Any]) -> Document:
-        service, caller = await self.caller(context, tool)
+        service, caller = await self.caller(context, tool, from_cache=True)
         return await service.execute(caller, tool, dict(arguments), tool_call_id=context.tool_call_id)
 
     async def tidy(self, context: CallContext, *, project: str | None, dry_run: bool) -> Document:
@@ -357,11 +360,18 @@ class OwnedMemex(LocalMemex):
             )
         return service
 
-    async def caller(self, context: CallContext, action: str = "call") -> tuple[Service, Caller]:  # noqa: ARG002  # the process itself is refused by its own mistake, and not under a tool's name
+    async def caller(
+        self,
+        context: CallContext,
+        action: str = "call",  # noqa: ARG002  # the process itself is refused by its own mistake, and not under a tool's name
+        *,
+        from_cache: bool = False,
+    ) -> tuple[Service, Caller]:
         service = await self.service()
         if self._tenant_id is None:
             self._tenant_id = await tenants.find_tenant(service.database, self._tenant)
-        return service, await service.caller(Principal(self._tenant_id, self._role), context)
+        principal = Principal(self._tenant_id, self._role)
+        return service, await service.caller(principal, context, from_cache=from_cache)
 
     async def create_key(
         self,

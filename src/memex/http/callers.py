@@ -39,20 +39,45 @@ class KeyedRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def keyed(request: Request) -> Response:
-            credentials = await BEARER(request)
             service = service_of(request)
-            if credentials is None or not credentials.credentials:
-                service.metrics.add_unauthenticated()
-                raise Unauthenticated("The request has no key.")
-            if (
-                len(request.headers.getlist("authorization")) > 1
-            ):  # a proxy might have looked at the other one
-                service.metrics.add_unauthenticated()
-                raise Unauthenticated("The request has more than one key.", hint="Send one.")
-            request.state.principal = await service.authenticate(credentials.credentials)
+            request.state.principal = await service.authenticate(await _key_of(request, service))
             return await handle(request)
 
         return keyed
+
+
+class ToolRoute(APIRoute):
+    """A keyed route that runs a tool: who holds the key may come from memory, since the tool checks it.
+
+    An error can come before the tool has checked anything, so the key is looked up before an error is answered.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler; it raises Unauthenticated."""
+        handle = super().get_route_handler()
+
+        async def keyed(request: Request) -> Response:
+            service = service_of(request)
+            key = await _key_of(request, service)
+            request.state.principal = await service.identities.cached_holder(key)
+            try:
+                return await handle(request)
+            except Exception:
+                await service.authenticate(key)
+                raise
+
+        return keyed
+
+
+async def _key_of(request: Request, service: Service) -> str:
+    credentials = await BEARER(request)
+    if credentials is None or not credentials.credentials:
+        service.metrics.add_unauthenticated()
+        raise Unauthenticated("The request has no key.")
+    if len(request.headers.getlist("authorization")) > 1:  # a proxy might have looked at the other one
+        service.metrics.add_unauthenticated()
+        raise Unauthenticated("The request has more than one key.", hint="Send one.")
+    return credentials.credentials
 
 
 async def principal(request: Request, _: Annotated[Any, Depends(BEARER)]) -> Principal:
@@ -124,7 +149,13 @@ async def context_of_headers(
 
 
 async def resolve(
-    service: Service, holder: Principal, context: RequestContext, *, role: Role, action: str
+    service: Service,
+    holder: Principal,
+    context: RequestContext,
+    *,
+    role: Role,
+    action: str,
+    from_cache: bool = False,
 ) -> Caller:
     """Return the caller of a key in a context; raises as `Service.caller`, which logs it under `action`."""
     return await service.caller(
@@ -133,6 +164,7 @@ async def resolve(
         role=role,
         action=action,
         tool_call_id=context.tool_call_id,
+        from_cache=from_cache,
     )
 
 
@@ -148,6 +180,20 @@ async def caller_by_headers(
 
 
 HeaderCaller = Annotated[Caller, Depends(caller_by_headers)]
+
+
+async def tool_caller_by_headers(
+    request: Request,
+    service: ServiceDependency,
+    holder: KeyHolder,
+    role: RouteRole,
+    context: Annotated[RequestContext, Depends(context_of_headers)],
+) -> Caller:
+    """Return who calls a route that does nothing but run a tool; see `Service.caller`."""
+    return await resolve(service, holder, context, role=role, action=_route(request), from_cache=True)
+
+
+ToolCaller = Annotated[Caller, Depends(tool_caller_by_headers)]
 
 
 async def tool_call_id_of(context: Annotated[RequestContext, Depends(context_of_headers)]) -> str | None:

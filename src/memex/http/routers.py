@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Depends
+from fastapi.routing import APIRoute
 
 from memex.http.callers import KeyedRoute, set_admin_role, set_agent_role
 
@@ -12,19 +13,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 AGENT_BASE, ADMIN_BASE = "/v1", "/v1/admin"
 
 
-def agent_router(path: str, tag: str) -> APIRouter:
+def agent_router(path: str, tag: str, route_class: type[APIRoute] = KeyedRoute) -> APIRouter:
     """Return a router of routes for agents, below /v1."""
     return APIRouter(
-        prefix=AGENT_BASE + path, tags=[tag], route_class=KeyedRoute, dependencies=[Depends(set_agent_role)]
+        prefix=AGENT_BASE + path, tags=[tag], route_class=route_class, dependencies=[Depends(set_agent_role)]
     )
 
 
-def admin_router(path: str) -> APIRouter:
+def admin_router(path: str, route_class: type[APIRoute] = KeyedRoute) -> APIRouter:
     """Return a router of routes for admins, below /v1/admin."""
     return APIRouter(
         prefix=ADMIN_BASE + path,
         tags=["admin"],
-        route_class=KeyedRoute,
+        route_class=route_class,
         dependencies=[Depends(set_admin_role)],
     )
 
@@ -35,11 +36,12 @@ class RouterPair:
     Args:
         path: below /v1, and below /v1/admin.
         tag: the tag of the routes for agents.
+        route_class: looks at the key.
     """
 
-    def __init__(self, path: str, tag: str) -> None:
-        self.agent = agent_router(path, tag)
-        self.admin = admin_router(path)
+    def __init__(self, path: str, tag: str, *, route_class: type[APIRoute] = KeyedRoute) -> None:
+        self.agent = agent_router(path, tag, route_class)
+        self.admin = admin_router(path, route_class)
 
     def route(
         self,

@@ -3,12 +3,19 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import structlog
 
-from memex.errors import FileNotFound, Forbidden, MemexError, PhysicalPathForbidden, ProjectNotFound
+from memex.errors import (
+    FileNotFound,
+    Forbidden,
+    MemexError,
+    PhysicalPathForbidden,
+    ProjectNotFound,
+    Unauthenticated,
+)
 from memex.metrics import Metrics
 from memex.service.call import Caller, new_call
 from memex.service.near_paths import suggest_paths
@@ -94,7 +101,12 @@ class Recorder:
 
     @asynccontextmanager
     async def watch(self, caller: Caller, call: Call) -> AsyncIterator[ActiveSpan]:
-        """Count the call and trace it; when it raises, log it as failed or denied in a transaction of its own."""
+        """Count the call and trace it; when it raises, log it as failed or denied in a transaction of its own.
+
+        Raises:
+            Unauthenticated: in place of what the call raised, if its key was revoked meanwhile: then it is told
+                nothing else, and the log does not hold the call.
+        """
         tool = self._metrics.tool(call.request.tool)
         ended: CallOutcome | None = None
         with self._tracing.call(tool, call.request.tool_call_id, call.request.arguments) as span:
@@ -111,7 +123,10 @@ class Recorder:
             except asyncio.CancelledError:
                 has_read_memory = any(one.kind == operations.MODEL_REQUEST for one in call.record.inner)
                 if has_read_memory:
-                    await asyncio.shield(self._log_failure(caller, call, CallOutcome("failed", CANCELLED)))
+                    with suppress(Unauthenticated):
+                        await asyncio.shield(
+                            self._log_failure(caller, call, CallOutcome("failed", CANCELLED))
+                        )
                 raise
             finally:
                 duration_s = time.perf_counter() - call.record.started_s
@@ -120,8 +135,10 @@ class Recorder:
 
     async def _log_failure(self, caller: Caller, call: Call, ended: CallOutcome) -> None:
         try:
-            logger = CallLogger(self._database, caller.access, call)
+            logger = CallLogger(self._database, caller.access.for_log(), call)
             await logger.add(ended.status, error_code=ended.error_code)
+        except Unauthenticated:
+            raise
         except MemexError as unlogged:
             self._log.warning(
                 "operation_not_logged", tool_call_id=call.request.tool_call_id, code=unlogged.code

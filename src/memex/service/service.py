@@ -22,6 +22,7 @@ from memex.errors import (
 )
 from memex.metrics import Metrics
 from memex.service.call import Caller, check_role, new_call, resumed_call
+from memex.service.identities import Identities
 from memex.service.log import operations
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.trace import load_trace
@@ -39,7 +40,6 @@ from memex.settings import SearchMode
 from memex.store import catalogue
 from memex.store.access import Access, Role
 from memex.store.database import Connection, Database
-from memex.store.identity import authentication
 from memex.store.identity.authentication import Principal
 from memex.store.log import operations as operations_log
 from memex.store.log.call import Call
@@ -79,7 +79,7 @@ class Service:
         self.metrics = metrics or new_metrics()
         self.recorder = Recorder(database, self.metrics, tracing or Tracing())
         self._query_embedder = QueryEmbedder(embedder if database.has_vectors else None, search_mode)
-        self._language = language
+        self.identities = Identities(database, self.metrics, language=language)
         self._planners = planning or builtin_planners()
         self._call_locks = CallLocks()
         self._max_files = max_files
@@ -105,11 +105,7 @@ class Service:
 
     async def authenticate(self, secret: str) -> Principal:
         """Return who holds a key; raises Unauthenticated."""
-        try:
-            return await authentication.authenticate(self.database, secret)
-        except Unauthenticated:
-            self.metrics.add_unauthenticated()
-            raise
+        return await self.identities.authenticate(secret)
 
     async def caller(
         self,
@@ -119,6 +115,7 @@ class Service:
         role: Role | None = None,
         action: str = "call",
         tool_call_id: str | None = None,
+        from_cache: bool = False,
     ) -> Caller:
         """Return who makes a call.
 
@@ -128,18 +125,18 @@ class Service:
             role: the role that the route requires; None for any role.
             action: the tool or route that is called; a refusal is logged under this name.
             tool_call_id: the id that the caller gave; a refusal is logged under it.
+            from_cache: take the rights from memory; only for `execute`, which notices when they have changed.
 
         Raises:
+            Unauthenticated: the key was revoked since it was looked up.
             Forbidden, ValidationFailed, ProjectNotFound: see `authentication.resolve`. The refusal is logged in the
                 log of the user, if key and context name one; otherwise only in the log of the process.
         """
         try:
             check_role(principal, role or principal.role)
             acting = principal.acting_as(context.role)
-            return Caller(
-                acting,
-                await authentication.resolve(self.database, acting, context, language=self._language),
-            )
+            resolve = self.identities.cached_access if from_cache else self.identities.resolve
+            return Caller(acting, await resolve(acting, context))
         except Refused as refusal:
             await self._log_refusal(principal, context, action, tool_call_id, refusal)
             raise
@@ -163,6 +160,7 @@ class Service:
             now: the clock of the call, for evals; by default the real one. No surface lets a caller set it.
 
         Raises:
+            Unauthenticated: the key was revoked. No transaction that began after this showed or wrote anything.
             ValidationFailed: the arguments are not JSON, or are nested too deeply to be logged.
             MemexError: logged as a failed or denied attempt.
         """
@@ -261,10 +259,14 @@ class Service:
         """
         async with self.recorder.recorded(caller, action, arguments) as log:
             check_role(caller.principal, "admin")
-            async with self.database.transaction(caller.access) as connection:
-                done = await work(connection, caller.access)
-                await log.add("committed", connection=connection)
-        return done
+
+            async def run(current: Caller) -> T:
+                async with self.database.transaction(current.access) as connection:
+                    done = await work(connection, current.access)
+                    await log.add("committed", connection=connection)
+                return done
+
+            return await self.identities.run_with_rights(caller, log.call, run)
 
     async def spending(self, caller: Caller, *, days: int) -> SpendingResult:
         """Return what the calls of an admin's tenant used of models in the last days (UTC), today included.
@@ -297,8 +299,13 @@ class Service:
         self, caller: Caller, tool: AnyTool, call: Call, arguments: dict[str, Any]
     ) -> dict[str, Any]:
         parsed = tool.parse(arguments)
-        work = self._tool_context(caller, call.with_arguments(parsed.canonical()))
-        return await tool.run(work, parsed) | {"tool_call_id": call.request.tool_call_id}
+        asked = call.with_arguments(parsed.canonical())
+
+        async def run(current: Caller) -> dict[str, Any]:
+            result = await tool.run(self._tool_context(current, asked), parsed)
+            return result | {"tool_call_id": call.request.tool_call_id}
+
+        return await self.identities.run_with_rights(caller, call, run)
 
     def _tool_context(self, caller: Caller, call: Call) -> ToolContext:
         """Return the context in which a tool runs for one call of this service."""
@@ -307,7 +314,7 @@ class Service:
             access=access,
             call=call,
             log=CallLogger(self.database, access, call),
-            snapshots=LiveSnapshots(self.database, access),
+            snapshots=LiveSnapshots(self.database, access, call=call),
             new_draft=partial(self.draft, caller),
             query_embedder=self._query_embedder,
             planners=self._planners,
@@ -327,12 +334,7 @@ class Service:
     ) -> None:
         user_id = principal.bound_user or context.user_id
         try:
-            access = await authentication.resolve(
-                self.database,
-                principal,
-                CallContext(user_id, channel=context.channel),
-                language=self._language,
-            )
+            access = await self.identities.resolve(principal, CallContext(user_id, channel=context.channel))
             caller = Caller(principal, access)
             given = {"user": context.user_id, "project": context.project}
             with suppress(type(refusal)):

@@ -13,6 +13,7 @@ from pydantic import Field, WrapValidator
 from memex.errors import ValidationFailed
 from memex.store.access import Access
 from memex.store.database import Connection, Database
+from memex.store.log.call import Call
 from memex.store.memory import Memory
 from memex.store.past.memory import check_mounts, open_past
 from memex.store.records import QueryVector
@@ -147,21 +148,27 @@ async def memory_at(
 class LiveSnapshots:
     """Opens memory for the calls of one caller."""
 
-    def __init__(self, database: Database, access: Access, *, whole: Access | None = None) -> None:
+    def __init__(
+        self, database: Database, access: Access, *, call: Call | None = None, whole: Access | None = None
+    ) -> None:
         """Make one.
 
         Args:
             database: the database to read.
             access: the scopes to read.
+            call: the call that reads. If it has asked no model, the log row that it writes into a `held` snapshot
+                does not wait for the disk.
             whole: the access of the caller, where `access` is a part of it.
         """
         self._database = database
         self._access = access
+        self._call = call
         self._whole = whole or access
 
     def narrowed(self, project: str | None) -> "LiveSnapshots":
         """Return the same for a part of the caller's scopes; see `Snapshots.narrowed`."""
-        return LiveSnapshots(self._database, self._access.narrowed(project), whole=self._whole)
+        narrowed = self._access.narrowed(project)
+        return LiveSnapshots(self._database, narrowed, call=self._call, whole=self._whole)
 
     @asynccontextmanager
     async def begin(self, view: MemoryView, consistency: Consistency) -> AsyncIterator[CallSnapshots]:
@@ -171,7 +178,10 @@ class LiveSnapshots:
                 self._database, self._access, self._whole, view, is_pinned=consistency == "pinned"
             )
             return
-        async with self._database.transaction(self._access, snapshot=True) as connection:
+        waits_for_disk = self._call is None or self._call.record.has_asked_model
+        async with self._database.transaction(
+            self._access, snapshot=True, waits_for_disk=waits_for_disk
+        ) as connection:
             memory = await memory_at(connection, self._access, view, whole=self._whole)
             yield _HeldSnapshot(MemorySnapshot(memory, await memory.state(self._access.scopes)), connection)
 

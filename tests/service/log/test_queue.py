@@ -432,8 +432,8 @@ async def test_a_key_that_was_revoked_ends_its_calls(service: Service) -> None:
 
     assert await carry_out(service) is None
 
-    assert await listed(service, alice) == [("call-1", "quarantined", 1, "UNAUTHENTICATED")]
     renewed = await service.caller(await service.authenticate(secret), CallContext())
+    assert await listed(service, renewed) == [("call-1", "quarantined", 1, "UNAUTHENTICATED")]
     assert (await later(service, renewed))["status"] == "queued"
     await carry_out(service)
     assert (await now(service, renewed))["status"] == "committed"

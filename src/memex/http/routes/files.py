@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
 from memex.errors import ValidationFailed
 from memex.http.answers import json_answer
-from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency, ToolCaller, ToolRoute
 from memex.http.routers import RouterPair
 from memex.service.tools.file_edits import PatchResult, PlacedResult, WriteResult
 from memex.service.tools.files import LinksResult, ListResult, ReadResult
@@ -15,7 +15,7 @@ from memex.service.tools.revisions import DiffResult, HistoryResult
 from memex.service.tools.write_many import EditArguments, WriteManyResult
 from memex.store.catalogue import MIN_CHARS
 
-PAIR = RouterPair("", "files")
+PAIR = RouterPair("", "files", route_class=ToolRoute)
 router, admin_router = PAIR.agent, PAIR.admin
 
 PathQuery = Annotated[
@@ -38,7 +38,7 @@ MARKDOWN = "text/markdown; charset=utf-8"
 @router.get("/files", summary="List files", response_model=ListResult)
 async def list_files(
     service: ServiceDependency,
-    caller: HeaderCaller,
+    caller: ToolCaller,
     tool_call_id: HeaderToolCallId,
     prefix: str = "",
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
@@ -62,7 +62,7 @@ async def list_files(
 async def read_file(
     request: Request,
     service: ServiceDependency,
-    caller: HeaderCaller,
+    caller: ToolCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     heading: str | None = None,
@@ -97,7 +97,7 @@ async def read_file(
 async def write_file(
     request: Request,
     service: ServiceDependency,
-    caller: HeaderCaller,
+    caller: ToolCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     reason: ReasonQuery = None,
@@ -133,7 +133,7 @@ class PatchBody(BaseModel):
 @router.patch("/file", summary="Change a part of a file", response_model=PatchResult)
 async def patch_file(
     service: ServiceDependency,
-    caller: HeaderCaller,
+    caller: ToolCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     body: PatchBody,
@@ -148,7 +148,7 @@ async def patch_file(
 @router.delete("/file", summary="Delete a file", response_model=PlacedResult)
 async def delete_file(
     service: ServiceDependency,
-    caller: HeaderCaller,
+    caller: ToolCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     reason: ReasonQuery = None,
@@ -175,7 +175,7 @@ class MoveBody(BaseModel):
 @router.post("/file/move", summary="Move a file", response_model=PlacedResult)
 async def move_file(
     service: ServiceDependency,
-    caller: HeaderCaller,
+    caller: ToolCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     body: MoveBody,
@@ -234,7 +234,7 @@ class RestoreBody(BaseModel):
 @router.post("/file/restore", summary="Restore a version", response_model=PlacedResult)
 async def restore_file(
     service: ServiceDependency,
-    caller: HeaderCaller,
+    caller: ToolCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     body: RestoreBody,
@@ -248,7 +248,7 @@ async def restore_file(
 @router.get("/revisions", summary="List a file's versions", response_model=HistoryResult)
 async def list_revisions(
     service: ServiceDependency,
-    caller: HeaderCaller,
+    caller: ToolCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
@@ -262,7 +262,7 @@ async def list_revisions(
 @router.get("/diff", summary="Compare two versions", response_model=DiffResult)
 async def diff(
     service: ServiceDependency,
-    caller: HeaderCaller,
+    caller: ToolCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     from_version: int | None = None,
@@ -276,7 +276,7 @@ async def diff(
 @router.get("/links", summary="Follow links", response_model=LinksResult)
 async def links(
     service: ServiceDependency,
-    caller: HeaderCaller,
+    caller: ToolCaller,
     tool_call_id: HeaderToolCallId,
     path: PathQuery,
     direction: Literal["out", "in", "both"] = "both",

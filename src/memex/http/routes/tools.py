@@ -8,7 +8,14 @@ from fastapi import Body, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from memex.http.answers import json_answer
-from memex.http.callers import KeyHolder, RequestContext, RouteRole, ServiceDependency, resolve
+from memex.http.callers import (
+    KeyHolder,
+    RequestContext,
+    RouteRole,
+    ServiceDependency,
+    ToolRoute,
+    resolve,
+)
 from memex.http.routers import RouterPair
 from memex.service.service import TOOLS, check_role
 from memex.service.tools.aliases import ALIASES
@@ -97,6 +104,7 @@ async def list_tools(
     admin_summary="Run a tool as an admin",
     admin_description="Run a tool over shared/, any project, and user/ of the user whom the context names.",
     response_model=dict[str, Any],
+    route_class_override=ToolRoute,
 )
 async def execute(
     tool: ToolName,
@@ -106,7 +114,7 @@ async def execute(
     role: RouteRole,
 ) -> Response:
     """Run a tool for the user whom the context, or the key itself, names."""
-    caller = await resolve(service, holder, call.context, role=role, action=tool)
+    caller = await resolve(service, holder, call.context, role=role, action=tool, from_cache=True)
     return json_answer(
         await service.execute(caller, tool, call.arguments, tool_call_id=call.context.tool_call_id)
     )

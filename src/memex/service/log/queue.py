@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -154,13 +155,14 @@ async def _resume(service: Service, taken: LeasedCall) -> None:
     said = taken.principal
     if not taken.user_is_known:
         raise Forbidden("The user of this call is not there any more.")
+    holder = Principal(taken.tenant_id, said["role"], said["key_id"])
     caller = await service.caller(
-        Principal(taken.tenant_id, said["role"], said["key_id"]),
+        holder if taken.key_is_valid else replace(holder, key_id=None),  # whose refusal `resume` logs
         CallContext(said["user"], said["actor"], said["project"], channel=said["channel"]),
         action=taken.kind,
         tool_call_id=taken.tool_call_id,
     )
-    await service.resume(caller, taken)
+    await service.resume(replace(caller, principal=holder), taken)
 
 
 async def _run_under_lease(database: Database, taken: LeasedCall, work: Coroutine[Any, Any, None]) -> None:

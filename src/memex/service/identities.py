@@ -1,0 +1,150 @@
+"""Who holds a key and what a caller may touch, kept in memory for the calls that come most often.
+
+Nothing is answered by what is kept alone. A cached holder is used only by routes that run a tool, and a cached
+access only for running one. Each transaction of the tool has the database compare the access epoch. An error that
+comes before any transaction is raised only after the key, or the access, was looked up again. So a change is heeded
+by the next call in each process, and no process has to tell another one; see `identity.authentication`.
+
+What is refused is never kept: an unknown key costs a look-up each time.
+"""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from memex.call_context import CallContext
+from memex.errors import AccessChanged, Refused, Unauthenticated
+from memex.metrics import Metrics
+from memex.service.call import Caller
+from memex.store.access import Access, Channel
+from memex.store.database import Database
+from memex.store.identity import authentication
+from memex.store.identity.authentication import Principal
+from memex.store.log.call import Call
+
+K = TypeVar("K")
+V = TypeVar("V")
+T = TypeVar("T")
+
+MAX_KEPT = 4_096  # keys, and accesses; an access takes about 2 KB
+MAX_SCOPES = (
+    50  # of an access that is kept: that of an admin of a thousand projects is made anew for each call
+)
+MAX_RENEWALS = 3  # of the rights of a caller in one call
+
+# What an access is made of: the holder of the key, and user, actor, project and channel of the context.
+_Asked = tuple[Principal, str | None, str | None, str | None, Channel]
+
+
+class _Recent(Generic[K, V]):
+    """The values that were used last, by their keys."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[K, V] = OrderedDict()
+
+    def get(self, key: K) -> V | None:
+        """Return the value of a key, None if there is none any more."""
+        if (value := self._values.get(key)) is not None:
+            self._values.move_to_end(key)
+        return value
+
+    def put(self, key: K, value: V) -> None:
+        """Keep a value; the one that was used least lately goes if there are too many."""
+        self._values[key] = value
+        self._values.move_to_end(key)
+        if len(self._values) > self._size:
+            self._values.popitem(last=False)
+
+    def drop(self, key: K) -> None:
+        """Forget a value, if it is kept."""
+        self._values.pop(key, None)
+
+
+class Identities:
+    """Holders of keys and accesses of callers, from memory where the name of a method says so.
+
+    Args:
+        database: the database that has them.
+        metrics: count the keys that are refused.
+        language: of the files of users who call for the first time.
+    """
+
+    def __init__(self, database: Database, metrics: Metrics, *, language: str) -> None:
+        self._database = database
+        self._metrics = metrics
+        self._language = language
+        self._holders: _Recent[bytes, Principal] = _Recent(MAX_KEPT)
+        self._accesses: _Recent[_Asked, Access] = _Recent(MAX_KEPT)
+
+    async def authenticate(self, secret: str) -> Principal:
+        """Look up who holds a key, and keep it; raises Unauthenticated."""
+        digest = authentication.key_digest(secret)
+        try:
+            holder = await authentication.authenticate(self._database, secret)
+        except Unauthenticated:
+            self._metrics.add_unauthenticated()
+            self._holders.drop(digest)
+            raise
+        self._holders.put(digest, holder)
+        return holder
+
+    async def cached_holder(self, secret: str) -> Principal:
+        """Return who holds a key, or held it when it was looked up; raises Unauthenticated if it has to be."""
+        kept = self._holders.get(authentication.key_digest(secret))
+        return kept or await self.authenticate(secret)
+
+    async def resolve(self, principal: Principal, context: CallContext) -> Access:
+        """Look up what a call may touch; raises as `authentication.resolve`."""
+        return await authentication.resolve(self._database, principal, context, language=self._language)
+
+    async def cached_access(self, principal: Principal, context: CallContext) -> Access:
+        """Return what a call may touch, or might when it was looked up; raises as `resolve` if it has to be."""
+        user_id = principal.bound_user if context.user_id is None else context.user_id
+        channel = context.channel or principal.role
+        kept = self._accesses.get((principal, user_id, context.actor, context.project, channel))
+        return kept or self._keep(principal, await self.resolve(principal, context))
+
+    async def run_with_rights(self, caller: Caller, call: Call, run: Callable[[Caller], Awaitable[T]]) -> T:
+        """Run a call; if the rights of its caller turn out to have changed, run it again from its start.
+
+        Args:
+            caller: who makes the call, with the rights that it had when they were looked up.
+            call: its record begins anew with each run.
+            run: runs the call for a caller with the rights that it has now. It commits at its end, if at all.
+
+        Raises:
+            Unauthenticated: the key was revoked.
+            AccessChanged: the rights changed in each of four runs.
+            Refused: what `run` raises for a caller whose rights are still these.
+        """
+        for _ in range(MAX_RENEWALS):
+            try:
+                return await run(caller)
+            except Unauthenticated:
+                raise
+            except Refused as refusal:
+                has_changed = isinstance(refusal, AccessChanged)
+                # A cached access can refuse by itself: a project of which the user is a member only since.
+                if not (has_changed or caller.access.is_cached):
+                    raise
+                access = await self._renew(caller.principal, caller.access)
+                if access == caller.access and not has_changed:
+                    raise
+                caller = replace(caller, access=access)
+                call.record.restart()
+        return await run(caller)
+
+    async def _renew(self, principal: Principal, access: Access) -> Access:
+        """Look up what the caller of an access may touch now; raises as `authentication.resolve`."""
+        context = CallContext(access.user_id, access.actor, access.project, channel=access.channel)
+        renewed = await self.resolve(principal, context)
+        return self._keep(principal, renewed) if access.is_cached else renewed
+
+    def _keep(self, principal: Principal, access: Access) -> Access:
+        cached = replace(access, is_cached=True)
+        if len(access.scopes) <= MAX_SCOPES:
+            asked = principal, access.user_id, access.actor, access.project, access.channel
+            self._accesses.put(asked, cached)
+        return cached
