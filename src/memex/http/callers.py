@@ -9,7 +9,7 @@ from fastapi.security import HTTPBearer
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from memex.call_context import CallContext
-from memex.errors import Unauthenticated, ValidationFailed
+from memex.errors import Unauthenticated, Unavailable, ValidationFailed
 from memex.service.service import Caller, Service
 from memex.store.access import Role
 from memex.store.identity.authentication import Principal
@@ -49,7 +49,7 @@ class KeyedRoute(APIRoute):
 class ToolRoute(APIRoute):
     """A keyed route that runs a tool: who holds the key may come from memory, since the tool checks it.
 
-    An error can come before the tool has checked anything, so the key is looked up before an error is answered.
+    An error can come before the tool has checked anything, so the key is looked up before the error is answered.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -62,6 +62,8 @@ class ToolRoute(APIRoute):
             request.state.principal = await service.identities.cached_holder(key)
             try:
                 return await handle(request)
+            except Unavailable:
+                raise
             except Exception:
                 await service.authenticate(key)
                 raise

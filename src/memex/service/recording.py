@@ -14,6 +14,7 @@ from memex.errors import (
     MemexError,
     PhysicalPathForbidden,
     ProjectNotFound,
+    StoreUnavailable,
     Unauthenticated,
 )
 from memex.metrics import Metrics
@@ -134,12 +135,16 @@ class Recorder:
                 span.call_ended(ended)
 
     async def _log_failure(self, caller: Caller, call: Call, ended: CallOutcome) -> None:
+        if ended.error_code == StoreUnavailable.code:  # who waited for a connection does not wait again
+            self._warn_unlogged(call, StoreUnavailable.code)
+            return
         try:
             logger = CallLogger(self._database, caller.access.for_log(), call)
             await logger.add(ended.status, error_code=ended.error_code)
         except Unauthenticated:
             raise
         except MemexError as unlogged:
-            self._log.warning(
-                "operation_not_logged", tool_call_id=call.request.tool_call_id, code=unlogged.code
-            )
+            self._warn_unlogged(call, unlogged.code)
+
+    def _warn_unlogged(self, call: Call, code: str) -> None:
+        self._log.warning("operation_not_logged", tool_call_id=call.request.tool_call_id, code=code)
