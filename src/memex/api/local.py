@@ -15,8 +15,8 @@ from memex import distribution
 from memex.api.protocol import Document, ReplayableKind
 from memex.call_context import CallContext
 from memex.errors import Forbidden, ValidationFailed
-from memex.service import keys, users
-from memex.service.keys import render_key
+from memex.service.identity import keys, users
+from memex.service.identity.keys import render_key
 from memex.service.log import blame, exposure, queue
 from memex.service.log.replay.bundle import export_call
 from memex.service.log.replay.bundle_archive import pack_bundle

@@ -22,7 +22,7 @@ from memex.errors import (
 )
 from memex.metrics import Metrics
 from memex.service.call import Caller, check_role, new_call, resumed_call
-from memex.service.identities import Identities
+from memex.service.identity.identities import Identities
 from memex.service.log import operations
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.trace import load_trace

@@ -7,9 +7,9 @@ from pydantic import BaseModel
 
 from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.routers import admin_router
-from memex.service import users
+from memex.service.identity import users
+from memex.service.identity.users import UsersResult
 from memex.service.spending import SpendingResult
-from memex.service.users import UsersResult
 from memex.store.identity import tenants
 
 router = admin_router("")

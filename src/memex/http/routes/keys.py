@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict
 
 from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.routers import admin_router
-from memex.service import keys
-from memex.service.keys import KeysResult, MadeKeyResult, RevokedKeyResult
+from memex.service.identity import keys
+from memex.service.identity.keys import KeysResult, MadeKeyResult, RevokedKeyResult
 from memex.store.access import Role
 
 router = admin_router("/keys")
