@@ -1,5 +1,6 @@
 """The pool of connections, and transactions that set for whom they act."""
 
+import itertools
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
-from psycopg.pq import PipelineStatus
+from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import DictRow, dict_row, kwargs_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -38,6 +39,8 @@ REFUSALS: Mapping[str | None, Callable[[], MemexError]] = {
     "MX001": lambda: Unauthenticated(KEY_REFUSED),
     "MX002": lambda: AccessChanged("The rights of this caller changed while the call ran."),
 }
+
+_failures = itertools.count()  # of transactions, as `_roll_back` counts them
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,8 +304,14 @@ async def _note_epoch(access: Access, settled: AsyncCursor[DictRow]) -> None:
 
 
 async def _roll_back(connection: Connection) -> None:
-    if not connection.closed:
-        await connection.execute(b"rollback")
+    if connection.closed:
+        return
+    statement = b"rollback"
+    if connection.info.transaction_status is TransactionStatus.INERROR:
+        # psycopg takes for prepared what an aborted pipeline left out. It forgets what is prepared when it sees the
+        # result of a rollback, but it looks at the results of new statements alone, and a comment makes it one.
+        statement += f" -- {next(_failures)}".encode()
+    await connection.execute(statement)
 
 
 async def _can_act_by_role(connection: Connection) -> bool:
