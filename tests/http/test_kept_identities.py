@@ -74,6 +74,10 @@ READS: Calls = {
     "write": lambda agent: agent.put(
         "/v1/file", params={"path": FILE}, content="text", headers={"If-Match": "*"}
     ),
+    "batch": lambda agent: agent.post(
+        "/v1/files:batch",
+        json={"edits": [{"kind": "patch", "path": FILE, "operation": "append", "text": "more"}]},
+    ),
     "tool": lambda agent: agent.post(
         "/v1/tools/memory_find/execute", json={"arguments": {"query": "text", "project": "apollo"}}
     ),

@@ -209,7 +209,7 @@ class BatchBody(BaseModel):
 
 @router.post("/files:batch", summary="Change many files at once", response_model=WriteManyResult)
 async def write_many(
-    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: BatchBody
+    service: ServiceDependency, caller: ToolCaller, tool_call_id: HeaderToolCallId, body: BatchBody
 ) -> Response:
     """Write, patch, move and delete up to 500 files in one commit, or none if one edit does not fit."""
     arguments = {"edits": body.edits}
