@@ -51,6 +51,7 @@ USERS = ("ada", "bob", "cleo", "dan")
 PROJECT = "apollo"
 CONCURRENCY = 8
 MAX_SHOWN = 10
+WRITES = {"memory_write", "memory_patch", "memory_move", "memory_delete", "memory_write_many"}  # not replayed
 PATHS = [f"user/{folder}{name}.md" for folder in ("", "notes/", "people/") for name in "abcdefgh"]
 CITIES = ("Oslo", "Berlin", "Lisbon", "Kraków", "東京")
 THINGS = ("green tea", "black coffee", "trains", "short answers", "Rust", "the standing desk", "Ünlü kebap")
@@ -140,6 +141,8 @@ class _CallGenerator:
             ]
         )
         asked = {"query": query, "budget": budget, "max_hops": chance.randint(0, 2)}
+        line = {"path": path, "operation": "append", "text": f"{thing} again."}
+        whole = {"kind": "write", "path": path, "content": text, "overwrite": True}
         choices: list[tuple[int, str, dict[str, Any]]] = [
             (40, "memory_context", asked),
             (6, "memory_context", asked | {"project": PROJECT}),
@@ -150,9 +153,10 @@ class _CallGenerator:
             (3, "memory_read", {"path": path}),
             (2, "memory_list", {"prefix": "user/"}),
             (8, "memory_write", {"path": path, "content": text, "overwrite": True}),
-            (3, "memory_patch", {"path": path, "operation": "append", "text": f"{thing} again."}),
+            (3, "memory_patch", line),
             (1, "memory_move", {"path": path, "to": chance.choice(PATHS)}),
             (2, "memory_delete", {"path": path}),
+            (2, "memory_write_many", {"edits": [whole, {"kind": "patch"} | line]}),
         ]
         [(_, tool, arguments)] = chance.choices(choices, weights=[weight for weight, *_ in choices])
         return tool, arguments
@@ -182,7 +186,7 @@ async def make_calls(database: Database, calls: int, *, seed: int = 7) -> MixedC
             with suppress(MemexError):  # a file that is not there, a write that comes too late
                 call = f"mixed-{number}"
                 await asks.execute(callers[user], tool, arguments, tool_call_id=call)
-                if tool not in {"memory_write", "memory_patch", "memory_move", "memory_delete"}:
+                if tool not in WRITES:
                     answered.append((user, call))
                     counted[tool] += 1
 
