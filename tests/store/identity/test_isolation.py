@@ -356,6 +356,7 @@ async def test_agents_and_admins_open_nothing_by_maintenance(service: Service, w
         for call in (
             "authenticate(sha256('x'))",
             "resolve_scopes(1, 'admin', 'bob')",
+            "resolve_access(1, 'admin', 'bob', null, null)",
             "ensure_scope(1, 'user', 'eve', 'english')",
         ):
             assert await attempt(connection, f"select {call}") == 0
