@@ -132,6 +132,15 @@ class CallAnswer:
 
 
 def digest(value: Any) -> bytes:
-    """Return the SHA-256 of a JSON value in canonical form: sorted keys, no spaces, UTF-8."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """Return the SHA-256 of a JSON value in canonical form."""
+    return text_digest(canonical_json(value))
+
+
+def canonical_json(value: Any) -> str:
+    """Return a value as JSON in canonical form: sorted keys, no spaces, characters as they are."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def text_digest(text: str) -> bytes:
+    """Return the SHA-256 of a text in UTF-8."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-_REFERENCE = re.compile(r"(?P<revision>.+@\d+)(?::\d+-\d+)?", re.DOTALL)
+_VERSION = re.compile(r"(\d+)(?::\d+-\d+)?")
 _LISTS = frozenset({"files", "spans", "shown", "revisions"})  # of references, as texts
 
 
@@ -18,33 +18,38 @@ def find_revisions(values: Iterable[Any]) -> list[str]:
 
 
 def _revisions_named(value: Any) -> Iterator[str]:
-    match value:
-        case {"$text": str(reference)}:
-            yield from _revision(reference)
-        case {"$diff": [old, new]}:
-            for reference in (old, new):
-                if isinstance(reference, str):
-                    yield from _revision(reference)
-        case Mapping():
-            if isinstance(path := value.get("path"), str) and isinstance(
-                version := value.get("version"), int
-            ):
-                yield f"{path}@{version}"
-            for name, item in value.items():
-                if name in _LISTS and isinstance(item, list):
-                    for one in item:
-                        yield from _revision(one) if isinstance(one, str) else _revisions_named(one)
-                else:
-                    yield from _revisions_named(item)
-        case list() | tuple():
-            for item in value:
+    if isinstance(value, dict):
+        yield from _named_by_record(value)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            if isinstance(item, dict | list | tuple):
                 yield from _revisions_named(item)
 
 
+def _named_by_record(value: Mapping[str, Any]) -> Iterator[str]:
+    text, diff = value.get("$text"), value.get("$diff")
+    if isinstance(text, str):
+        yield from _revision(text)
+        return
+    if isinstance(diff, list | tuple) and len(diff) == 2:
+        yield from (revision for one in diff if isinstance(one, str) for revision in _revision(one))
+        return
+    path, version = value.get("path"), value.get("version")
+    if isinstance(path, str) and isinstance(version, int):
+        yield f"{path}@{version}"
+    for name, item in value.items():
+        if name in _LISTS and isinstance(item, list):
+            for one in item:
+                yield from _revision(one) if isinstance(one, str) else _revisions_named(one)
+        elif isinstance(item, dict | list | tuple):
+            yield from _revisions_named(item)
+
+
 def _revision(reference: str) -> Iterator[str]:
-    match = _REFERENCE.fullmatch(reference)
+    revision, at, place = reference.rpartition("@")
+    match = _VERSION.fullmatch(place) if revision and at else None
     if match is not None:
-        yield match["revision"]
+        yield f"{revision}@{match[1]}"
 
 
 def split_reference(revision: str) -> tuple[str, int]:

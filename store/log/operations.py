@@ -8,13 +8,19 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from psycopg.types.json import Jsonb
-
 from memex.errors import OperationNotFound, ToolCallConflict, ToolCallInProgress, VersionNotFound
 from memex.store.access import Access
 from memex.store.database import Connection, Rows, Statement, row, rows
 from memex.store.diff import unified
-from memex.store.log.call import Call, CallAnswer, CallOutcome, InnerOperation, digest
+from memex.store.log.call import (
+    Call,
+    CallAnswer,
+    CallOutcome,
+    InnerOperation,
+    canonical_json,
+    digest,
+    text_digest,
+)
 from memex.store.log.exposure import find_revisions
 from memex.store.paths import parse
 from memex.store.records import Operation, Status
@@ -31,6 +37,9 @@ NEWEST = 2**62  # above every operation id
 LARGE = 1e16  # from here on jsonb gives a whole number back without its point
 EMBED = "embed"  # the kind of an operation that sends texts to an embedder
 MODEL_REQUEST = "model_request"  # the kind of an inner operation that is a request to a chat model
+
+# In JSON, what a value may look like that `to_storable` changes, beside lone surrogates: NUL, -0.0 and `LARGE`.
+_SUSPECTS = ("\\u0000", "-0.0", "e+")
 
 
 async def add(
@@ -67,14 +76,14 @@ async def add(
         "user_id": access.user_id or "",
         "kind": to_storable(call.request.tool),
         "status": status,
-        "principal": _json(call.request.principal),
-        "request": _json(_request_to_log(call, status, answer)),
+        "principal": to_json(call.request.principal),
+        "request": to_json(_request_to_log(call, status, answer)),
         "request_sha256": call.request.request_sha256,
-        "response": None if answer is None else _json({"result": answer.response, "writes": list(writes)}),
+        "response": None if answer is None else to_json({"result": answer.response, "writes": list(writes)}),
         "result_sha256": None if answer is None else digest(answer.result),
-        "state": None if state is None else _json(state),
+        "state": None if state is None else to_json(state),
         "engine": call.request.engine,
-        "config": _json(config) if config else None,
+        "config": to_json(config) if config else None,
         "now": call.request.now,
         "error_code": error_code,
         "duration_ms": (time.perf_counter() - call.record.started_s) * 1000,
@@ -126,13 +135,13 @@ async def add_embedding(
             "user_id": user_id or "",
             "kind": EMBED,
             "status": "failed" if error_code else "answered",
-            "principal": _json({"role": "system"}),
-            "request": _json(request),
+            "principal": to_json({"role": "system"}),
+            "request": to_json(request),
             "request_sha256": digest([EMBED, request]),
-            "response": None if error_code else _json({"result": {"vectors": texts}, "writes": []}),
+            "response": None if error_code else to_json({"result": {"vectors": texts}, "writes": []}),
             "engine": ENGINE,
             "model": model,
-            "config": _json({"embedder": model}),
+            "config": to_json({"embedder": model}),
             "started_at": started_at,
             "duration_ms": duration_ms,
             "error_code": error_code,
@@ -150,22 +159,26 @@ def _revisions_seen(call: Call, answer: CallAnswer | None, writes: Sequence[str]
 
 
 def _inner_columns(inner: Sequence[InnerOperation]) -> dict[str, Any]:
+    """Return the columns of the operations inside a call; a digest is made of the text that is stored."""
+    requests = [to_json(one.request) for one in inner]
+    responses = [None if one.response is None else to_json(one.response) for one in inner]
+    kinds = [to_json(one.kind) for one in inner]
     return {
         "kinds": [one.kind for one in inner],
         "statuses": ["failed" if one.error_code else "answered" for one in inner],
-        "requests": [_json(one.request) for one in inner],
-        "request_sha256s": [digest([one.kind, to_storable(one.request)]) for one in inner],
-        "responses": [None if one.response is None else _json(one.response) for one in inner],
-        "states": [None if one.state is None else _json(one.state) for one in inner],
+        "requests": requests,
+        "request_sha256s": [
+            text_digest(f"[{kind},{request}]") for kind, request in zip(kinds, requests, strict=True)
+        ],
+        "responses": responses,
+        "states": [None if one.state is None else to_json(one.state) for one in inner],
         "error_codes": [one.error_code for one in inner],
         "starts": [one.started_at for one in inner],
         "durations_ms": [one.duration_ms for one in inner],
         "models": [one.model for one in inner],
-        "usages": [None if one.usage is None else _json(one.usage) for one in inner],
+        "usages": [None if one.usage is None else to_json(one.usage) for one in inner],
         "prompt_sha256s": [one.prompt_sha256 for one in inner],
-        "result_sha256s": [
-            None if one.response is None else digest(to_storable(one.response)) for one in inner
-        ],
+        "result_sha256s": [None if text is None else text_digest(text) for text in responses],
     }
 
 
@@ -371,8 +384,23 @@ def shorten(value: Any, *, max_chars: int = QUERY_CHARS) -> Any:
     return value
 
 
-def _json(value: Any) -> Jsonb:
-    return Jsonb(to_storable(value))
+def to_json(value: Any) -> str:
+    """Return a value as the log stores it, in canonical form: `canonical_json` of `to_storable(value)`."""
+    text = canonical_json(value)
+    return text if is_storable(text) else canonical_json(to_storable(value))
+
+
+def is_storable(text: str) -> bool:
+    """Return whether the JSON of a value is surely that of `to_storable(value)`, which looks at every part."""
+    if any(suspect in text for suspect in _SUSPECTS):
+        return False
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def to_storable(value: Any) -> Any:
