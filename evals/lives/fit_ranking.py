@@ -62,9 +62,9 @@ async def _question(
 ) -> RankedQuestion:
     contents = (await memory.files(USER) or {}).values()
     stated = [
-        (parse_bullet(content[start:end]), day, title)
+        (parse_bullet(content[slice(*bullet.span)]), bullet.day, bullet.title)
         for content in contents
-        for start, end, title, day, _ in bullets_in(content)
+        for bullet in bullets_in(content)
     ]
     days = sorted({day for _, day, _ in stated})
     weights = weights_of(view(text, "note", analyzer) for text, _, _ in stated)

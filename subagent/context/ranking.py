@@ -7,7 +7,7 @@ open lives.
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -28,6 +28,7 @@ from memex.subagent.statements.classifier.themes import (
 from memex.subagent.statements.comparison.relations import statement_weights
 from memex.subagent.statements.comparison.values import values_of
 from memex.subagent.statements.subjects import APOSTROPHES
+from memex.subagent.statements.words import count_lexemes
 
 LENGTH_OFFSET = 3  # lexemes
 MAX_RANKED = 80  # the best statements, which are considered for a context
@@ -89,12 +90,12 @@ def rank_statements(
     days = sorted({unit.day for unit in units})
     ages = {day: place / max(1, len(days) - 1) for place, day in enumerate(days)}
     ranked = []
-    for unit in units:
+    for place, unit in enumerate(units):
         found = features(parse_bullet(unit.candidate.text), ages[unit.day], asked, analyzer)
         points = math.fsum(weight * feature for weight, feature in zip(WEIGHTS, found, strict=True))
         value = max(1, round(SCALE * (points - offset)))
-        ranked.append(replace(unit, candidate=replace(unit.candidate, value=value)))
-    return sorted(ranked, key=lambda unit: rank(unit.candidate.value, unit.reference))[:MAX_RANKED]
+        ranked.append((rank(value, unit.reference), place, value))
+    return [units[place].worth(value) for _, place, value in sorted(ranked)[:MAX_RANKED]]
 
 
 def features(text: str, age: float, asked: QuestionView, analyzer: Analyzer) -> tuple[float, ...]:
@@ -109,13 +110,13 @@ def features(text: str, age: float, asked: QuestionView, analyzer: Analyzer) -> 
         asked: the question.
         analyzer: makes the lexemes of a statement.
     """
-    lexemes = set(analyzer.lexemes(text))
-    shared = [asked.weights[lexeme] for lexeme in lexemes if asked.weights.get(lexeme, 0) > 0]
+    lexemes = count_lexemes(text, analyzer)
+    shared = [weight for lexeme in lexemes if (weight := asked.weights.get(lexeme, 0)) > 0]
     is_right_form = bool(asked.forms) and any(
         value.sort in form for value in values_of(text) for form in asked.forms
     )
     return (
-        math.fsum(shared) / math.sqrt(len(lexemes) + LENGTH_OFFSET),  # whatever order the set is in
+        math.fsum(shared) / math.sqrt(len(lexemes) + LENGTH_OFFSET),  # in whatever order they are
         max(shared, default=0.0),
         float(len(shared) > 1),
         common_themes(asked.themes, statement_themes(text)) / WHOLE,

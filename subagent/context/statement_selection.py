@@ -4,7 +4,7 @@ Statements compete with passages by what they are worth for their length. Statem
 The newest statement about a thing stands before an older one that it contradicts, which is never shown alone.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -92,34 +92,42 @@ def select_mixed(
 
 @dataclass(slots=True)
 class _ChosenStatements:
-    """The statements that were chosen, in the order of their choice."""
+    """The statements that were chosen, in the order of their choice.
+
+    Attributes:
+        by_reference: all statements.
+        most: how many may be chosen.
+        chosen: the chosen ones.
+        chars: how many characters they add to a context.
+    """
 
     by_reference: dict[Reference, StatementUnit]
     most: int
-    units: list[StatementUnit] = field(default_factory=list)
+    chosen: dict[Reference, StatementUnit] = field(default_factory=dict)
     chars: int = 0
+    _choices: dict[Reference, Choice] = field(default_factory=dict)
 
     def holds(self, reference: Reference) -> bool:
         """Return whether a chosen statement holds a part of a span."""
-        return any(overlap(unit.reference, reference) for unit in self.units)
+        return any(overlap(one, reference) for one in self.chosen)
 
     def take(self, unit: StatementUnit, available: int, passages: PassageSelection) -> bool:
         """Choose a statement, after the newer ones that contradict it, if all of them fit beside the passages."""
-        if len(self.units) == self.most or unit in self.units:
-            return unit in self.units
-        units = list(self.units)
+        if len(self.chosen) == self.most or unit.reference in self.chosen:
+            return unit.reference in self.chosen
+        chosen = dict(self.chosen)
         for one in (*self._newer(unit), unit):
-            if one in units:
+            if one.reference in chosen:
                 continue
-            if passages.holds(one.reference) or any(overlap(one.reference, own.reference) for own in units):
+            if passages.holds(one.reference) or any(overlap(one.reference, other) for other in chosen):
                 return False
-            units.append(one)
-        if len(units) > self.most or sum(bool(one.newer) for one in units) > MAX_OUTDATED:
+            chosen[one.reference] = one
+        if len(chosen) > self.most or sum(bool(one.newer) for one in chosen.values()) > MAX_OUTDATED:
             return False
-        chars = sum(note.chars for note in self._notes(units))
+        chars = sum(note.chars for note in self._notes(chosen))
         if chars > available - passages.used:
             return False
-        self.units, self.chars = units, chars
+        self.chosen, self.chars = chosen, chars
         return True
 
     def choices(self) -> list[Choice]:
@@ -127,43 +135,58 @@ class _ChosenStatements:
 
         Statements of a list that has an order of its own keep it.
         """
-        return [choice for group in self._groups(self.units) for choice in group]
+        return [choice for group in self._groups(self.chosen.values()) for choice in group]
 
     def _newer(self, unit: StatementUnit) -> list[StatementUnit]:
         """Return the statements that contradict a statement, and those that contradict them, the newest first."""
-        found: dict[StatementUnit, None] = {}
+        found: dict[Reference, StatementUnit] = {}
         wanted = list(unit.newer)
         while wanted:
             one = self.by_reference[wanted.pop()]
-            if one not in found:
-                found[one] = None
+            if one.reference not in found:
+                found[one.reference] = one
                 wanted += one.newer
-        return sorted(found, key=lambda one: one.order, reverse=True)
+        return sorted(found.values(), key=lambda one: one.order, reverse=True)
 
-    def _groups(self, units: Sequence[StatementUnit]) -> list[list[Choice]]:
-        current = [unit for unit in units if not unit.newer]
+    def _groups(self, units: Collection[StatementUnit]) -> list[list[Choice]]:
         groups: dict[object, list[StatementUnit]] = {}
-        for unit in current:
-            groups.setdefault(_choice(unit).group, []).append(unit)
+        for unit in units:
+            if not unit.newer:
+                groups.setdefault(self._choice(unit).group, []).append(unit)
         ordered: list[list[Choice]] = []
         outdated = sorted((unit for unit in units if unit.newer), key=lambda unit: unit.order, reverse=True)
-        waiting = {unit: {one for one in self._newer(unit) if not one.newer} for unit in outdated}
+        waiting = {
+            unit.reference: {one.reference for one in self._newer(unit) if not one.newer} for unit in outdated
+        }
         for group in groups.values():
-            ordered.append([_choice(unit) for unit in sorted(group, key=lambda unit: unit.place)])
+            ordered.append([self._choice(unit) for unit in sorted(group, key=lambda unit: unit.place)])
             for newer in waiting.values():
-                newer.difference_update(group)
-            below = [unit for unit, newer in waiting.items() if not newer]
-            for unit in below:
-                del waiting[unit]
-            runs = groupby(map(_choice, below), key=lambda choice: choice.group)
-            ordered += [list(run) for _, run in runs]
+                newer.difference_update(unit.reference for unit in group)
+            below = [reference for reference, newer in waiting.items() if not newer]
+            for reference in below:
+                del waiting[reference]
+            behind = (self._choice(self.by_reference[reference]) for reference in below)
+            ordered += [list(run) for _, run in groupby(behind, key=lambda choice: choice.group)]
         return ordered
 
-    def _notes(self, units: Sequence[StatementUnit]) -> list[Note]:
-        texts = {unit.reference: unit.candidate.text for unit in units}
+    def _notes(self, chosen: Mapping[Reference, StatementUnit]) -> list[Note]:
         return [
-            note_of(group, [texts[choice.reference] for choice in group]) for group in self._groups(units)
+            note_of(group, [chosen[choice.reference].candidate.text for choice in group])
+            for group in self._groups(chosen.values())
         ]
+
+    def _choice(self, unit: StatementUnit) -> Choice:
+        if unit.reference not in self._choices:
+            candidate = unit.candidate
+            self._choices[unit.reference] = Choice(
+                candidate.reference,
+                candidate.reason,
+                candidate.linked_from,
+                heading=unit.label,
+                is_statement=True,
+                is_outdated=bool(unit.newer),
+            )
+        return self._choices[unit.reference]
 
 
 def note_of(choices: Sequence[Choice], texts: Sequence[str]) -> Note:
@@ -176,18 +199,6 @@ def note_of(choices: Sequence[Choice], texts: Sequence[str]) -> Note:
         first.heading,
         more_spans=tuple(choice.reference.span for choice in choices[1:]),
         is_outdated=first.is_outdated,
-    )
-
-
-def _choice(unit: StatementUnit) -> Choice:
-    candidate = unit.candidate
-    return Choice(
-        candidate.reference,
-        candidate.reason,
-        candidate.linked_from,
-        heading=unit.label,
-        is_statement=True,
-        is_outdated=bool(unit.newer),
     )
 
 

@@ -1,7 +1,6 @@
 """Single statements for a context: a file that `memory_remember` writes is recalled bullet by bullet. Pure."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -9,6 +8,7 @@ from datetime import date
 from memex.store.records import Reference, Span
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query, score
+from memex.store.text_cache import cached_for_texts
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.statements.bullets import (
     ITEM,
@@ -35,16 +35,48 @@ from memex.subagent.statements.places import (
     series_order,
 )
 from memex.subagent.statements.topics import heading_keys, is_about
+from memex.subagent.statements.words import count_lexemes
 
 PASSAGE_PERCENT = 5  # of its passage's value is what a statement without a word of the query is worth
 LISTED_VALUE = 100  # for each of a list, so that its last one is worth nearly as much as its first
 COMPARED = 24  # statements, the best, among which rivals are looked for
 TYPICAL_STATEMENTS = 200  # of a memory, by which the words of the compared ones are weighed
+MAX_KEPT_CHARS = 2_000_000  # of texts whose parts are kept
 MARKED_FROM = 0.5  # likelihood from which the older of two statements is shown as one that may be out of date
 
 _BOX = re.compile(r"[-*+][ \t]+\[ \]")
 _LINE = re.compile(r"[^\n]*\n?")
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class DatedBullet:
+    """A dated bullet of a text.
+
+    Attributes:
+        span: where it stands, with what is nested in it.
+        title: the heading above it; "" without one.
+        day: the day on which it was said.
+        due: the day on which it is due, if its stamp says so.
+        still_true: the last day on which a caller said that it holds beside what contradicts it.
+    """
+
+    span: Span
+    title: str
+    day: date
+    due: date | None
+    still_true: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class TextParts:
+    """The dated bullets of a text, and the spans between them that say something."""
+
+    bullets: tuple[DatedBullet, ...]
+    between: tuple[Span, ...]
+
+
+_NO_PARTS = TextParts((), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +122,12 @@ class StatementUnit:
             return ()
         return () if keys and is_about(parse_bullet(self.candidate.text), keys) else heading
 
+    def worth(self, value: int) -> "StatementUnit":
+        """Return it with another value."""
+        one = self.candidate
+        candidate = CandidatePassage(one.reference, one.text, value, one.reason, one.linked_from, one.heading)
+        return StatementUnit(candidate, self.day, self.newer, self.due, self.still_true, self.place)
+
     @property
     def order(self) -> tuple[date, tuple[str, int], int]:
         """What statements are ordered by in time: those of one day by their place."""
@@ -110,22 +148,21 @@ def split_passages(
     """
     units: dict[Reference, StatementUnit] = {}
     others = []
+    weighed = frozenset(query.lexemes)
     for passage in passages:
-        found = list(bullets_in(passage.text)) if is_statement_file(passage.reference.path) else []
-        if not found:
+        parts = split_text(passage.text) if is_statement_file(passage.reference.path) else _NO_PARTS
+        if not parts.bullets:
             others.append(passage)
             continue
-        for start, end, title, day, due in found:
-            heading = (title,) if title else passage.heading[-1:]
-            part = _part(passage, (start, end), heading, query, analyzer)
+        for bullet in parts.bullets:
+            heading = (bullet.title,) if bullet.title else passage.heading[-1:]
+            part = _part(passage, bullet.span, heading, query, weighed, analyzer)
             known = units.get(part.reference)
             if known is None or known.candidate.value < part.value:
-                still_true = still_true_day(part.text.splitlines()[-1])
-                units[part.reference] = StatementUnit(part, day, due=due, still_true=still_true)
-        others += [
-            _part(passage, span, passage.heading, query, analyzer)
-            for span in _between(passage.text, [(start, end) for start, end, *_ in found])
-        ]
+                units[part.reference] = StatementUnit(
+                    part, bullet.day, due=bullet.due, still_true=bullet.still_true
+                )
+        others += [_part(passage, span, passage.heading, query, weighed, analyzer) for span in parts.between]
     return list(units.values()), others
 
 
@@ -144,7 +181,7 @@ def with_listed(
     merged = {} if is_whole else {unit.reference: unit for unit in units}
     for place, unit in enumerate(listed):
         value = 2 * top - place if unit.place else top + unit.candidate.value - place
-        merged[unit.reference] = replace(unit, candidate=replace(unit.candidate, value=value))
+        merged[unit.reference] = unit.worth(value)
     return list(merged.values())
 
 
@@ -157,13 +194,13 @@ def mark_rivals(units: Sequence[StatementUnit], query: Query, analyzer: Analyzer
     views = {unit.reference: _view(unit, analyzer) for unit in best}
     weights = {**weights_of(views.values(), among=TYPICAL_STATEMENTS), **statement_weights(query)}
     by_reference = {unit.reference: unit for unit in units}
-    for newer in sorted(best, key=lambda unit: unit.order):
-        older = [unit for unit in best if unit.order < newer.order and not _holds_beside(unit, newer)]
+    placed = [(unit.order, unit) for unit in best]
+    for order, newer in sorted(placed, key=lambda one: one[0]):
+        older = [unit for earlier, unit in placed if earlier < order and not _holds_beside(unit, newer)]
         for outdated in _contradicted(newer, older, views, weights):
             old, new = by_reference[outdated], by_reference[newer.reference]
             by_reference[outdated] = replace(old, newer=(*old.newer, newer.reference))
-            value = max(old.candidate.value + 1, new.candidate.value)
-            by_reference[newer.reference] = replace(new, candidate=replace(new.candidate, value=value))
+            by_reference[newer.reference] = new.worth(max(old.candidate.value + 1, new.candidate.value))
     return list(by_reference.values())
 
 
@@ -180,25 +217,41 @@ def _contradicted(
 ) -> list[Reference]:
     """Return where the older statement stands that a newer one contradicts; no place if it contradicts none."""
     new, mount = views[newer.reference], mount_of(newer.reference.path)
-    by_view = {views[unit.reference]: unit for unit in older}
+    if new.is_guarded:
+        return []
+    # One that shares no word is contradicted by none, and is no nearer than any other.
+    by_text = {
+        (view.text, view.kind): (view, unit)
+        for unit in older
+        if not (view := views[unit.reference]).topic.isdisjoint(new.topic)
+    }
     relation = decide(
         new,
         [
             compare(new, one, weights, is_same_scope=mount_of(unit.reference.path) == mount)
-            for one, unit in by_view.items()
+            for one, unit in by_text.values()
         ],
     )
     if relation is None or relation.likelihood < MARKED_FROM:
         return []
-    return [unit.reference for unit in older if views[unit.reference] == relation.older]
+    text, kind = relation.older.text, relation.older.kind
+    said = ((unit, views[unit.reference]) for unit in older)
+    return [unit.reference for unit, view in said if (view.text, view.kind) == (text, kind)]
 
 
 def _view(unit: StatementUnit, analyzer: Analyzer) -> StatementView:
     return view(parse_bullet(unit.candidate.text), unit.kind, analyzer)
 
 
-def bullets_in(text: str) -> Iterator[tuple[int, int, str, date, date | None]]:
-    """Yield the dated bullets of a text: where each stands with what is nested in it, its heading, its two days."""
+@cached_for_texts(max_chars=MAX_KEPT_CHARS)
+def split_text(text: str) -> TextParts:
+    """Return the dated bullets of a text, and where something is said between them."""
+    bullets = tuple(bullets_in(text))
+    return TextParts(bullets, tuple(_between(text, [bullet.span for bullet in bullets])) if bullets else ())
+
+
+def bullets_in(text: str) -> Iterator[DatedBullet]:
+    """Yield the dated bullets of a text."""
     title = ""
     lines = [(match.start(), match[0].rstrip("\r\n")) for match in _LINE.finditer(text) if match[0]]
     at = 0
@@ -223,7 +276,8 @@ def bullets_in(text: str) -> Iterator[tuple[int, int, str, date, date | None]]:
             if own_day and not fence:
                 day, due = own_day, stamped_due_day(nested)
         if day is not None:
-            yield start, end, title, day, due
+            still_true = still_true_day(text[start:end].splitlines()[-1])
+            yield DatedBullet((start, end), title, day, due, still_true)
 
 
 def _between(text: str, spans: Sequence[Span]) -> Iterator[Span]:
@@ -237,17 +291,24 @@ def _between(text: str, spans: Sequence[Span]) -> Iterator[Span]:
 
 
 def _part(
-    passage: CandidatePassage, span: Span, heading: tuple[str, ...], query: Query, analyzer: Analyzer
+    passage: CandidatePassage,
+    span: Span,
+    heading: tuple[str, ...],
+    query: Query,
+    weighed: frozenset[str],
+    analyzer: Analyzer,
 ) -> CandidatePassage:
-    """Return a part of a passage as a passage."""
-    text = passage.text[slice(*span)]
-    frequencies = Counter(analyzer.lexemes(parse_bullet(text)))
-    own = score(query, frequencies, frequencies.total())
-    first = passage.reference.span[0]
-    return replace(
-        passage,
-        reference=replace(passage.reference, span=(first + span[0], first + span[1])),
-        text=text,
-        value=own + passage.value * PASSAGE_PERCENT // 100,
-        heading=heading,
+    """Return a part of a passage as a passage; `weighed` are the lexemes of the query."""
+    text = passage.text[span[0] : span[1]]
+    frequencies = count_lexemes(parse_bullet(text), analyzer)
+    own = 0 if weighed.isdisjoint(frequencies) else score(query, frequencies, sum(frequencies.values()))
+    whole = passage.reference
+    first = whole.span[0]
+    return CandidatePassage(
+        Reference(whole.path, whole.version, (first + span[0], first + span[1])),
+        text,
+        own + passage.value * PASSAGE_PERCENT // 100,
+        passage.reason,
+        passage.linked_from,
+        heading,
     )

@@ -5,19 +5,27 @@ that changed last, each statement is compared with the question by its themes; s
 `memex.subagent.statements.classifier`.
 """
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from memex.store import offload
 from memex.store.records import Reference
 from memex.store.search.bm25 import Query
+from memex.store.text_cache import cached_for_texts
 from memex.subagent.context.selection import CandidatePassage
-from memex.subagent.context.statements import StatementUnit, bullets_in, split_passages
+from memex.subagent.context.statements import (
+    MAX_KEPT_CHARS,
+    DatedBullet,
+    StatementUnit,
+    split_passages,
+    split_text,
+)
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.classifier.themes import (
+    WHOLE,
     ThemeVector,
-    common_themes,
     question_themes,
     statement_themes,
 )
@@ -31,11 +39,28 @@ LEAST_COMMON = 300  # of 1,000: what a statement must share with a question to b
 
 
 @dataclass(frozen=True, slots=True)
-class _ThemedBullet:
-    start: int
-    end: int
-    title: str
-    themes: ThemeVector
+class _ThemedBullets:
+    """The statements of a file by their themes.
+
+    Attributes:
+        bullets: the statements.
+        by_theme: for each theme the places of the statements that mean it, each with what the theme counts there.
+    """
+
+    bullets: tuple[DatedBullet, ...]
+    by_theme: Mapping[int, Sequence[tuple[int, int]]]
+
+    def nearest(self, asked: ThemeVector) -> list[tuple[int, int]]:
+        """Return the places of the statements that are near to a question, each with what both have in common.
+
+        What they have in common is `common_themes`, at least `LEAST_COMMON`.
+        """
+        sums: defaultdict[int, int] = defaultdict(int)
+        for theme, count in asked:
+            for place, counted in self.by_theme.get(theme, ()):
+                sums[place] += count * counted
+        found = ((place, min(WHOLE, total // WHOLE)) for place, total in sums.items())
+        return [(place, common) for place, common in found if common >= LEAST_COMMON]
 
 
 async def themed_statements(question: str, query: Query, tools: MemoryTools) -> list[StatementUnit]:
@@ -52,26 +77,27 @@ async def themed_statements(question: str, query: Query, tools: MemoryTools) -> 
     texts = await tools.read(references) if references else []
     near: list[tuple[int, CandidatePassage]] = []
     for reference, text in zip(references, texts, strict=True):
-        for bullet in await offload.run(len(text), _themed_bullets, text):
-            common = common_themes(asked, bullet.themes)
-            if common >= LEAST_COMMON:
-                span = (bullet.start, bullet.end)
-                passage = CandidatePassage(
-                    replace(reference, span=span),
-                    text[slice(*span)],
-                    0,
-                    "match",
-                    heading=(bullet.title,) if bullet.title else (),
-                )
-                near.append((common, passage))
+        bullets = await offload.run(len(text), _themed_bullets, text)
+        for place, common in bullets.nearest(asked):
+            bullet = bullets.bullets[place]
+            passage = CandidatePassage(
+                Reference(reference.path, reference.version, bullet.span),
+                text[slice(*bullet.span)],
+                0,
+                "match",
+                heading=(bullet.title,) if bullet.title else (),
+            )
+            near.append((common, passage))
     near.sort(key=lambda found: (-found[0], found[1].reference.path, found[1].reference.span))
     return split_passages((passage for _, passage in near[:MAX_STATEMENTS]), query, tools.analyzer)[0]
 
 
-@lru_cache(maxsize=64)
-def _themed_bullets(content: str) -> tuple[_ThemedBullet, ...]:
-    """Return the statements of a file with their themes; files that did not change are read once."""
-    return tuple(
-        _ThemedBullet(start, end, title, statement_themes(parse_bullet(content[start:end])))
-        for start, end, title, *_ in bullets_in(content)
-    )
+@cached_for_texts(max_chars=MAX_KEPT_CHARS)
+def _themed_bullets(content: str) -> _ThemedBullets:
+    """Return the statements of a file by their themes; files that did not change are read once."""
+    bullets = split_text(content).bullets
+    by_theme: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for place, bullet in enumerate(bullets):
+        for theme, count in statement_themes(parse_bullet(content[slice(*bullet.span)])):
+            by_theme[theme].append((place, count))
+    return _ThemedBullets(bullets, dict(by_theme))

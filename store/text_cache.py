@@ -1,0 +1,49 @@
+"""What pure functions make of texts, kept while the texts are asked for, up to so many characters of them."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class TextCache(Generic[T]):
+    """A pure function of a text that remembers its latest results.
+
+    The text itself is the key, so a result can neither be out of date nor tell a caller anything of a text that he
+    does not have. Threads may share one.
+    """
+
+    def __init__(self, work: Callable[[str], T], *, max_chars: int) -> None:
+        """Make one.
+
+        Args:
+            work: the function; its results are shared, so nobody may change one.
+            max_chars: of all texts whose results are kept; those that were asked for longest ago go first.
+        """
+        self._work = work
+        self._max_chars = max_chars
+        self._chars = 0
+        self._found: OrderedDict[str, T] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(self, text: str) -> T:
+        """Return the result for a text."""
+        with self._lock:
+            if text in self._found:
+                self._found.move_to_end(text)
+                return self._found[text]
+        result = self._work(text)
+        with self._lock:
+            if text not in self._found and len(text) <= self._max_chars:
+                self._found[text] = result
+                self._chars += len(text)
+            while self._chars > self._max_chars:
+                self._chars -= len(self._found.popitem(last=False)[0])
+        return result
+
+
+def cached_for_texts(*, max_chars: int) -> Callable[[Callable[[str], T]], TextCache[T]]:
+    """Return what makes a pure function remember its results; see `TextCache`."""
+    return lambda work: TextCache(work, max_chars=max_chars)
