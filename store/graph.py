@@ -3,12 +3,13 @@
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Literal
+from typing import Any, Literal
 
 from memex.store import links, offload
 from memex.store.access import Access, Scope
-from memex.store.database import Connection, rows_as
+from memex.store.database import Connection, Rows, Statement, rows_as
 from memex.store.paths import parse
+from memex.store.reads import SnapshotReader
 from memex.store.records import Link, NearLink
 from memex.store.search.index import MAX_ANCHOR_CHARS, MAX_KEY_CHARS, MAX_RAW_CHARS
 
@@ -58,9 +59,11 @@ LinksByKey = dict[tuple[str, str, str | None], Link]
 class LinkGraph:
     """The links that a caller can see, read within one transaction."""
 
-    def __init__(self, connection: Connection, access: Access) -> None:
+    def __init__(self, connection: Connection, access: Access, reader: SnapshotReader | None = None) -> None:
+        """Make one; `reader` may have read ahead what `near` and `back` ask for."""
         self._connection = connection
         self._access = access
+        self._reader = reader or SnapshotReader(connection)
 
     async def walk(
         self, scope: Scope, file_id: int, path: str, *, direction: Direction, depth: int
@@ -92,27 +95,35 @@ class LinkGraph:
         Args:
             texts: virtual paths of files that stand, each with a part of its text.
         """
-        sources = [self._linked_file(path) for path in texts]
-        near = await self._near(sources, list(texts.values()))
-        resolved = await self._resolved([link for link, _ in near])
+        near, named = await self._near(self._linked_files(texts), list(texts.values()))
+        meant = self._meant([link for link, _ in near], named)
         return [
             NearLink(link.source.virtual_path, target.virtual_path, link.anchor, is_near)
-            for (link, target), (_, is_near) in zip(resolved, near, strict=True)
+            for (link, target), (_, is_near) in zip(meant, near, strict=True)
             if target is not None
         ]
 
     async def back(self, paths: Sequence[str]) -> list[NearLink]:
         """Return the links by which other files lead to files, in the order of those others; 400 are looked at."""
-        targets = {path: self._linked_file(path) for path in paths}
-        written = await self._links_in({(0, place): file for place, file in enumerate(targets.values())})
-        resolved = await self._resolved(written[:MAX_BACKLINKS])
+        targets = frozenset(paths)
         return [
             NearLink(link.source.virtual_path, target.virtual_path, link.anchor, False)
-            for link, target in resolved
+            for link, target in self._meant(*await self._back(self._linked_files(paths)))
             if target is not None
             and target.virtual_path in targets
             and target.virtual_path != link.source.virtual_path
         ]
+
+    def near_statement(self, texts: Mapping[str, str]) -> Statement:
+        """Return the statement by which `near` reads."""
+        return self._near_statement(self._linked_files(texts), list(texts.values()))
+
+    def back_statement(self, paths: Iterable[str]) -> Statement:
+        """Return the statement by which `back` reads."""
+        return self._back_statement(self._linked_files(paths))
+
+    def _linked_files(self, paths: Iterable[str]) -> list[LinkedFile]:
+        return [self._linked_file(path) for path in paths]
 
     def _linked_file(self, path: str) -> LinkedFile:
         """Return the file at a virtual path as the end of a link, without its id."""
@@ -172,17 +183,54 @@ class LinkGraph:
 
     async def _near(
         self, sources: Sequence[LinkedFile], texts: Sequence[str]
-    ) -> list[tuple[WrittenLink, bool]]:
-        """Return the links that stand in files, by file, each with whether it stands in the text given with it."""
-        return await rows_as(
-            partial(_near_link, sources),
-            self._connection,
-            "memory/link_near",
-            scope_ids=[source.scope.scope_id for source in sources],
-            paths=[source.path for source in sources],
-            texts=list(texts),
-            limit=MAX_OUT_LINKS,
-        )
+    ) -> tuple[list[tuple[WrittenLink, bool]], list[NamedFile]]:
+        """Return the links that stand in files, by file, each with whether it stands in the text given with it.
+
+        Likewise the files that they can mean.
+        """
+        [found] = await self._reader.rows(self._near_statement(sources, texts))
+        return [_near_link(sources, one) for one in found if one["place"] is not None], self._named_in(found)
+
+    def _near_statement(self, sources: Sequence[LinkedFile], texts: Sequence[str]) -> Statement:
+        return "memory/link_near", self._meant_parameters() | {
+            "scope_ids": [source.scope.scope_id for source in sources],
+            "paths": [source.path for source in sources],
+            "texts": list(texts),
+            "limit": MAX_OUT_LINKS,
+        }
+
+    async def _back(self, targets: Sequence[LinkedFile]) -> tuple[list[WrittenLink], list[NamedFile]]:
+        """Return the links that may lead to files, by their keys, and the files that they can mean."""
+        [found] = await self._reader.rows(self._back_statement(targets))
+        scopes = self._access.by_id
+        return [_back_link(scopes, one) for one in found if one["place"] is not None], self._named_in(found)
+
+    def _back_statement(self, targets: Sequence[LinkedFile]) -> Statement:
+        return "memory/link_back", self._meant_parameters() | {
+            "keys": sorted(link_keys(targets)),
+            "limit": MAX_BACKLINKS,
+        }
+
+    def _meant_parameters(self) -> dict[str, Any]:
+        """Return the parameters of a statement that looks for the files that links can mean."""
+        scopes = self._access.scopes
+        return {
+            "all_scope_ids": [scope.scope_id for scope in scopes],
+            "mounts": [links.key(scope.mount) for scope in scopes],
+        }
+
+    def _named_in(self, found: Rows) -> list[NamedFile]:
+        """Return the files that the links of the same rows can mean."""
+        scopes = self._access.by_id
+        return [
+            (
+                LinkedFile(scopes[one["scope_id"]], one["file_id"], one["path"]),
+                one["path_key"],
+                one["name_key"],
+            )
+            for one in found
+            if one["place"] is None
+        ]
 
     async def _links_in(self, targets: Mapping[FileKey, LinkedFile]) -> list[WrittenLink]:
         """Return the links that may lead to files, by their keys."""
@@ -197,30 +245,34 @@ class LinkGraph:
 
     async def _resolved(self, written: Sequence[WrittenLink]) -> list[ResolvedLink]:
         """Find the file that each link means."""
-        candidates = await self._candidates({key for link in written for key in link.target_keys})
+        return self._meant(written, await self._named_by(written))
+
+    async def _named_by(self, written: Sequence[WrittenLink]) -> list[NamedFile]:
+        """Return the files that links can mean."""
+        keys = {key for link in written for key in link.target_keys}
+        path_keys = set(keys)
+        for scope in self._access.scopes:
+            mount = f"{links.key(scope.mount)}/"
+            path_keys |= {key.removeprefix(mount) for key in keys if key.startswith(mount)}
+        return await self._named(path_keys, keys) if keys else []
+
+    def _meant(self, written: Sequence[WrittenLink], named: Sequence[NamedFile]) -> list[ResolvedLink]:
+        """Return links with the file that each means, one of those in `named`."""
+        keys = {key for link in written for key in link.target_keys}
+        mounts = {scope.scope_id: links.key(scope.mount) for scope in self._access.scopes}
+        by_key: dict[str, list[NamedFile]] = {}
+        for file, path_key, name_key in named:
+            for key in {path_key, name_key, f"{mounts[file.scope.scope_id]}/{path_key}"} & keys:
+                by_key.setdefault(key, []).append((file, path_key, name_key))
 
         @cache  # many files may bear a name that many links bear too, such as index.md
         def meant(own: Scope, key: str) -> LinkedFile | None:
-            return self._resolve(own, key, candidates.get(key, ()))
+            return self._resolve(own, key, by_key[key]) if key in by_key else None
 
         def target_of(link: WrittenLink) -> LinkedFile | None:
             return next(filter(None, (meant(link.source.scope, key) for key in link.target_keys)), None)
 
         return [(link, target_of(link)) for link in written]
-
-    async def _candidates(self, keys: set[str]) -> dict[str, list[NamedFile]]:
-        """Return the files that each key can mean."""
-        if not keys:
-            return {}
-        path_keys = set(keys)
-        for scope in self._access.scopes:
-            mount = f"{links.key(scope.mount)}/"
-            path_keys |= {key.removeprefix(mount) for key in keys if key.startswith(mount)}
-        by_key: dict[str, list[NamedFile]] = {}
-        for file, path_key, name_key in await self._named(path_keys, keys):
-            for key in {path_key, name_key, f"{links.key(file.scope.mount)}/{path_key}"} & keys:
-                by_key.setdefault(key, []).append((file, path_key, name_key))
-        return by_key
 
     async def _named(self, path_keys: set[str], name_keys: set[str]) -> list[NamedFile]:
         """Return the files whose path or name has one of these keys."""
@@ -280,16 +332,14 @@ def _out_link(
     return WrittenLink(sources[scope_id, file_id], target_keys, raw, anchor)
 
 
-def _near_link(
-    sources: Sequence[LinkedFile],
-    *,
-    place: int,
-    raw: str,
-    anchor: str | None,
-    target_keys: Sequence[str],
-    is_near: bool,
-) -> tuple[WrittenLink, bool]:
-    return WrittenLink(sources[place - 1], target_keys, raw, anchor), is_near
+def _near_link(sources: Sequence[LinkedFile], row: Mapping[str, Any]) -> tuple[WrittenLink, bool]:
+    written = WrittenLink(sources[row["place"] - 1], row["target_keys"], row["raw"], row["anchor"])
+    return written, row["is_near"]
+
+
+def _back_link(scopes: Mapping[int, Scope], row: Mapping[str, Any]) -> WrittenLink:
+    source = LinkedFile(scopes[row["scope_id"]], row["file_id"], row["path"])
+    return WrittenLink(source, row["target_keys"], row["raw"], row["anchor"])
 
 
 def in_link(

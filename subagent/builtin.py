@@ -91,7 +91,8 @@ class BuiltinPlanner:
         """Return the passages that answer a query, within its budget."""
         survey = await self.find_candidates(request, tools, least_chars=STATEMENT_CHARS)
         query, beside = await _search_synonyms(request.query, survey.query, tools)
-        units, passages = split_passages((*survey.ranked, *beside), query, tools.analyzer)
+        found = (*survey.ranked, *beside)
+        units, passages = split_passages(found, query, tools.analyzer, weighs_statements=False)
         themed = await themed_statements(request.query, query, tools)
         units = list({unit.reference: unit for unit in (*themed, *units)}.values())
         is_beside = any(one.value for one in passages if not is_statement_file(one.reference.path))

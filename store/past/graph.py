@@ -8,6 +8,7 @@ from memex.store import offload
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, rows_as
 from memex.store.graph import (
+    MAX_BACKLINKS,
     MAX_LINKS_PER_HOP,
     MAX_OUT_LINKS,
     FileKey,
@@ -58,7 +59,7 @@ class PastGraph(LinkGraph):
 
     async def _near(
         self, sources: Sequence[LinkedFile], texts: Sequence[str]
-    ) -> list[tuple[WrittenLink, bool]]:
+    ) -> tuple[list[tuple[WrittenLink, bool]], list[NamedFile]]:
         changes = await self._changed.since(self._revs)
         near: dict[int, list[tuple[WrittenLink, bool]]] = {}
         past: dict[PastFile, int] = {}
@@ -69,7 +70,7 @@ class PastGraph(LinkGraph):
                 past[known.by_path[source.path]] = place
             elif known is not None and source.path not in known.paths_now:
                 unchanged.append(place)
-        found = await super()._near([sources[at] for at in unchanged], [texts[at] for at in unchanged])
+        found, _ = await super()._near([sources[at] for at in unchanged], [texts[at] for at in unchanged])
         places = {sources[at].virtual_path: at for at in unchanged}
         for link, is_near in found:
             near.setdefault(places[link.source.virtual_path], []).append((link, is_near))
@@ -78,7 +79,13 @@ class PastGraph(LinkGraph):
             written = await offload.run(len(content), parse_links, sources[place], content)
             marked = [(link, link.raw in texts[place]) for link in written]
             near[place] = sorted(marked, key=lambda link: not link[1])[:MAX_OUT_LINKS]
-        return [link for place in sorted(near) for link in near[place]]
+        ordered = [link for place in sorted(near) for link in near[place]]
+        return ordered, await self._named_by([link for link, _ in ordered])
+
+    async def _back(self, targets: Sequence[LinkedFile]) -> tuple[list[WrittenLink], list[NamedFile]]:
+        written = await self._links_in({(0, place): file for place, file in enumerate(targets)})
+        written = written[:MAX_BACKLINKS]
+        return written, await self._named_by(written)
 
     async def _links_in(self, targets: Mapping[FileKey, LinkedFile]) -> list[WrittenLink]:
         keys = link_keys(targets.values())

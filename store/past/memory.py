@@ -11,11 +11,12 @@ from typing import Any
 from memex.errors import FileNotFound, ValidationFailed, VersionNotFound
 from memex.store import markdown, offload
 from memex.store.access import Access, Scope
-from memex.store.database import Connection, Shape, rows, rows_as
-from memex.store.memory import Memory, StoredSpan
+from memex.store.database import Connection, Shape, Statement, rows, rows_as
+from memex.store.memory import Memory, StoredSpan, by_mount
 from memex.store.past.changes import ChangeReader, PastFile, check_size
 from memex.store.past.graph import PastGraph
 from memex.store.paths import parse, parse_prefix
+from memex.store.reads import Reads
 from memex.store.records import FilePassages, NearSpan, Passage, QueryVector, Revision, ScopeState
 from memex.store.search import chunks, find
 from memex.store.search.analyzer import analyzer_of
@@ -31,7 +32,6 @@ _PAST = {
     "memory/file_read": "past/file_read",
     "memory/file_load": "past/file_load",
     "memory/file_list": "past/file_list",
-    "memory/series_list": "past/series_list",
 }
 
 
@@ -192,6 +192,9 @@ class PastMemory(Memory):
             total_length=sum(chunk.length for chunk in added) - sum(chunk.length for chunk in removed),
         )
 
+    async def read_ahead(self, reads: Reads) -> None:  # as `Memory`
+        """Do nothing: what a read of the past needs is known only when it is made."""
+
     async def passages(self, query: Query, paths: Sequence[str]) -> list[FilePassages]:
         """Return the first passages of files as they stood, scored by a query; see `find.passages`."""
         order: dict[Scope, dict[str, None]] = {}
@@ -258,6 +261,15 @@ class PastMemory(Memory):
         """Return how many changes each scope had seen, by mount."""
         wanted = self._access.searched() if scopes is None else scopes
         return {scope.mount: self._state[scope.mount] for scope in wanted if scope.mount in self._state}
+
+    def _series_statement(self, names: Sequence[str], limit: int) -> Statement:
+        scopes = [scope for scope in by_mount(self._access.searched()) if scope in self._revs]
+        return "past/series_list", {
+            "scope_ids": [scope.scope_id for scope in scopes],
+            "revs": [self._revs[scope] for scope in scopes],
+            "names": list(names),
+            "limit": limit,
+        }
 
     def _mounted(self, project: str | None) -> Sequence[Scope]:
         """Return the scopes of a search that were there at the moment, empty ones too."""

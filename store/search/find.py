@@ -7,8 +7,9 @@ from itertools import groupby
 
 from memex.errors import ValidationFailed
 from memex.store.access import Access, Scope
-from memex.store.database import Connection, batch
+from memex.store.database import Connection, Statement, batch
 from memex.store.paths import Prefix, parse
+from memex.store.reads import SnapshotReader
 from memex.store.records import FilePassages, Hit, Match, NearSpan, Passage, QueryVector
 from memex.store.search import lexical, vectors
 from memex.store.search.analyzer import analyzer_of
@@ -126,27 +127,30 @@ async def search(
     return SearchResult(tuple(hits), query, None if near is None else tuple(near))
 
 
-async def passages(
-    connection: Connection, access: Access, query: Query, paths: Sequence[str]
-) -> list[FilePassages]:
-    """Return the first `MAX_PASSAGES` passages of each file that exists, scored by a query, in their order.
-
-    Their texts are left out, because most of them are not needed.
-    """
+def passages_statements(access: Access, query: Query, paths: Sequence[str]) -> list[Statement]:
+    """Return the statements by which `passages` reads, one for each scope."""
     by_scope: dict[Scope, list[str]] = {}
     for path in dict.fromkeys(paths):
         parsed = parse(path)
         by_scope.setdefault(access.scope_of(parsed), []).append(parsed.relative)
     common = {"lexemes": list(query.lexemes), "limit": MAX_PASSAGES}
-    read = await batch(
-        connection,
-        *(
-            ("search/chunk_of_file", common | {"scope_id": scope.scope_id, "paths": mine})
-            for scope, mine in by_scope.items()
-        ),
-    )
+    return [
+        ("search/chunk_of_file", common | {"scope_id": scope.scope_id, "paths": mine})
+        for scope, mine in by_scope.items()
+    ]
+
+
+async def passages(
+    reader: SnapshotReader, access: Access, query: Query, paths: Sequence[str]
+) -> list[FilePassages]:
+    """Return the first `MAX_PASSAGES` passages of each file that exists, scored by a query, in their order.
+
+    Their texts are left out, because most of them are not needed.
+    """
+    statements = passages_statements(access, query, paths)
     found = []
-    for scope, records in zip(by_scope, read, strict=True):
+    for (_, parameters), records in zip(statements, await reader.rows(*statements), strict=True):
+        scope = access.by_id[parameters["scope_id"]]
         stored = (_FileChunk(**record) for record in records)
         for path, group in groupby(stored, key=lambda chunk: chunk.path):
             chunks = list(group)

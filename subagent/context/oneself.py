@@ -130,15 +130,17 @@ def _is_topic(unit: StatementUnit, topics: Sequence[SelfTopic]) -> bool:
 
 
 def _answers(unit: StatementUnit, topics: Sequence[SelfTopic], names: frozenset[str]) -> bool:
+    if unit.kind == "profile" and any(topic.say is None for topic in topics):
+        return True
     text = _plain(parse_bullet(unit.candidate.text))
+    said = [topic for topic in topics if topic.say is not None and topic.say.search(text)]
+    return any(topic.is_shared for topic in said) or (bool(said) and _is_own(unit, text, names))
+
+
+def _is_own(unit: StatementUnit, text: str, names: frozenset[str]) -> bool:
+    """Return whether a statement, whose text is given, is about the user."""
     is_own = unit.kind == "profile" or is_personal(text) or _USER.search(text) is not None
-    is_own = is_own or any(is_about(text, {name}) for name in names)
-    return any(
-        unit.kind == "profile"
-        if topic.say is None
-        else (is_own or topic.is_shared) and topic.say.search(text) is not None
-        for topic in topics
-    )
+    return is_own or any(is_about(text, {name}) for name in names)
 
 
 def _plain(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from memex.store.records import Reference
+from memex.store.records import Reference, Span
 from memex.subagent.context.assembly import Note
 from memex.subagent.context.selection import (
     CUT_FROM,
@@ -105,11 +105,13 @@ class _ChosenStatements:
     most: int
     chosen: dict[Reference, StatementUnit] = field(default_factory=dict)
     chars: int = 0
+    _spans: dict[tuple[str, int], list[Span]] = field(default_factory=dict)  # of the chosen ones, by file
     _choices: dict[Reference, Choice] = field(default_factory=dict)
 
     def holds(self, reference: Reference) -> bool:
         """Return whether a chosen statement holds a part of a span."""
-        return any(overlap(one, reference) for one in self.chosen)
+        file, (start, end) = (reference.path, reference.version), reference.span
+        return any(first < end and start < last for first, last in self._spans.get(file, ()))
 
     def take(self, unit: StatementUnit, available: int, passages: PassageSelection) -> bool:
         """Choose a statement, after the newer ones that contradict it, if all of them fit beside the passages."""
@@ -127,6 +129,8 @@ class _ChosenStatements:
         chars = sum(note.chars for note in self._notes(chosen))
         if chars > available - passages.used:
             return False
+        for reference in chosen.keys() - self.chosen.keys():
+            self._spans.setdefault((reference.path, reference.version), []).append(reference.span)
         self.chosen, self.chars = chosen, chars
         return True
 

@@ -8,7 +8,6 @@ from datetime import date
 from memex.store.records import Reference, Span
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query, score
-from memex.store.text_cache import cached_for_texts
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.statements.bullets import (
     ITEM,
@@ -36,6 +35,7 @@ from memex.subagent.statements.places import (
 )
 from memex.subagent.statements.topics import heading_keys, is_about
 from memex.subagent.statements.words import count_lexemes
+from memex.subagent.text_cache import cached_for_texts
 
 PASSAGE_PERCENT = 5  # of its passage's value is what a statement without a word of the query is worth
 LISTED_VALUE = 100  # for each of a list, so that its last one is worth nearly as much as its first
@@ -135,7 +135,7 @@ class StatementUnit:
 
 
 def split_passages(
-    passages: Iterable[CandidatePassage], query: Query, analyzer: Analyzer
+    passages: Iterable[CandidatePassage], query: Query, analyzer: Analyzer, *, weighs_statements: bool = True
 ) -> tuple[list[StatementUnit], list[CandidatePassage]]:
     """Return the statements in passages of files that hold statements, and all other passages.
 
@@ -145,10 +145,12 @@ def split_passages(
         passages: with their texts.
         query: weighs the words of a statement.
         analyzer: makes the lexemes of a statement.
+        weighs_statements: whether the words of a statement add to its value; needless if it is ranked anew.
     """
     units: dict[Reference, StatementUnit] = {}
     others = []
     weighed = frozenset(query.lexemes)
+    said = weighed if weighs_statements else frozenset[str]()
     for passage in passages:
         parts = split_text(passage.text) if is_statement_file(passage.reference.path) else _NO_PARTS
         if not parts.bullets:
@@ -156,7 +158,7 @@ def split_passages(
             continue
         for bullet in parts.bullets:
             heading = (bullet.title,) if bullet.title else passage.heading[-1:]
-            part = _part(passage, bullet.span, heading, query, weighed, analyzer)
+            part = _part(passage, bullet.span, heading, query, said, analyzer)
             known = units.get(part.reference)
             if known is None or known.candidate.value < part.value:
                 units[part.reference] = StatementUnit(
@@ -298,9 +300,9 @@ def _part(
     weighed: frozenset[str],
     analyzer: Analyzer,
 ) -> CandidatePassage:
-    """Return a part of a passage as a passage; `weighed` are the lexemes of the query."""
+    """Return a part of a passage as a passage; of the query, the lexemes in `weighed` add to its value."""
     text = passage.text[span[0] : span[1]]
-    frequencies = count_lexemes(parse_bullet(text), analyzer)
+    frequencies = count_lexemes(parse_bullet(text), analyzer) if weighed else {}
     own = 0 if weighed.isdisjoint(frequencies) else score(query, frequencies, sum(frequencies.values()))
     whole = passage.reference
     first = whole.span[0]

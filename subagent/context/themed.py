@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from memex.store import offload
 from memex.store.records import Reference
 from memex.store.search.bm25 import Query
-from memex.store.text_cache import cached_for_texts
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.statements import (
     MAX_KEPT_CHARS,
@@ -31,6 +30,7 @@ from memex.subagent.statements.classifier.themes import (
 )
 from memex.subagent.statements.language import STATEMENT_KINDS
 from memex.subagent.statements.places import destination, is_statement_file
+from memex.subagent.text_cache import cached_for_texts
 
 MAX_FILES = 12  # files of statements that one question looks at, those that changed last
 MAX_LISTED = 50  # files of one series among which these are chosen
@@ -89,7 +89,8 @@ async def themed_statements(question: str, query: Query, tools: MemoryTools) -> 
             )
             near.append((common, passage))
     near.sort(key=lambda found: (-found[0], found[1].reference.path, found[1].reference.span))
-    return split_passages((passage for _, passage in near[:MAX_STATEMENTS]), query, tools.analyzer)[0]
+    nearest = (passage for _, passage in near[:MAX_STATEMENTS])
+    return split_passages(nearest, query, tools.analyzer, weighs_statements=False)[0]
 
 
 @cached_for_texts(max_chars=MAX_KEPT_CHARS)

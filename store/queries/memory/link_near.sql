@@ -1,23 +1,60 @@
 -- Links of the files that stand at these paths: first those that stand in the texts given with them, then the others,
--- in their order, each with all its sides.
-select wanted.place, near.raw, near.anchor, near.target_keys, near.is_near
-  from unnest(%(scope_ids)s::bigint[], %(paths)s::text[], %(texts)s::text[])
-         with ordinality as wanted (scope_id, path, text, place)
- cross join lateral (
-        select revision.file_id
-          from revision
-         where revision.scope_id = wanted.scope_id
-           and revision.path = wanted.path
-           and revision.rev_end is null
-           and not revision.deleted
-        offset 0) as head
- cross join lateral (
-        select link.ordinal, link.raw, link.anchor, array_agg(link.target_key order by link.side) as target_keys,
-               strpos(wanted.text, link.raw) > 0 as is_near
-          from link
-         where link.scope_id = wanted.scope_id
-           and link.source_file_id = head.file_id
-         group by link.ordinal, link.raw, link.anchor
-         order by is_near desc, link.ordinal
-         limit %(limit)s) as near
- order by wanted.place, near.is_near desc, near.ordinal;
+-- in their order, each with all its sides. After the links, in rows without a place, the files that they can mean: by
+-- their whole path, with or without its mount, or by their name alone.
+with near as materialized (
+  select wanted.place, near.ordinal, near.raw, near.anchor, near.target_keys, near.is_near
+    from unnest(%(scope_ids)s::bigint[], %(paths)s::text[], %(texts)s::text[])
+           with ordinality as wanted (scope_id, path, text, place)
+   cross join lateral (
+          select revision.file_id
+            from revision
+           where revision.scope_id = wanted.scope_id
+             and revision.path = wanted.path
+             and revision.rev_end is null
+             and not revision.deleted
+          offset 0) as head
+   cross join lateral (
+          select link.ordinal, link.raw, link.anchor, array_agg(link.target_key order by link.side) as target_keys,
+                 strpos(wanted.text, link.raw) > 0 as is_near
+            from link
+           where link.scope_id = wanted.scope_id
+             and link.source_file_id = head.file_id
+           group by link.ordinal, link.raw, link.anchor
+           order by is_near desc, link.ordinal
+           limit %(limit)s) as near
+)
+, key as materialized (
+  select distinct unnest(target_keys) as name
+    from near
+)
+, path as materialized (
+  select name
+    from key
+  union
+  select substr(key.name, length(mount.name) + 2)
+    from key
+    join unnest(%(mounts)s::text[]) as mount (name)
+      on starts_with(key.name, mount.name || '/')
+)
+, meant as (
+  select scope_id, file_id, path, path_key, name_key
+    from revision
+   where scope_id = any (%(all_scope_ids)s::bigint[])
+     and path_key = any (array(select name from path))
+     and rev_end is null
+     and not deleted
+  union
+  select scope_id, file_id, path, path_key, name_key
+    from revision
+   where scope_id = any (%(all_scope_ids)s::bigint[])
+     and name_key = any (array(select name from key))
+     and rev_end is null
+     and not deleted
+)
+select place, ordinal, raw, anchor, target_keys, is_near, null::bigint as scope_id, null::bigint as file_id,
+       null::text as path, null::text as path_key, null::text as name_key
+  from near
+union all
+select null, null, null, null, null, null, scope_id, file_id, path, path_key, name_key
+  from meant
+ order by place, is_near desc, ordinal;

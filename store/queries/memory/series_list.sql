@@ -1,11 +1,13 @@
--- The files of several series of a scope, such as notes.md, notes-2.md, …, without their text: those of each series that
--- changed last. All of them stand before the folder of that name.
-select standing.path, standing.version, standing.size_chars, standing.title, standing.tags, standing.created_at
-  from unnest(%(names)s::text[]) with ordinality as series (name, place)
+-- The files of several series of these scopes, such as notes.md, notes-2.md, …, without their text: those of each series
+-- that changed last. All of them stand before the folder of that name.
+select searched.scope_id, standing.path, standing.version, standing.size_chars, standing.title, standing.tags,
+       standing.created_at
+  from unnest(%(scope_ids)s::bigint[]) with ordinality as searched (scope_id, place)
+ cross join unnest(%(names)s::text[]) with ordinality as series (name, place)
  cross join lateral (
        select path, version, size_chars, title, tags, created_at
          from revision
-        where scope_id = %(scope_id)s
+        where scope_id = searched.scope_id
           and path >= series.name
           and path < series.name || '/'
           and rev_end is null
@@ -13,4 +15,4 @@ select standing.path, standing.version, standing.size_chars, standing.title, sta
         order by created_at desc, path
         limit %(limit)s
        ) as standing
- order by series.place, standing.path;
+ order by searched.place, series.place, standing.path;

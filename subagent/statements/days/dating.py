@@ -2,6 +2,7 @@
 
 import re
 from datetime import date
+from functools import lru_cache
 
 from memex.subagent.statements.days.mentions import DayMention, find_days, last_day, stands_behind
 from memex.subagent.statements.language import StatementKind
@@ -38,6 +39,7 @@ def with_dates(text: str, kind: StatementKind, day: date) -> str:
     return text
 
 
+@lru_cache(maxsize=8_192)
 def without_dates(text: str) -> str:
     """Return a statement without the dates that `with_dates` may have put into it."""
     return _WRITTEN.sub("", text)
