@@ -118,7 +118,7 @@ class BuiltinPlanner:
         self, request: ContextRequest, tools: MemoryTools, *, least_chars: int = 0
     ) -> Candidates:
         """Return the passages that may answer a query, with the texts of the best: at least so many characters."""
-        evidence = await gather_evidence(request.query, request.budget, request.max_hops, tools)
+        evidence = await gather_evidence(request, tools)
         pinned_paths = await tools.pinned()
         pinned_files = await tools.passages(evidence.query, pinned_paths) if pinned_paths else []
         available = request.budget - WRAPPER_CHARS

@@ -1,7 +1,7 @@
 """The operations that a planner may use. Each is checked, counted against the call's limit, and logged."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +14,7 @@ from memex.store.graph import Direction
 from memex.store.log.call import Call, InnerOperation
 from memex.store.log.operations import shorten
 from memex.store.memory import Memory
+from memex.store.reads import Reads
 from memex.store.records import FilePassages, FileSummary, Hit, Link, NearLink, Reference, Revision
 from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.store.search.bm25 import Query
@@ -50,6 +51,7 @@ class MemoryTools:
     Args:
         open_snapshot: opens the snapshot that one operation reads; it may return the same snapshot each time.
         call: the call whose log holds the operations, failed ones too.
+        held: the memory that each snapshot shows, if it is one; reads of it are made ahead.
         max_operations: the limit of operations of one call.
         spending: the money that the call's tenant spends on models.
         prepare: prepares a query before memory is opened, such as by computing its embedding.
@@ -60,6 +62,7 @@ class MemoryTools:
         open_snapshot: Callable[[], AbstractAsyncContextManager[MemorySnapshot]],
         call: Call,
         *,
+        held: Memory | None = None,
         max_operations: int = MAX_OPERATIONS,
         spending: Spending | None = None,
         prepare: Callable[[str], Awaitable[None]] | None = None,
@@ -68,6 +71,7 @@ class MemoryTools:
         self._prepare = prepare
         self._open_snapshot = open_snapshot
         self._call = call
+        self.held = held
         self._max_operations = self._operations_left = max_operations
         self._texts: dict[Reference, str] = {}
         self.language = "english"  # of memory, known once it was searched
@@ -90,6 +94,14 @@ class MemoryTools:
         """Log a request to a model among the operations of the call, with its prompt."""
         self._call.record.inner.append(inner)
         self._call.record.prompts[prompt.sha256] = prompt.text
+
+    async def read_ahead(self, reads: Reads) -> None:
+        """Make reads with one round trip that the next operations will ask for, if one memory is held for all.
+
+        The operations are logged in their turn, as if they had read for themselves.
+        """
+        if self.held is not None:
+            await self.held.read_ahead(reads)
 
     async def find(self, query: str, *, limit: int = 10, passages: int = 0) -> SearchResult:
         """Return the files that answer a query best, with so many passages of each; see `Memory.find`."""
@@ -155,7 +167,7 @@ class MemoryTools:
         async with self._operation("memory_list", {"names": list(names), "limit": limit}) as (memory, logged):
             listed = await memory.list_series(names, limit=limit)
             logged["files"] = [f"{file.path}@{file.version}" for file in listed]
-        return sorted(listed, key=lambda file: (-file.updated_at.timestamp(), file.path))
+        return newest_first(listed)
 
     async def catalogue(self, *, max_chars: int, below: tuple[str, ...] = ("",)) -> FileCatalogue:
         """Return what files there are, those below these mounts in one block of text; see `catalogue.render`."""
@@ -238,6 +250,11 @@ class MemoryTools:
                         duration_ms=(time.perf_counter() - started_s) * 1000,
                     )
                 )
+
+
+def newest_first(listed: Iterable[FileSummary]) -> list[FileSummary]:
+    """Return files in the order of their last changes, the newest first."""
+    return sorted(listed, key=lambda file: (-file.updated_at.timestamp(), file.path))
 
 
 def _hit_fields(hit: Hit) -> LogFields:

@@ -9,13 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isqrt
 
+from memex.store.memory import Memory
+from memex.store.reads import Reads
 from memex.store.records import FilePassages, NearLink, Passage, Reference, Span
 from memex.store.search import series
 from memex.store.search.bm25 import Query
 from memex.store.search.find import MAX_HITS
 from memex.subagent.context.selection import CandidatePassage
-from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.planner import RecallReason
+from memex.subagent.context.themed import themed_files
+from memex.subagent.memory_tools import MAX_PINNED, MemoryTools
+from memex.subagent.planner import ContextRequest, RecallReason
 
 SEEDS = 16  # files that a query finds at least
 SEED_CHARS = 600  # of a budget: for so many characters each one file, up to as many as a search gives
@@ -26,6 +29,7 @@ TARGETS = 16  # files that links of one hop lead to
 BACK_SOURCES = 4  # files whose backlinks are followed
 SHORT_CHARS = 600  # a file that is no longer is read with those beside it in its series
 WHOLE_CHARS = 2_600  # a file that is no longer is one passage
+AHEAD_CHARS = 32_000  # a file that is no longer is read whole before its best passages are known
 
 # In hundredths of a value that is handed on:
 NEAR_SHARE = 50  # by a passage to the files that its links lead to
@@ -123,27 +127,45 @@ class Evidence:
             yield passage.span, passage.heading, value
 
 
-async def gather_evidence(query: str, budget: int, max_hops: int, tools: MemoryTools) -> Evidence:
-    """Return what memory holds about a query, following links up to `max_hops` from what matches."""
-    evidence = await _find_matches(query, budget, tools)
+async def gather_evidence(request: ContextRequest, tools: MemoryTools) -> Evidence:
+    """Return what memory holds about a query, following links from what matches, as far as the request says."""
+    evidence = await _find_matches(request.query, request.budget, tools)
     frontier = list(evidence.files)[:SOURCES]
+    if tools.held is not None:
+        await tools.read_ahead(await _reads_of_matches(request.query, evidence, frontier, tools.held))
     await _add_passages(frontier, evidence, tools)
     await _add_neighbours(evidence, tools)
     left: set[str] = set()
-    for hop in range(max_hops):
+    for hop in range(request.max_hops):
         texts = await _link_texts([path for path in frontier if path not in left], evidence, tools)
         if not texts:
             break
         left |= texts.keys()
+        backward = frontier[:BACK_SOURCES] if hop == 0 else []
+        await tools.read_ahead(Reads(near=texts, back=backward))
         targets = _files_linked_to(evidence, await tools.near_links(texts))
         if hop == 0:
-            back = _files_linking_here(evidence, await tools.back_links(frontier[:BACK_SOURCES]))
+            back = _files_linking_here(evidence, await tools.back_links(backward))
             targets = _best_reached_files(
                 {path: _stronger(back.get(path), targets.get(path)) for path in back | targets}
             )
         await _add_reached_files(targets, evidence, tools)
         frontier = [path for path in targets if path in evidence.files][:SOURCES]
     return evidence
+
+
+async def _reads_of_matches(
+    question: str, evidence: Evidence, frontier: Sequence[str], memory: Memory
+) -> Reads:
+    """Return what is read of files that match, of those beside them, and of those that every context looks at."""
+    beside = [path for path in _find_neighbours(evidence) if path not in evidence.files]
+    pinned = await memory.pinned(limit=MAX_PINNED)
+    themed = {file.path: file.span[1] for file in await themed_files(question, memory)}
+    whole = dict.fromkeys((*list(evidence.files)[:SEEDS], *pinned), AHEAD_CHARS)
+    return Reads(
+        passages=[(evidence.query, paths) for paths in (frontier, beside, pinned) if paths],
+        texts=dict.fromkeys(beside, SHORT_CHARS) | whole | themed,
+    )
 
 
 async def _find_matches(query: str, budget: int, tools: MemoryTools) -> Evidence:
@@ -175,8 +197,8 @@ def _spans(file: FilePassages) -> list[Span]:
     return [passage.span for passage in file.passages]
 
 
-async def _add_neighbours(evidence: Evidence, tools: MemoryTools) -> None:
-    """Add the files beside short ones in a numbered series: the turns before and after one that matches."""
+def _find_neighbours(evidence: Evidence) -> dict[str, ReachedFile]:
+    """Return the places beside short files in a numbered series: the turns before and after one that matches."""
     found: dict[str, ReachedFile] = {}
     for path in list(evidence.files)[:SEEDS]:
         if not _is_short(evidence.files[path]):
@@ -184,6 +206,12 @@ async def _add_neighbours(evidence: Evidence, tools: MemoryTools) -> None:
         for distance, beside in series.neighbours(path, max(SERIES_SHARE)).items():
             bonus = evidence.value(path) * SERIES_SHARE[abs(distance)] // 100
             found[beside] = _stronger(found.get(beside), ReachedFile(beside, bonus, path, reason="neighbour"))
+    return found
+
+
+async def _add_neighbours(evidence: Evidence, tools: MemoryTools) -> None:
+    """Add the files beside short ones in a numbered series, those that are short too."""
+    found = _find_neighbours(evidence)
     await _add_passages([path for path in found if path not in evidence.files], evidence, tools)
     _record_reached_files(
         {path: one for path, one in found.items() if _is_short(evidence.files.get(path))}, evidence
@@ -194,7 +222,11 @@ async def _add_reached_files(
     targets: Mapping[str, ReachedFile], evidence: Evidence, tools: MemoryTools
 ) -> None:
     """Look at files that others lead to, and note the best that leads to each."""
-    await _add_passages([path for path in targets if path not in evidence.files], evidence, tools)
+    new = [path for path in targets if path not in evidence.files]
+    if new:
+        texts = dict.fromkeys(new, AHEAD_CHARS)
+        await tools.read_ahead(Reads(passages=[(evidence.query, new)], texts=texts))
+    await _add_passages(new, evidence, tools)
     _record_reached_files(targets, evidence)
 
 

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memex.store import offload
-from memex.store.records import Reference
+from memex.store.memory import Memory
+from memex.store.reads import Reads
+from memex.store.records import FileSummary, Reference
 from memex.store.search.bm25 import Query
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.statements import (
@@ -20,7 +22,7 @@ from memex.subagent.context.statements import (
     split_passages,
     split_text,
 )
-from memex.subagent.memory_tools import MemoryTools
+from memex.subagent.memory_tools import MAX_PINNED, MemoryTools, newest_first
 from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.classifier.themes import (
     WHOLE,
@@ -63,17 +65,26 @@ class _ThemedBullets:
         return [(place, common) for place, common in found if common >= LEAST_COMMON]
 
 
+def first_reads(question: str) -> Reads:
+    """Return what is read of memory for any question, before it is searched."""
+    return Reads(
+        pinned=MAX_PINNED, series=[(_statement_series(), MAX_LISTED)] if question_themes(question) else ()
+    )
+
+
+async def themed_files(question: str, memory: Memory) -> list[Reference]:
+    """Return the files that `themed_statements` will read, of a memory that has made the `first_reads`."""
+    if not question_themes(question):
+        return []
+    return _whole_files(newest_first(await memory.list_series(_statement_series(), limit=MAX_LISTED)))
+
+
 async def themed_statements(question: str, query: Query, tools: MemoryTools) -> list[StatementUnit]:
     """Return the statements whose themes are nearest to those of a question."""
     asked = question_themes(question)
     if not asked:
         return []
-    names = sorted(
-        {destination(kind, None).path.removeprefix("user/").removesuffix(".md") for kind in STATEMENT_KINDS}
-    )
-    listed = await tools.list_series(names, limit=MAX_LISTED)
-    wanted = [file for file in listed if is_statement_file(file.path) and file.size_chars][:MAX_FILES]
-    references = [Reference(file.path, file.version, (0, file.size_chars)) for file in wanted]
+    references = _whole_files(await tools.list_series(_statement_series(), limit=MAX_LISTED))
     texts = await tools.read(references) if references else []
     near: list[tuple[int, CandidatePassage]] = []
     for reference, text in zip(references, texts, strict=True):
@@ -91,6 +102,18 @@ async def themed_statements(question: str, query: Query, tools: MemoryTools) -> 
     near.sort(key=lambda found: (-found[0], found[1].reference.path, found[1].reference.span))
     nearest = (passage for _, passage in near[:MAX_STATEMENTS])
     return split_passages(nearest, query, tools.analyzer, weighs_statements=False)[0]
+
+
+def _statement_series() -> list[str]:
+    """Return the names of the series of all files of statements."""
+    paths = (destination(kind, None).path for kind in STATEMENT_KINDS)
+    return sorted({path.removeprefix("user/").removesuffix(".md") for path in paths})
+
+
+def _whole_files(listed: Sequence[FileSummary]) -> list[Reference]:
+    """Return those of listed files that one question looks at, whole."""
+    wanted = [file for file in listed if is_statement_file(file.path) and file.size_chars][:MAX_FILES]
+    return [Reference(file.path, file.version, (0, file.size_chars)) for file in wanted]
 
 
 @cached_for_texts(max_chars=MAX_KEPT_CHARS)

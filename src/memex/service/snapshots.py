@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
@@ -16,6 +16,7 @@ from memex.store.database import Connection, Database
 from memex.store.log.call import Call
 from memex.store.memory import Memory
 from memex.store.past.memory import check_mounts, open_past
+from memex.store.reads import NO_READS, Reads
 from memex.store.records import QueryVector
 from memex.subagent.memory_tools import MemorySnapshot
 
@@ -101,10 +102,12 @@ class CallSnapshots(Protocol):
     Attributes:
         state: the number of changes of each mount that the first snapshot saw; None before there is one.
         connection: the connection of the transaction, if one is held for the whole call.
+        held: the memory that all operations see, if it is one; reads of it can be made ahead.
     """
 
     state: dict[str, int] | None
     connection: Connection | None
+    held: Memory | None
 
     def open(self) -> AbstractAsyncContextManager[MemorySnapshot]:
         """The snapshot of the next operation."""
@@ -116,8 +119,10 @@ class Snapshots(Protocol):
     def narrowed(self, project: str | None) -> "Snapshots":
         """Return the same for what a search in a project covers, and no more; see `Access.narrowed`."""
 
-    def begin(self, view: MemoryView, consistency: Consistency) -> AbstractAsyncContextManager[CallSnapshots]:
-        """The snapshots of a call, which end with the block."""
+    def begin(
+        self, view: MemoryView, consistency: Consistency, ahead: Reads = NO_READS
+    ) -> AbstractAsyncContextManager[CallSnapshots]:
+        """The snapshots of a call, which end with the block; one that is held makes some reads as it begins."""
 
 
 async def memory_at(
@@ -171,7 +176,9 @@ class LiveSnapshots:
         return LiveSnapshots(self._database, narrowed, call=self._call, whole=self._whole)
 
     @asynccontextmanager
-    async def begin(self, view: MemoryView, consistency: Consistency) -> AsyncIterator[CallSnapshots]:
+    async def begin(
+        self, view: MemoryView, consistency: Consistency, ahead: Reads = NO_READS
+    ) -> AsyncIterator[CallSnapshots]:
         """The snapshots of a call; see `Snapshots.begin`."""
         if consistency != "held":
             yield _OperationSnapshots(
@@ -183,6 +190,7 @@ class LiveSnapshots:
             self._access, snapshot=True, waits_for_disk=waits_for_disk
         ) as connection:
             memory = await memory_at(connection, self._access, view, whole=self._whole)
+            await memory.read_ahead(replace(ahead, state=True))
             yield _HeldSnapshot(MemorySnapshot(memory, await memory.state(self._access.scopes)), connection)
 
 
@@ -193,6 +201,7 @@ class _HeldSnapshot:
         self._snapshot = snapshot
         self.state: dict[str, int] | None = snapshot.state
         self.connection: Connection | None = connection
+        self.held: Memory | None = snapshot.memory
 
     def open(self) -> AbstractAsyncContextManager[MemorySnapshot]:
         """Return the same snapshot each time."""
@@ -216,6 +225,7 @@ class _OperationSnapshots:
         self._is_pinned = is_pinned
         self.state: dict[str, int] | None = None
         self.connection: Connection | None = None
+        self.held: Memory | None = None
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[MemorySnapshot]:

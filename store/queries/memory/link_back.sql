@@ -3,11 +3,11 @@
 -- target thousands of times, a plan by statistics would read all of its links for each of them. After the links, in rows
 -- without a place, the files that they can mean: by their whole path, with or without its mount, or by their name alone.
 with near as materialized (
-  select array_position(%(scope_ids)s::bigint[], link.scope_id) as place, link.scope_id, link.source_file_id as file_id,
+  select array_position(%(all_scope_ids)s::bigint[], link.scope_id) as place, link.scope_id, link.source_file_id as file_id,
          head.path, link.ordinal, link.raw, link.anchor, array_agg(link.target_key order by link.side) as target_keys
     from (select distinct scope_id, source_file_id, ordinal
             from link
-           where scope_id = any (%(scope_ids)s::bigint[])
+           where scope_id = any (%(all_scope_ids)s::bigint[])
              and target_key = any (%(keys)s::text[])) as named
    cross join lateral (
           select *

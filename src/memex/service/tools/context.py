@@ -13,13 +13,14 @@ from pydantic import Field
 
 from memex.errors import BudgetTooSmall
 from memex.service.query_embedding import QueryEmbeddings
-from memex.service.snapshots import AsOf, MemoryView, parse_time
+from memex.service.snapshots import AsOf, Consistency, MemoryView, parse_time
 from memex.service.tools.planned_tool import PlannedTool, degraded_code, planning_record
 from memex.service.tools.tool import Arguments, ResultPart, StorableText, ToolResult
 from memex.service.tools.tool_context import ToolContext
 from memex.store.log.call import CallAnswer
 from memex.subagent.context.recall import RecalledContext, RecalledSpan, recall
 from memex.subagent.context.selection import MAX_OMITTED
+from memex.subagent.context.themed import first_reads
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import ContextRequest
 
@@ -132,10 +133,12 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
     planner = work.planners.context
     view = MemoryView(arguments.as_of, work.call.request.now, vectors.by_query)
     # No connection is held while a model thinks.
-    async with narrowed.begin(view, "pinned" if planner.is_slow else "held") as snapshots:
+    consistency: Consistency = "pinned" if planner.is_slow else "held"
+    async with narrowed.begin(view, consistency, first_reads(arguments.query)) as snapshots:
         tools = MemoryTools(
             snapshots.open,
             work.call,
+            held=snapshots.held,
             spending=work.spending,
             prepare=partial(_prepare, work, vectors) if planner.is_slow and arguments.as_of is None else None,
         )

@@ -9,7 +9,9 @@ from memex.service.snapshots import CallSnapshots, Consistency, MemoryView, pars
 from memex.store.access import Access
 from memex.store.database import Connection, Database
 from memex.store.log.operations import MODEL_REQUEST
+from memex.store.memory import Memory
 from memex.store.past.memory import PastMemory, check_mounts, open_past
+from memex.store.reads import NO_READS, Reads
 from memex.store.records import NearSpan, Operation
 from memex.subagent.memory_tools import MemorySnapshot
 
@@ -89,7 +91,12 @@ class LoggedSnapshots:
         return self
 
     @asynccontextmanager
-    async def begin(self, view: MemoryView, consistency: Consistency) -> AsyncIterator[CallSnapshots]:
+    async def begin(
+        self,
+        view: MemoryView,
+        consistency: Consistency,
+        ahead: Reads = NO_READS,  # noqa: ARG002  # as `Snapshots`
+    ) -> AsyncIterator[CallSnapshots]:
         """The snapshots of a call that is run again; whatever it asks for, they show what the log says it saw."""
         snapshots = _LoggedCallSnapshots(
             self._database, self._access, self._operation, view, self._near_finds
@@ -123,6 +130,7 @@ class _LoggedCallSnapshots:
         self._state: State = next(iter(states(operation)), {})
         self.state: dict[str, int] | None = None
         self.connection: Connection | None = None
+        self.held: Memory | None = None
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[MemorySnapshot]:
