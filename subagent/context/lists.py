@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
+from memex.store.reads import Reads
 from memex.store.records import FileSummary, Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query
@@ -188,6 +189,7 @@ def _statement_files(listed: Iterable[FileSummary]) -> list[FileSummary]:
 
 async def _statements_in(paths: Sequence[str], query: Query, tools: MemoryTools) -> list[StatementUnit]:
     passages = []
+    await tools.read_ahead(Reads(files=paths))
     for path in paths:
         revision = await tools.read_file(path)
         reference = Reference(path, revision.version, (0, len(revision.content)))

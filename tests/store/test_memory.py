@@ -11,6 +11,7 @@ from memex.service.service import Caller, Service
 from memex.store import markdown
 from memex.store.graph import MAX_OUT_LINKS
 from memex.store.memory import Memory
+from memex.store.reads import Reads
 from memex.store.records import NearLink, Reference
 from memex.store.search import bm25, chunks
 from memex.store.search.analyzer import Analyzer
@@ -41,6 +42,52 @@ async def admin(service: Service, caller_of: CallerOf) -> Caller:
 async def alice(caller_of: CallerOf, admin: Caller) -> Caller:
     """An agent of alice, a member of apollo."""
     return await caller_of("alice")
+
+
+# Reads ahead of their turn.
+
+
+async def test_what_was_read_ahead_needs_no_database(service: Service, alice: Caller, admin: Caller) -> None:
+    """Each read gives what it gives by itself, also when the transaction of the snapshot is over."""
+    long = "# Long\n\n" + "A word and another. " * 200
+    await put(service, alice, {"user/a.md": f"{PINNED}The mast, see [[b]].", "user/notes.md": "- A sail."})
+    await put(service, alice, {"projects/apollo/b.md": "Bob, see [[a]].", "projects/apollo/notes-2.md": "x"})
+    await put(service, admin, {"shared/long.md": long})
+    query = bm25.weigh(ANALYZER.lexemes("mast"), n=5, total_length=50, df={"mast": 1})
+    paths, texts = ["projects/apollo/b.md", "user/a.md", "user/none.md"], {"user/a.md": "see [[b]]"}
+    references = [Reference("user/a.md", 1, (3, 9)), Reference("projects/apollo/b.md", 1, (0, 3))]
+
+    async def read(memory: Memory) -> list[object]:
+        return [
+            await memory.state(alice.access.scopes),
+            await memory.pinned(limit=5),
+            await memory.list_series(["notes"], limit=3),
+            await memory.passages(query, paths),
+            await memory.near_links(texts),
+            await memory.back_links(["user/a.md"]),
+            await memory.read("user/notes.md"),
+            await memory.spans(references),
+        ]
+
+    async with memory_of(service, alice) as memory:
+        expected = await read(memory)
+    async with memory_of(service, alice) as memory:
+        await memory.read_ahead(
+            Reads(
+                state=True,
+                pinned=5,
+                series=[(["notes"], 3)],
+                passages=[(query, paths)],
+                near=texts,
+                back=["user/a.md"],
+                files=["user/notes.md"],
+                texts=dict.fromkeys((*paths, "shared/long.md"), 100),
+            )
+        )
+
+    assert await read(memory) == expected
+    with pytest.raises(VersionNotFound):  # row-level security shows nothing outside of a transaction
+        await memory.spans([Reference("shared/long.md", 1, (0, 5))])
 
 
 # Spans.

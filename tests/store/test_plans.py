@@ -24,7 +24,8 @@ HOT = """
     writes/revision_chains memory/revision_before log/operation_committed log/operation_list
     log/operation_read log/operation_writes writes/file_load memory/link_out
     memory/link_in memory/file_by_key memory/revision_at search/chunk_of_file memory/file_pinned
-    memory/link_near memory/revision_span log/operation_inner search/file_dated search/chunk_alone
+    memory/link_near memory/link_back memory/file_text memory/revision_span log/operation_inner
+    search/file_dated search/chunk_alone
     past/file_changed past/file_read past/file_load past/file_list past/file_pinned past/revision_span
     past/revision_text past/chunk_removed past/link_in past/scope_revs_at
 """.split()  # noqa: SIM905 (a line a name would be longer than the rest)
@@ -80,7 +81,9 @@ PARAMETERS: dict[str, Any] = {
     "keys": ["a"],
     "path_keys": ["a"],
     "name_keys": ["a"],
+    "mounts": ["user"],
     "texts": ["text"],
+    "sizes": [16_000],
     "versions": [1],
     "starts": [0],
     "ends": [1],
@@ -159,7 +162,7 @@ async def _plan(connection: Connection, name: str, parameters: dict[str, Any]) -
 
 async def _check_plans(service: Service, alice: Caller, indexes: dict[str, str]) -> None:
     scope_id = alice.access.log_scope_id
-    parameters = PARAMETERS | {"scope_id": scope_id, "scope_ids": [scope_id]}
+    parameters = PARAMETERS | {"scope_id": scope_id, "scope_ids": [scope_id], "all_scope_ids": [scope_id]}
     async with service.database.transaction(alice.access) as connection:
         for name in HOT + WRITES:
             nodes = await _plan(connection, name, parameters if name in HOT else {})
