@@ -9,9 +9,9 @@ from memex.store import links, offload
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, Rows, Statement, rows_as
 from memex.store.paths import parse
-from memex.store.reads import SnapshotReader
 from memex.store.records import Link, NearLink
 from memex.store.search.index import MAX_ANCHOR_CHARS, MAX_KEY_CHARS, MAX_RAW_CHARS
+from memex.store.snapshot.reader import SnapshotReader
 
 MAX_LINKS = 1_000
 MAX_LINKS_PER_HOP = links.MAX_LINKS  # in one hop; a file is always read whole

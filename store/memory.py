@@ -2,17 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from typing import Any
 
-from memex.errors import FileNotFound, ValidationFailed, VersionNotFound
+from memex.errors import FileNotFound, VersionNotFound
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, Shape, Statement, row_as, rows_as
 from memex.store.graph import Direction, LinkGraph
 from memex.store.paths import Prefix, parse, parse_prefix
-from memex.store.reads import Reads, SnapshotReader
 from memex.store.records import (
     FilePassages,
     FileSummary,
@@ -27,18 +26,19 @@ from memex.store.search import find
 from memex.store.search.bm25 import Query
 from memex.store.search.dates import DateRange, parse_days, with_iso_days
 from memex.store.search.find import SearchResult
+from memex.store.snapshot.reader import SnapshotReader
+from memex.store.snapshot.reads import (
+    Reads,
+    file_statements,
+    pinned_statement,
+    series_statement,
+    state_statement,
+    text_statements,
+    without_scope,
+)
+from memex.store.snapshot.spans import SpanReader
 
 NEWEST = 2**62  # above every rev
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSpan:
-    """The text of a span, with the size of the whole text and whether that version is a deletion."""
-
-    place: int  # among the spans of one request, from 1
-    size_chars: int
-    deleted: bool
-    text: str
 
 
 class Memory:
@@ -64,7 +64,7 @@ class Memory:
         self._now = now
         self._reader = SnapshotReader(connection)
         self._graph = LinkGraph(connection, access, self._reader)
-        self._texts: dict[tuple[str, int], str] = {}  # that were read ahead, by path and version
+        self._spans = SpanReader(self._reader, access)
 
     @property
     def language(self) -> str:
@@ -101,33 +101,31 @@ class Memory:
 
         The transaction must be a snapshot: what was read ahead is what these methods return later.
         """
-        statements: list[Statement] = []
-        if reads.state:
-            statements.append(_state_statement(self._access.scopes))
-        if reads.pinned:
-            statements.append(self._pinned_statement(reads.pinned))
-        statements += [self._series_statement(names, limit) for names, limit in reads.series]
-        for query, paths in reads.passages:
-            statements += find.passages_statements(self._access, query, paths)
-        if reads.near:
-            statements.append(self._graph.near_statement(reads.near))
-        if reads.back:
-            statements.append(self._graph.back_statement(reads.back))
-        statements += [self._file_statement(path) for path in reads.files]
-        wanted = self._text_statement(reads.texts)
-        await self._reader.read_ahead([*statements, *wanted])
-        for found in await self._reader.rows(*wanted):
-            for row in found:
-                path = self._access.by_id[row["scope_id"]].virtual(row["path"])
-                self._texts[path, row["version"]] = row["content"]
+        access = self._access
+        passages = (find.passages_statements(access, query, paths) for query, paths in reads.passages)
+        texts = text_statements(access, reads.texts)
+        await self._reader.read_ahead(
+            (
+                *([state_statement(access.scopes)] if reads.state else ()),
+                *([pinned_statement(access.scopes, reads.pinned)] if reads.pinned else ()),
+                *(self._series_statement(names, limit) for names, limit in reads.series),
+                *chain.from_iterable(passages),
+                *([self._graph.near_statement(reads.near)] if reads.near else ()),
+                *([self._graph.back_statement(reads.back)] if reads.back else ()),
+                *file_statements(access, reads.files),
+                *texts,
+            )
+        )
+        self._spans.keep(await self._reader.rows(*texts))
 
     async def passages(self, query: Query, paths: Sequence[str]) -> list[FilePassages]:
         """Return the first passages of files, scored by a query; see `find.passages`."""
-        return await find.passages(self._reader, self._access, query, paths)
+        statements = find.passages_statements(self._access, query, paths)
+        return find.passages(self._access, query, statements, await self._reader.rows(*statements))
 
     async def pinned(self, *, limit: int) -> list[str]:
         """Return the paths of the pinned files, in the order of the scopes."""
-        [found] = await self._reader.rows(self._pinned_statement(limit))
+        [found] = await self._reader.rows(pinned_statement(self._access.scopes, limit))
         return [self._access.by_id[record["scope_id"]].virtual(record["path"]) for record in found]
 
     async def spans(self, references: Sequence[Reference]) -> list[str]:
@@ -137,27 +135,7 @@ class Memory:
             VersionNotFound: a path never had that version, or it is a deletion.
             ValidationFailed: a span does not lie in its text.
         """
-        known = [self._known_text(reference) for reference in references]
-        unknown = [one for one, text in zip(references, known, strict=True) if text is None]
-        read = iter(await self._stored_texts(unknown) if unknown else ())
-        return [next(read) if text is None else text for text in known]
-
-    def _known_text(self, reference: Reference) -> str | None:
-        """Return the text of a span that was read ahead."""
-        text, (start, end) = self._texts.get((reference.path, reference.version)), reference.span
-        return text[start:end] if text is not None and 0 <= start <= end <= len(text) else None
-
-    async def _stored_texts(self, references: Sequence[Reference]) -> list[str]:
-        parsed = [parse(reference.path) for reference in references]
-        records = await self._spans(
-            [self._access.scope_of(path) for path in parsed],
-            paths=[path.relative for path in parsed],
-            versions=[reference.version for reference in references],
-            starts=[reference.span[0] for reference in references],
-            ends=[reference.span[1] for reference in references],
-        )
-        found = {stored.place: stored for stored in records}
-        return [_text(reference, found.get(place)) for place, reference in enumerate(references, start=1)]
+        return await self._spans.read(references, self._span_statement)
 
     async def read(self, path: str, *, version: int | None = None) -> Revision:
         """Return a file as it stands now, or one of its versions.
@@ -195,7 +173,7 @@ class Memory:
         for parsed in map(parse, paths):
             wanted[self._access.scope_of(parsed)].append(parsed.relative)
         found: list[Revision] = []
-        for scope in by_mount(wanted):
+        for scope in sorted(wanted, key=lambda scope: scope.mount):
             found += await self._standing(
                 partial(revision_of, scope),
                 "memory/file_load",
@@ -225,7 +203,7 @@ class Memory:
             self._access.scope_at(f"projects/{within.project}")
         last = parse(after) if after is not None else None
         found: list[FileSummary] = []
-        for scope in by_mount(_matching(self._access.scopes, within)):
+        for scope in sorted(_matching(self._access.scopes, within), key=lambda scope: scope.mount):
             if last is not None and scope.mount < last.mount_name:
                 continue
             found += await self._standing(
@@ -249,7 +227,7 @@ class Memory:
         """
         [found] = await self._reader.rows(self._series_statement(names, limit))
         scopes = self._access.by_id
-        return [_summary_of(scopes[scope_id], **row) for scope_id, row in map(_split_scope, found)]
+        return [_summary_of(scopes[row["scope_id"]], **without_scope(row)) for row in found]
 
     async def history(
         self, path: str, *, limit: int = 100, before: tuple[int, int] | None = None
@@ -321,7 +299,7 @@ class Memory:
     async def state(self, scopes: Iterable[Scope] | None = None) -> dict[str, int]:
         """Return the number of each scope's last change, by mount."""
         wanted = self._access.searched() if scopes is None else tuple(scopes)
-        [found] = await self._reader.rows(_state_statement(wanted))
+        [found] = await self._reader.rows(state_statement(wanted))
         return {self._access.by_id[one["scope_id"]].mount: one["rev"] for one in found}
 
     def _mounted(self, project: str | None) -> Sequence[Scope]:
@@ -336,28 +314,12 @@ class Memory:
         found = (parse_days(query, self._now, language) for language in languages)
         return next((days for days in found if days is not None), None)
 
-    def _pinned_statement(self, limit: int) -> Statement:
-        scope_ids = [scope.scope_id for scope in self._access.scopes]
-        return "memory/file_pinned", {"scope_ids": scope_ids, "limit": limit}
-
     def _series_statement(self, names: Sequence[str], limit: int) -> Statement:
-        scope_ids = [scope.scope_id for scope in by_mount(self._access.searched())]
-        return "memory/series_list", {"scope_ids": scope_ids, "names": list(names), "limit": limit}
+        return series_statement(self._access.searched(), names, limit)
 
-    def _file_statement(self, path: str) -> Statement:
-        parsed = parse(path)
-        scope = self._access.scope_of(parsed)
-        return "memory/file_read", {"scope_id": scope.scope_id, "path": parsed.relative}
-
-    def _text_statement(self, sizes: Mapping[str, int]) -> list[Statement]:
-        """Return the statement that reads texts ahead; none if no text is wanted."""
-        parsed = [parse(path) for path in sizes]
-        columns = {
-            "scope_ids": [self._access.scope_of(path).scope_id for path in parsed],
-            "paths": [path.relative for path in parsed],
-            "sizes": list(sizes.values()),
-        }
-        return [("memory/file_text", columns)] if sizes else []
+    def _span_statement(self, scopes: Sequence[Scope]) -> Statement:
+        """Return the name of the statement that reads spans, and its parameters for the scopes of spans."""
+        return "memory/revision_span", {"scope_ids": [scope.scope_id for scope in scopes]}
 
     async def _standing(
         self, shape: Callable[..., Shape], statement: str, scope: Scope, **parameters: Any
@@ -365,39 +327,6 @@ class Memory:
         """Run a statement over the files that stand in a scope."""
         [found] = await self._reader.rows((statement, {"scope_id": scope.scope_id} | parameters))
         return [shape(**row) for row in found]
-
-    async def _spans(self, scopes: Sequence[Scope], **parameters: Any) -> list[StoredSpan]:
-        """Return spans of stored versions, each path in the scope beside it."""
-        scope_ids = [scope.scope_id for scope in scopes]
-        return await rows_as(
-            StoredSpan, self._connection, "memory/revision_span", scope_ids=scope_ids, **parameters
-        )
-
-
-def _text(reference: Reference, stored: StoredSpan | None) -> str:
-    if stored is None or stored.deleted:
-        raise VersionNotFound(
-            f"{reference.path} has no text in version {reference.version}.", path=reference.path
-        )
-    start, end = reference.span
-    if not 0 <= start <= end <= stored.size_chars:
-        raise ValidationFailed(f"{reference} does not lie in its {stored.size_chars:,} characters.")
-    return stored.text
-
-
-def _state_statement(scopes: Iterable[Scope]) -> Statement:
-    return "memory/scope_state", {"scope_ids": [scope.scope_id for scope in scopes]}
-
-
-def by_mount(scopes: Iterable[Scope]) -> list[Scope]:
-    """Return scopes in the order of their mounts."""
-    return sorted(scopes, key=lambda scope: scope.mount)
-
-
-def _split_scope(row: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
-    """Return the id of the scope of a row, and the other columns."""
-    columns = dict(row)
-    return columns.pop("scope_id"), columns
 
 
 def _matching(scopes: Iterable[Scope], prefix: Prefix) -> list[Scope]:

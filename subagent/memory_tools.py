@@ -14,11 +14,11 @@ from memex.store.graph import Direction
 from memex.store.log.call import Call, InnerOperation
 from memex.store.log.operations import shorten
 from memex.store.memory import Memory
-from memex.store.reads import Reads
 from memex.store.records import FilePassages, FileSummary, Hit, Link, NearLink, Reference, Revision
 from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.store.search.bm25 import Query
 from memex.store.search.find import MAX_QUERY_CHARS, SearchResult
+from memex.store.snapshot.reads import Reads
 from memex.subagent.limits import Spending, UnlimitedSpending
 from memex.subagent.prompts import Prompt
 

@@ -12,11 +12,10 @@ from memex.errors import FileNotFound, ValidationFailed, VersionNotFound
 from memex.store import markdown, offload
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, Shape, Statement, rows, rows_as
-from memex.store.memory import Memory, StoredSpan, by_mount
+from memex.store.memory import Memory
 from memex.store.past.changes import ChangeReader, PastFile, check_size
 from memex.store.past.graph import PastGraph
 from memex.store.paths import parse, parse_prefix
-from memex.store.reads import Reads
 from memex.store.records import FilePassages, NearSpan, Passage, QueryVector, Revision, ScopeState
 from memex.store.search import chunks, find
 from memex.store.search.analyzer import analyzer_of
@@ -26,9 +25,12 @@ from memex.store.search.dates import with_iso_days
 from memex.store.search.find import SearchResult
 from memex.store.search.index import chunk_frequencies
 from memex.store.search.lexical import AddedChunk, ChunkDetail, Delta, removed_chunk
+from memex.store.snapshot.reads import Reads, series_statement
 
 # Statements about files that stand, and those about files that stood.
 _PAST = {
+    "memory/series_list": "past/series_list",
+    "memory/revision_span": "past/revision_span",
     "memory/file_read": "past/file_read",
     "memory/file_load": "past/file_load",
     "memory/file_list": "past/file_list",
@@ -263,13 +265,15 @@ class PastMemory(Memory):
         return {scope.mount: self._state[scope.mount] for scope in wanted if scope.mount in self._state}
 
     def _series_statement(self, names: Sequence[str], limit: int) -> Statement:
-        scopes = [scope for scope in by_mount(self._access.searched()) if scope in self._revs]
-        return "past/series_list", {
-            "scope_ids": [scope.scope_id for scope in scopes],
-            "revs": [self._revs[scope] for scope in scopes],
-            "names": list(names),
-            "limit": limit,
-        }
+        name, parameters = series_statement(
+            [scope for scope in self._access.searched() if scope in self._revs], names, limit
+        )
+        revs = [self._revs[self._access.by_id[scope_id]] for scope_id in parameters["scope_ids"]]
+        return _PAST[name], parameters | {"revs": revs}
+
+    def _span_statement(self, scopes: Sequence[Scope]) -> Statement:
+        name, parameters = super()._span_statement(scopes)
+        return _PAST[name], parameters | {"revs": [self._revs.get(scope, 0) for scope in scopes]}
 
     def _mounted(self, project: str | None) -> Sequence[Scope]:
         """Return the scopes of a search that were there at the moment, empty ones too."""
@@ -281,16 +285,6 @@ class PastMemory(Memory):
         if scope not in self._revs:
             return []
         return await super()._standing(shape, _PAST[statement], scope, rev=self._revs[scope], **parameters)
-
-    async def _spans(self, scopes: Sequence[Scope], **parameters: Any) -> list[StoredSpan]:
-        return await rows_as(
-            StoredSpan,
-            self._connection,
-            "past/revision_span",
-            scope_ids=[scope.scope_id for scope in scopes],
-            revs=[self._revs.get(scope, 0) for scope in scopes],
-            **parameters,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from itertools import groupby
 
 from memex.errors import ValidationFailed
 from memex.store.access import Access, Scope
-from memex.store.database import Connection, Statement, batch
+from memex.store.database import Connection, Rows, Statement, batch
 from memex.store.paths import Prefix, parse
-from memex.store.reads import SnapshotReader
 from memex.store.records import FilePassages, Hit, Match, NearSpan, Passage, QueryVector
 from memex.store.search import lexical, vectors
 from memex.store.search.analyzer import analyzer_of
@@ -140,16 +139,21 @@ def passages_statements(access: Access, query: Query, paths: Sequence[str]) -> l
     ]
 
 
-async def passages(
-    reader: SnapshotReader, access: Access, query: Query, paths: Sequence[str]
+def passages(
+    access: Access, query: Query, statements: Sequence[Statement], rows: Sequence[Rows]
 ) -> list[FilePassages]:
     """Return the first `MAX_PASSAGES` passages of each file that exists, scored by a query, in their order.
 
     Their texts are left out, because most of them are not needed.
+
+    Args:
+        access: the scopes of the files.
+        query: scores the passages.
+        statements: those of `passages_statements`.
+        rows: the rows of each.
     """
-    statements = passages_statements(access, query, paths)
     found = []
-    for (_, parameters), records in zip(statements, await reader.rows(*statements), strict=True):
+    for (_, parameters), records in zip(statements, rows, strict=True):
         scope = access.by_id[parameters["scope_id"]]
         stored = (_FileChunk(**record) for record in records)
         for path, group in groupby(stored, key=lambda chunk: chunk.path):

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from math import isqrt
 
 from memex.store.memory import Memory
-from memex.store.reads import Reads
 from memex.store.records import FilePassages, NearLink, Passage, Reference, Span
 from memex.store.search import series
 from memex.store.search.bm25 import Query
 from memex.store.search.find import MAX_HITS
+from memex.store.snapshot.reads import Reads
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.themed import themed_files
 from memex.subagent.memory_tools import MAX_PINNED, MemoryTools

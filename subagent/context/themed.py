@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from memex.store import offload
 from memex.store.memory import Memory
-from memex.store.reads import Reads
 from memex.store.records import FileSummary, Reference
 from memex.store.search.bm25 import Query
+from memex.store.snapshot.reads import Reads
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.statements import (
     MAX_KEPT_CHARS,

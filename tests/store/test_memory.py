@@ -11,11 +11,11 @@ from memex.service.service import Caller, Service
 from memex.store import markdown
 from memex.store.graph import MAX_OUT_LINKS
 from memex.store.memory import Memory
-from memex.store.reads import Reads
 from memex.store.records import NearLink, Reference
 from memex.store.search import bm25, chunks
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.find import MAX_PASSAGES
+from memex.store.snapshot.reads import Reads
 
 CallerOf = Callable[..., Awaitable[Caller]]
 ANALYZER = Analyzer()

@@ -16,8 +16,8 @@ from memex.store.database import Connection, Database
 from memex.store.log.call import Call
 from memex.store.memory import Memory
 from memex.store.past.memory import check_mounts, open_past
-from memex.store.reads import NO_READS, Reads
 from memex.store.records import QueryVector
+from memex.store.snapshot.reads import NO_READS, Reads
 from memex.subagent.memory_tools import MemorySnapshot
 
 HINT = (

@@ -11,8 +11,8 @@ from memex.store.database import Connection, Database
 from memex.store.log.operations import MODEL_REQUEST
 from memex.store.memory import Memory
 from memex.store.past.memory import PastMemory, check_mounts, open_past
-from memex.store.reads import NO_READS, Reads
 from memex.store.records import NearSpan, Operation
+from memex.store.snapshot.reads import NO_READS, Reads
 from memex.subagent.memory_tools import MemorySnapshot
 
 State = Mapping[str, int]

@@ -1,39 +1,8 @@
-"""The reads of one snapshot. What is known to be needed is read ahead: many statements with one round trip."""
+"""Runs the statements of one snapshot. What is known to be needed is read ahead: many with one round trip."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 
 from memex.store.database import Connection, Rows, Statement, batch
-from memex.store.search.bm25 import Query
-
-
-@dataclass(frozen=True, slots=True)
-class Reads:
-    """Reads of memory that are known before their turn; see the methods of `Memory` of these names.
-
-    Attributes:
-        state: whether the state of all scopes is wanted.
-        pinned: the limit of the pinned files, 0 for none.
-        series: names of series, each list with its limit.
-        passages: paths whose passages a query scores.
-        near: virtual paths with the parts of their texts, for their links.
-        back: virtual paths, for the links that lead to them.
-        files: virtual paths of files that are read whole.
-        texts: virtual paths of files of which spans are read, each with the size, in characters, above which its
-            text is left where it is.
-    """
-
-    state: bool = False
-    pinned: int = 0
-    series: Sequence[tuple[Sequence[str], int]] = ()
-    passages: Sequence[tuple[Query, Sequence[str]]] = ()
-    near: Mapping[str, str] = field(default_factory=dict)
-    back: Sequence[str] = ()
-    files: Sequence[str] = ()
-    texts: Mapping[str, int] = field(default_factory=dict)
-
-
-NO_READS = Reads()
 
 
 class SnapshotReader:

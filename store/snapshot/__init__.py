@@ -1,0 +1,1 @@
+"""Reads of one snapshot, of which several are made with one round trip."""

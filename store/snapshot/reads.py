@@ -1,0 +1,79 @@
+"""What can be read ahead of its turn, and the statements that read it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from memex.store.access import Access, Scope
+from memex.store.database import Statement
+from memex.store.paths import parse
+from memex.store.search.bm25 import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """Reads of memory that are known before their turn; see the methods of `Memory` of these names.
+
+    Attributes:
+        state: whether the state of all scopes is wanted.
+        pinned: the limit of the pinned files, 0 for none.
+        series: names of series, each list with its limit.
+        passages: paths whose passages a query scores.
+        near: virtual paths with the parts of their texts, for their links.
+        back: virtual paths, for the links that lead to them.
+        files: virtual paths of files that are read whole.
+        texts: virtual paths of files of which spans are read, each with the size, in characters, above which its
+            text is left where it is.
+    """
+
+    state: bool = False
+    pinned: int = 0
+    series: Sequence[tuple[Sequence[str], int]] = ()
+    passages: Sequence[tuple[Query, Sequence[str]]] = ()
+    near: Mapping[str, str] = field(default_factory=dict)
+    back: Sequence[str] = ()
+    files: Sequence[str] = ()
+    texts: Mapping[str, int] = field(default_factory=dict)
+
+
+NO_READS = Reads()
+
+
+def state_statement(scopes: Iterable[Scope]) -> Statement:
+    """Return the statement that reads how many changes scopes have seen."""
+    return "memory/scope_state", {"scope_ids": [scope.scope_id for scope in scopes]}
+
+
+def pinned_statement(scopes: Iterable[Scope], limit: int) -> Statement:
+    """Return the statement that reads which files are pinned."""
+    return "memory/file_pinned", {"scope_ids": [scope.scope_id for scope in scopes], "limit": limit}
+
+
+def series_statement(scopes: Iterable[Scope], names: Sequence[str], limit: int) -> Statement:
+    """Return the statement that lists the files of series, by mount."""
+    scope_ids = [scope.scope_id for scope in sorted(scopes, key=lambda scope: scope.mount)]
+    return "memory/series_list", {"scope_ids": scope_ids, "names": list(names), "limit": limit}
+
+
+def without_scope(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a row but for that of its scope."""
+    return {name: value for name, value in row.items() if name != "scope_id"}
+
+
+def file_statements(access: Access, paths: Iterable[str]) -> list[Statement]:
+    """Return the statements that read the files at virtual paths whole."""
+    return [
+        ("memory/file_read", {"scope_id": access.scope_of(path).scope_id, "path": path.relative})
+        for path in map(parse, paths)
+    ]
+
+
+def text_statements(access: Access, sizes: Mapping[str, int]) -> list[Statement]:
+    """Return the statement that reads the texts of files that are no longer than said; none for no files."""
+    parsed = [parse(path) for path in sizes]
+    columns = {
+        "scope_ids": [access.scope_of(path).scope_id for path in parsed],
+        "paths": [path.relative for path in parsed],
+        "sizes": list(sizes.values()),
+    }
+    return [("memory/file_text", columns)] if sizes else []

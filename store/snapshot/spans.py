@@ -1,0 +1,75 @@
+"""The texts of spans of stored versions, as far as possible from whole texts that were read ahead."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from memex.errors import ValidationFailed, VersionNotFound
+from memex.store.access import Access, Scope
+from memex.store.database import Rows, Statement
+from memex.store.paths import parse
+from memex.store.records import Reference
+from memex.store.snapshot.reader import SnapshotReader
+
+
+class SpanReader:
+    """Reads spans in one snapshot."""
+
+    def __init__(self, reader: SnapshotReader, access: Access) -> None:
+        self._reader = reader
+        self._access = access
+        self._contents: dict[tuple[str, int], str] = {}  # by virtual path and version
+
+    def keep(self, found: Iterable[Rows]) -> None:
+        """Keep whole texts, the rows of `memory/file_text`."""
+        for row in (row for rows in found for row in rows):
+            path = self._access.by_id[row["scope_id"]].virtual(row["path"])
+            self._contents[path, row["version"]] = row["content"]
+
+    async def read(
+        self, references: Sequence[Reference], statement: Callable[[Sequence[Scope]], Statement]
+    ) -> list[str]:
+        """Return the texts of spans, in their order.
+
+        Args:
+            references: the spans.
+            statement: gives the name of the statement that reads spans, and its parameters for the scopes of spans.
+
+        Raises:
+            VersionNotFound: a path never had that version, or it is a deletion.
+            ValidationFailed: a span does not lie in its text.
+        """
+        known = [self._known(reference) for reference in references]
+        unknown = [one for one, text in zip(references, known, strict=True) if text is None]
+        read = iter(await self._stored(unknown, statement) if unknown else ())
+        return [next(read) if text is None else text for text in known]
+
+    def _known(self, reference: Reference) -> str | None:
+        content, (start, end) = self._contents.get((reference.path, reference.version)), reference.span
+        return content[start:end] if content is not None and 0 <= start <= end <= len(content) else None
+
+    async def _stored(
+        self, references: Sequence[Reference], statement: Callable[[Sequence[Scope]], Statement]
+    ) -> list[str]:
+        parsed = [parse(reference.path) for reference in references]
+        name, parameters = statement([self._access.scope_of(path) for path in parsed])
+        columns = {
+            "paths": [path.relative for path in parsed],
+            "versions": [reference.version for reference in references],
+            "starts": [reference.span[0] for reference in references],
+            "ends": [reference.span[1] for reference in references],
+        }
+        [rows] = await self._reader.rows((name, parameters | columns))
+        found = {row["place"]: row for row in rows}
+        return [_text(reference, found.get(place)) for place, reference in enumerate(references, start=1)]
+
+
+def _text(reference: Reference, stored: dict[str, Any] | None) -> str:
+    """Return the text of a span from its row, which has the size of the whole text too."""
+    if stored is None or stored["deleted"]:
+        raise VersionNotFound(
+            f"{reference.path} has no text in version {reference.version}.", path=reference.path
+        )
+    start, end = reference.span
+    if not 0 <= start <= end <= stored["size_chars"]:
+        raise ValidationFailed(f"{reference} does not lie in its {stored['size_chars']:,} characters.")
+    return str(stored["text"])
