@@ -30,6 +30,7 @@ from memex.store.snapshot.reader import SnapshotReader
 from memex.store.snapshot.reads import (
     Reads,
     file_statements,
+    list_statements,
     pinned_statement,
     series_statement,
     state_statement,
@@ -113,6 +114,7 @@ class Memory:
                 *([self._graph.near_statement(reads.near)] if reads.near else ()),
                 *([self._graph.back_statement(reads.back)] if reads.back else ()),
                 *file_statements(access, reads.files),
+                *list_statements(access, reads.lists),
                 *texts,
             )
         )

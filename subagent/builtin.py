@@ -11,6 +11,7 @@ from memex.store.records import Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query
 from memex.store.search.snippet import window
+from memex.store.snapshot.reads import Reads
 from memex.subagent.context.assembly import WRAPPER_CHARS
 from memex.subagent.context.evidence import WHOLE_CHARS, ScoredPassage, gather_evidence, pinned_passages
 from memex.subagent.context.expansion import expand, with_synonyms
@@ -35,10 +36,10 @@ from memex.subagent.planner import (
 )
 from memex.subagent.remember import kept_documents
 from memex.subagent.remember.changes import Changes
-from memex.subagent.remember.file_series import FileSeries, first_file
+from memex.subagent.remember.file_series import MAX_LISTED, FileSeries, first_file
 from memex.subagent.remember.forgetting import ForgetPlan, plan_forgetting, stated_beside
 from memex.subagent.remember.mounts import link_target, may_link
-from memex.subagent.remember.own_names import find_own_names
+from memex.subagent.remember.own_names import PROFILE, find_own_names
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.bullets import parse_bullet, render_bullet
@@ -163,6 +164,7 @@ class BuiltinPlanner:
         if document is not None:
             reading = document.reading
             kept_document = await kept_documents.keep(document, request.project, tools)
+        await tools.read_ahead(_reads_of_places(reading.statements, request.project))
         adds = await self._place(reading.statements, document, request, tools)
         projects = {request.project, None}
         own_paths = frozenset(
@@ -251,6 +253,13 @@ async def _search_synonyms(
         if passage.text
     ]
     return with_synonyms(query, found.query), passages
+
+
+def _reads_of_places(statements: Sequence[Statement], project: str | None) -> Reads:
+    """Return what is read of memory before statements are filed: their series, and the user's name."""
+    paths = dict.fromkeys(destination(one.kind, project, one.text).path for one in statements)
+    series = [(path.removesuffix(".md"), MAX_LISTED) for path in paths]
+    return Reads(lists=[*series, (PROFILE, 1)], files=[PROFILE]) if statements else Reads()
 
 
 def _extract_for_storage(text: str, day: date) -> Extraction:

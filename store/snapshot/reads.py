@@ -18,6 +18,7 @@ class Reads:
         state: whether the state of all scopes is wanted.
         pinned: the limit of the pinned files, 0 for none.
         series: names of series, each list with its limit.
+        lists: prefixes that name a mount, each with the limit of the files that are listed.
         passages: paths whose passages a query scores.
         near: virtual paths with the parts of their texts, for their links.
         back: virtual paths, for the links that lead to them.
@@ -29,6 +30,7 @@ class Reads:
     state: bool = False
     pinned: int = 0
     series: Sequence[tuple[Sequence[str], int]] = ()
+    lists: Sequence[tuple[str, int]] = ()
     passages: Sequence[tuple[Query, Sequence[str]]] = ()
     near: Mapping[str, str] = field(default_factory=dict)
     back: Sequence[str] = ()
@@ -65,6 +67,23 @@ def file_statements(access: Access, paths: Iterable[str]) -> list[Statement]:
     return [
         ("memory/file_read", {"scope_id": access.scope_of(path).scope_id, "path": path.relative})
         for path in map(parse, paths)
+    ]
+
+
+def list_statements(access: Access, lists: Iterable[tuple[str, int]]) -> list[Statement]:
+    """Return the statements that list the files below prefixes, from the first one on."""
+    parsed = ((parse(prefix), limit) for prefix, limit in lists)
+    return [
+        (
+            "memory/file_list",
+            {
+                "scope_id": access.scope_of(prefix).scope_id,
+                "prefix": prefix.relative,
+                "after": "",
+                "limit": limit,
+            },
+        )
+        for prefix, limit in parsed
     ]
 
 

@@ -279,10 +279,11 @@ class Draft:
         Raises:
             ToolCallConflict, ToolCallInProgress: it was another request, or still runs.
         """
+        committed = operations.committed_statement(self._access, call.request.tool_call_id)
+        [found] = await self._database.read(self._access, committed)
+        if not found:
+            return None
         async with self._database.transaction(self._access, snapshot=True) as connection:
-            [found] = await batch(
-                connection, operations.committed_statement(self._access, call.request.tool_call_id)
-            )
             return await operations.first_result(connection, self._access, call, found)
 
     async def _check_stored_size(self) -> None:

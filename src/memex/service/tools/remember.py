@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from memex import telemetry
 from memex.errors import ValidationFailed
 from memex.service.said_at import said_day
-from memex.service.snapshots import MemoryView
+from memex.service.snapshots import Consistency, MemoryView
 from memex.service.tools.planned_tool import PlannedTool, planning_record
 from memex.service.tools.remember_answer import RememberResult, render_answer
 from memex.service.tools.tool import Arguments, StorableText
@@ -23,6 +23,8 @@ from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import RememberPlan, RememberRequest
 from memex.subagent.remember import settling, stage
 from memex.subagent.remember.stage import MAX_TEXT_CHARS
+
+MAX_HELD_CHARS = 4_000  # of a text that is planned over one snapshot
 
 
 class RememberArguments(Arguments):
@@ -127,9 +129,11 @@ async def _stage(
     planner, day = work.planners.remember, said_day(arguments.said_at, work.call.request.now)
     own_project = work.call.request.principal.get("project")
     project = arguments.project if arguments.project is not None else own_project
-    # Each operation looks for itself: no connection is held while the text is read and thought about.
-    async with work.snapshots.narrowed(project).begin(MemoryView(), "fresh") as snapshots:
-        tools = MemoryTools(snapshots.open, work.call, spending=work.spending)
+    # No connection is held while a model thinks or a longer text is read: then each operation looks for itself.
+    is_short = len(arguments.text or "") <= MAX_HELD_CHARS and not planner.is_slow
+    consistency: Consistency = "held" if is_short else "fresh"
+    async with work.snapshots.narrowed(project).begin(MemoryView(), consistency) as snapshots:
+        tools = MemoryTools(snapshots.open, work.call, held=snapshots.held, spending=work.spending)
         plan = RememberPlan(planner=planner.name)
         if arguments.text is not None:
             plan = await planner.plan_remember(RememberRequest(arguments.text, project, day), tools)
