@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
 from fastapi.telemetry import TelemetryConfig
 from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
@@ -14,6 +15,7 @@ from starlette.exceptions import HTTPException
 from memex import distribution
 from memex.errors import MemexError
 from memex.http import problems
+from memex.http.callers import documented_headers
 from memex.http.middleware import RequestMiddleware
 from memex.http.routes import (
     admin,
@@ -121,7 +123,15 @@ def _document(app: FastAPI) -> dict[str, Any]:
     Problems are put into it here: as a model of each response, FastAPI would build their fields for every status
     of every route, which took half of the time of the first request.
     """
+    if app.openapi_schema is not None:
+        return app.openapi_schema
     document = FastAPI.openapi(app)
     schema = problems.Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     document["components"]["schemas"].setdefault(problems.Problem.__name__, schema)
+    for route in iter_route_contexts(app.routes):
+        if getattr(route, "include_in_schema", False) and (headers := documented_headers(route.dependant)):
+            for method in route.methods or ():
+                document["paths"][route.path_format][method.lower()].setdefault("parameters", []).extend(
+                    headers
+                )
     return document
