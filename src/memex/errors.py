@@ -28,6 +28,7 @@
     │   │   └── LimitExceeded         LIMIT_EXCEEDED
     │   └── RateLimited               RATE_LIMITED
     └── Unavailable                   the operator must act
+        ├── WorkerStartFailed
         ├── StoreUnavailable          STORE_UNAVAILABLE
         │   └── EmbeddedServerError   STORE_UNAVAILABLE
         ├── SchemaTooNew              SCHEMA_TOO_NEW
@@ -230,6 +231,12 @@ class RateLimited(Refused):
 
 class Unavailable(MemexError):
     """Memex cannot answer any request now, or needs a part that is not available."""
+
+
+class WorkerStartFailed(Unavailable):
+    """A worker of the service ended before it took requests, and did not say why."""
+
+    default_hint = "The lines above say why, or the system killed it, for example because memory ran out."
 
 
 class StoreUnavailable(Unavailable):

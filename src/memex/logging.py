@@ -75,7 +75,7 @@ class HeldLines:
         return self._target.isatty()
 
 
-def configure(level: str, stream: LogStream | None = None) -> None:
+def configure(level: str, stream: LogStream | None = None, *, worker: int | None = None) -> None:
     """Send the events of Memex, and the records of its libraries, to a stream from this level on.
 
     Libraries are logged from `warning` on: uvicorn reports its start and end as `info`, and the events of Memex say
@@ -84,6 +84,7 @@ def configure(level: str, stream: LogStream | None = None) -> None:
     Args:
         level: the lowest level.
         stream: stderr by default.
+        worker: the number of this worker, which each line then names; None if there is one process.
     """
     target = stream or sys.stderr
     least = logging.getLevelNamesMapping()[level.upper()]
@@ -92,6 +93,7 @@ def configure(level: str, stream: LogStream | None = None) -> None:
         structlog.processors.add_log_level,
         _time_stamper(target),
         _without_message,
+        *([] if worker is None else [_naming(worker)]),
     ]
     rendered = _renderer(target)
     structlog.configure(
@@ -108,6 +110,16 @@ def configure(level: str, stream: LogStream | None = None) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=max(least, logging.WARNING), force=True)
+
+
+def _naming(worker: int) -> Processor:
+    """Return what adds the number of the worker to an event."""
+
+    def add_worker(_logger: Any, _method: str, event: EventDict) -> EventDict:
+        event["worker"] = worker
+        return event
+
+    return add_worker
 
 
 def _time_stamper(target: LogStream) -> Processor:

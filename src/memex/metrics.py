@@ -6,11 +6,13 @@ long as some commands.
 """
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from memex.counts import Counts
 from memex.store.log.call import CallOutcome, InnerOperation
 from memex.store.log.operations import MODEL_REQUEST
 from memex.subagent.embedders.interface import Embedder, InputType
@@ -24,6 +26,7 @@ Labels = tuple[str, ...]
 Gauges = Mapping[str, Mapping[Labels, float]]  # by name and labels
 
 OTHER = "other"
+SUM = "sum"
 CANCELLED = "cancelled"  # the caller went away before the call ended, so the log has no row
 MAX_MODELS = 20  # models that have series of their own; settings name two or three
 BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -50,39 +53,18 @@ GAUGES: dict[str, tuple[str, Labels]] = {
 }
 
 
-@dataclass(slots=True)
-class Histogram:
-    """How many events took how long: `counts` by the upper bounds of `BUCKETS_S`; the last count has no bound."""
-
-    total_s: float = 0.0
-    counts: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS_S) + 1))
-
-    def add(self, seconds: float) -> None:
-        """Count one event that took this long."""
-        self.total_s += seconds
-        self.counts[bisect_left(BUCKETS_S, seconds)] += 1
-
-    def cumulated(self) -> list[tuple[str, float]]:
-        """Return for each bound how many events took no longer."""
-        bounds = [*map(str, BUCKETS_S), "+Inf"]
-        return [(bound, sum(self.counts[: place + 1])) for place, bound in enumerate(bounds)]
-
-
 class Metrics:
     """The numbers of one service since it started.
 
     Args:
         tools: the kinds of calls that have series of their own; all other kinds count as `other`.
+        counts: holds the numbers; by default those of this process alone.
     """
 
-    def __init__(self, tools: Collection[str] = ()) -> None:
+    def __init__(self, tools: Collection[str] = (), counts: Counts | None = None) -> None:
         self._tools = frozenset(tools)
         self._models: set[str] = set()
-        self._counts: dict[str, Counter[Labels]] = {name: Counter() for name in COUNTERS}
-        self._usd: defaultdict[Labels, float] = defaultdict(float)
-        self._times: dict[str, defaultdict[Labels, Histogram]] = {
-            name: defaultdict(Histogram) for name in HISTOGRAMS
-        }
+        self._counts = counts or Counts()
 
     def tool(self, name: str) -> str:
         """Return the label for a kind of call, which a caller may have invented."""
@@ -100,17 +82,17 @@ class Metrics:
             inner: the operations inside the call.
         """
         tool = self.tool(name)
-        self._counts["memex_operations_total"][tool, ended.status if ended else CANCELLED] += 1
-        self._times["memex_operation_seconds"][tool,].add(seconds)
+        self._counts.add("memex_operations_total", (tool, ended.status if ended else CANCELLED))
+        self._add_time("memex_operation_seconds", tool, seconds)
         if ended is not None and ended.degraded is not None:
-            self._counts["memex_degraded_total"][tool,] += 1
+            self._counts.add("memex_degraded_total", (tool,))
         for one in inner:
             if one.kind == MODEL_REQUEST:
                 self._add_request(one)
 
     def add_unauthenticated(self) -> None:
         """Count a request without a valid key."""
-        self._counts["memex_unauthenticated_total"][()] += 1
+        self._counts.add("memex_unauthenticated_total")
 
     def counting(self, embedder: Embedder) -> Embedder:
         """Return the embedder, wrapped so that its requests are counted here."""
@@ -120,15 +102,21 @@ class Metrics:
         """Count a request to an embedder."""
         model = self._model(model)
         outcome = "answered" if is_answered else "failed"
-        self._counts["memex_embedder_requests_total"][model, kind, outcome] += 1
+        self._counts.add("memex_embedder_requests_total", (model, kind, outcome))
         if is_answered:
-            self._counts["memex_texts_embedded_total"][model,] += texts
+            self._counts.add("memex_texts_embedded_total", (model,), texts)
+
+    def set_load(self, *, used: int, idle: int, waiting: int) -> None:
+        """Replace the numbers of this process's connections, and of its transactions that wait for one."""
+        self._counts.set("memex_db_connections", ("used",), used)
+        self._counts.set("memex_db_connections", ("idle",), idle)
+        self._counts.set("memex_db_requests_waiting", (), waiting)
 
     def exposition(self, gauges: Gauges, accept: str = "") -> tuple[bytes, str]:
         """Return all numbers in the format that an Accept header asks for, and the media type of that format.
 
         Args:
-            gauges: the values of `GAUGES`, as measured now.
+            gauges: values of `GAUGES` that belong to no process, as measured now.
             accept: the header; the plain text format is the default.
         """
         from prometheus_client import CollectorRegistry  # noqa: PLC0415  # 30 ms, see above
@@ -142,14 +130,19 @@ class Metrics:
     def _add_request(self, request: InnerOperation) -> None:
         model = self._model(request.model or OTHER)
         outcome = "failed" if request.error_code else "answered"
-        self._counts["memex_model_requests_total"][model, outcome] += 1
-        self._times["memex_model_request_seconds"][model,].add(request.duration_ms / 1000)
+        self._counts.add("memex_model_requests_total", (model, outcome))
+        self._add_time("memex_model_request_seconds", model, request.duration_ms / 1000)
         usage = request.usage or {}
         for direction in ("input", "output"):
             tokens = usage.get(f"{direction}_tokens") or 0
-            self._counts["memex_model_tokens_total"][model, direction] += tokens
+            self._counts.add("memex_model_tokens_total", (model, direction), tokens)
         if usage.get("usd") is not None:
-            self._usd[model,] += float(usage["usd"])
+            self._counts.add("memex_model_cost_usd_total", (model,), float(usage["usd"]))
+
+    def _add_time(self, name: str, label: str, seconds: float) -> None:
+        """Count an event of a histogram: in its bucket, and its time in the sum, which is a series of its own."""
+        self._counts.add(name, (label, str(bisect_left(BUCKETS_S, seconds))))
+        self._counts.add(name, (label, SUM), seconds)
 
     def _model(self, name: str) -> str:
         if name not in self._models and len(self._models) >= MAX_MODELS:
@@ -164,22 +157,31 @@ class Metrics:
             HistogramMetricFamily,
         )
 
-        values = self._counts | {"memex_model_cost_usd_total": self._usd}
+        totals: defaultdict[str, dict[Labels, float]] = defaultdict(dict)
+        for (name, given), value in sorted(self._counts.totals().items()):
+            totals[name][given] = value
         for name, (text, labels) in COUNTERS.items():
             counter = CounterMetricFamily(name, text, labels=labels)
-            for given, value in sorted(values[name].items()):
+            for given, value in totals[name].items():
                 counter.add_metric(given, value)
             yield counter
         for name, (text, labels) in HISTOGRAMS.items():
             histogram = HistogramMetricFamily(name, text, labels=labels)
-            for given, times in sorted(self._times[name].items()):
-                histogram.add_metric(given, times.cumulated(), times.total_s)
+            for label in dict.fromkeys(label for label, _ in totals[name]):
+                buckets = _cumulated(totals[name], label)
+                histogram.add_metric((label,), buckets, totals[name].get((label, SUM), 0))
             yield histogram
         for name, (text, labels) in GAUGES.items():
             gauge = GaugeMetricFamily(name, text, labels=labels)
-            for given, value in sorted(gauges.get(name, {}).items()):
+            for given, value in sorted({**totals[name], **gauges.get(name, {})}.items()):
                 gauge.add_metric(given, value)
             yield gauge
+
+
+def _cumulated(counts: Mapping[Labels, float], label: str) -> list[tuple[str, float]]:
+    """Return for each bound of `BUCKETS_S` how many events of a label took no longer."""
+    found = [counts.get((label, str(place)), 0) for place in range(len(BUCKETS_S) + 1)]
+    return list(zip([*map(str, BUCKETS_S), "+Inf"], accumulate(found), strict=True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ import os
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Thread
 
 import psycopg
@@ -95,18 +96,21 @@ def conninfo_of(database_url: str) -> str:
     return make_conninfo(database_url, connect_timeout=given.get("connect_timeout", CONNECT_TIMEOUT_S))
 
 
-def _give_back(lease: embedded.ServerLease) -> None:
-    """Close the lease.
+def await_stop(data_dir: Path) -> None:
+    """Wait until the embedded server is down, if this process is the first one of a container.
 
-    If this process is the first one of a container, wait until the server is down: the container ends with this
-    process, and would kill the server.
+    The container ends with this process, and would kill the server.
     """
-    lease.close()
     if os.getpid() != 1:
         return
     deadline = time.monotonic() + STOP_TIMEOUT_S
-    while embedded.inspect(lease.data_dir).running and time.monotonic() < deadline:
+    while embedded.inspect(data_dir).running and time.monotonic() < deadline:
         time.sleep(STOP_POLL_S)
+
+
+def _give_back(lease: embedded.ServerLease) -> None:
+    lease.close()
+    await_stop(lease.data_dir)
 
 
 async def _migrated(conninfo: str, superuser: str | None, pooler_setting: PoolerSetting) -> list[Migration]:

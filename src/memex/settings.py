@@ -72,6 +72,14 @@ class Settings(BaseSettings):
         le=65_535,
         description="The port on which the service listens; 0 chooses a free port.",
     )
+    workers: int | None = Field(
+        None,
+        validation_alias="MEMEX_WORKERS",
+        ge=1,
+        le=64,
+        description="The number of processes that answer requests in memex serve. The default is the number of "
+        "cores, at most 4 and at most MEMEX_MAX_CONNECTIONS.",
+    )
     allowed_hosts: str | None = Field(
         None,
         validation_alias="MEMEX_ALLOWED_HOSTS",
@@ -90,8 +98,9 @@ class Settings(BaseSettings):
         validation_alias="MEMEX_MAX_CONNECTIONS",
         ge=1,
         le=1_000,
-        description="The largest number of database connections that the requests of one process use. The "
-        "background workers of memex serve use up to two more, or up to four more if an embedder is set.",
+        description="The largest number of database connections that the requests of one service use; the workers "
+        "of memex serve share them out. The background jobs of memex serve use up to two more, or up to four more "
+        "if an embedder is set.",
     )
     pooler: Literal["auto", "none", "transaction"] = Field(
         "auto",

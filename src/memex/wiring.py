@@ -6,14 +6,17 @@ from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from decimal import Decimal
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import structlog
 
 from memex import postgres, telemetry
+from memex.counts import Counts
 from memex.errors import ValidationFailed
 from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Service, new_metrics
+from memex.service.tools.call_locks import CallLocks
 from memex.settings import Settings
 from memex.store.database import Database
 from memex.store.search.analyzer import LANGUAGES, Analyzer
@@ -34,6 +37,8 @@ async def running_service(
     *,
     started: Future[postgres.Postgres] | None = None,
     with_worker: bool = False,
+    counts: Counts | None = None,
+    call_locks: CallLocks | None = None,
 ) -> AsyncIterator[Service]:
     """Open a service over `DATABASE_URL` or the embedded Postgres, with its schema up to date.
 
@@ -42,6 +47,8 @@ async def running_service(
         started: a start of Postgres that is already under way, from `postgres.start_in_background`.
         with_worker: whether to carry out queued calls in the background, and to embed texts if there is an
             embedder and the database has vectors.
+        counts: holds the numbers of `/metrics`, if several processes share them.
+        call_locks: make equal calls run one after the other, if several processes share them.
 
     Raises:
         StoreUnavailable, SchemaTooNew: the database cannot be used; the hint says what to do.
@@ -51,7 +58,7 @@ async def running_service(
         raise ValidationFailed(
             f"MEMEX_LANGUAGE: there is no {settings.language!r}.", hint=f"There are: {', '.join(LANGUAGES)}."
         )
-    metrics = new_metrics()
+    metrics = new_metrics(counts)
     embedder = embedder_of(settings)
     if embedder is not None:
         embedder = metrics.counting(embedder)
@@ -85,10 +92,19 @@ async def running_service(
                 metrics=metrics,
                 tracing=tracing,
                 prompts_dir=settings.prompts_dir,
+                call_locks=call_locks,
             )
             if with_worker and database.has_jobs:
                 await held.enter_async_context(_running_workers(ready.conninfo, service, settings))
             yield service
+
+
+def load_modules(settings: Settings) -> None:
+    """Load what `running_service` needs under these settings, so that processes forked afterwards share it."""
+    import_module("memex.jobs.remember_queue")
+    import_module("memex.jobs.worker")
+    if {settings.model, settings.context_model, settings.remember_model} - {BUILTIN, None}:
+        import_module("memex.subagent.model.planner")
 
 
 def _running_workers(

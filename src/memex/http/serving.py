@@ -1,4 +1,4 @@
-"""Runs the app under uvicorn, on a socket that is bound already, until a signal ends it."""
+"""Runs the app under uvicorn, on a socket that is bound already or on dealt connections, until a signal ends it."""
 
 import asyncio
 import signal
@@ -6,32 +6,50 @@ import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from types import FrameType
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
 from memex.http.app import create_app
 from memex.http.protocol import HttpProtocol
+from memex.http.workers import WorkerLine
+from memex.service import exposition
 from memex.service.service import Service
 from memex.settings import Settings
 
 SHUTDOWN_TIMEOUT_S = 30  # for requests that still run when the end is asked for
+LOAD_EVERY_S = 1  # for the sums of `/metrics`
 
 
 class Server(uvicorn.Server):
     """A uvicorn that says when it takes requests and when it shall end, and leaves the signals to others."""
 
     def __init__(
-        self, config: uvicorn.Config, on_ready: Callable[[], None], on_ending: Callable[[], None]
+        self,
+        config: uvicorn.Config,
+        on_ready: Callable[[], None],
+        on_ending: Callable[[], None],
+        line: WorkerLine | None = None,
     ) -> None:
         super().__init__(config)
         self._on_ready = on_ready
         self._on_ending = on_ending
+        self._line = line
+        self._connecting: set[asyncio.Task[Any]] = set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
+        """Begin to take connections: from a socket, or from the line of a worker."""
         await super().startup(sockets)
+        if self._line is not None:
+            asyncio.get_running_loop().add_reader(self._line.socket, self._take, self._line)
         self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more connections, and end when the requests under way have ended."""
+        if self._line is not None:
+            asyncio.get_running_loop().remove_reader(self._line.socket)
+        await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to end; of the open requests none waits for a model."""
@@ -42,6 +60,21 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Do nothing: uvicorn would raise the signals again at its end, in the midst of ours."""
         yield
+
+    def _take(self, line: WorkerLine) -> None:
+        """Answer the connections that were dealt to this worker; end if nobody deals any more."""
+        loop = asyncio.get_running_loop()
+        try:
+            for connection in line.receive():
+                task = loop.create_task(loop.connect_accepted_socket(self._new_protocol, connection))
+                self._connecting.add(task)
+                task.add_done_callback(self._connecting.discard)
+        except (EOFError, ConnectionError):
+            loop.remove_reader(line.socket)
+            self.handle_exit(signal.SIGTERM, None)
+
+    def _new_protocol(self) -> asyncio.Protocol:
+        return HttpProtocol(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
 
 
 def http_config(app: FastAPI) -> uvicorn.Config:
@@ -61,13 +94,27 @@ def http_config(app: FastAPI) -> uvicorn.Config:
 async def serve(
     service: Service,
     settings: Settings,
-    listener: socket.socket,
+    source: socket.socket | WorkerLine,
     on_ready: Callable[[], None],
     ending: Iterable[signal.Signals],
 ) -> None:
-    """Answer requests over a service until one of the `ending` signals; those that run then end without a model."""
+    """Answer requests over a service until one of the `ending` signals; those that run then end without a model.
+
+    Args:
+        service: the service that answers.
+        settings: the settings of this process.
+        source: where connections come from: a bound socket, or the line of a worker.
+        on_ready: is called when connections are taken.
+        ending: the signals.
+    """
+
+    async def record_load() -> None:
+        exposition.record_load(service)
+
+    line = source if isinstance(source, WorkerLine) else None
     config = http_config(create_app(lambda: nullcontext(service), settings))
-    server = Server(config, on_ready, service.cancel_models)
+    config.callback_notify, config.timeout_notify = record_load, LOAD_EVERY_S
+    server = Server(config, on_ready, service.cancel_models, line)
     for number in ending:
         asyncio.get_running_loop().add_signal_handler(number, server.handle_exit, number, None)
-    await server.serve(sockets=[listener])
+    await server.serve(sockets=[] if isinstance(source, WorkerLine) else [source])

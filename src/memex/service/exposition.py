@@ -13,16 +13,21 @@ async def render_metrics(service: Service, accept: str = "") -> tuple[bytes, str
     Raises:
         StoreUnavailable: the database does not say how long the queue is.
     """
-    return service.metrics.exposition(await _gauges(service), accept)
+    gauges = await _gauges(service)
+    record_load(service)
+    return service.metrics.exposition(gauges, accept)
+
+
+def record_load(service: Service) -> None:
+    """Store how many connections of this process are in use, which the sums of `/metrics` include."""
+    load = service.database.load
+    service.metrics.set_load(used=load.used, idle=load.idle, waiting=load.waiting)
 
 
 async def _gauges(service: Service) -> Gauges:
     async with service.database.maintenance() as connection:
         calls = await queue.count(connection)
-    load = service.database.load
     return {
-        "memex_db_connections": {("used",): load.used, ("idle",): load.idle},
-        "memex_db_requests_waiting": {(): load.waiting},
         "memex_queue_calls": {(status,): number for status, number in calls.items()},
         "memex_build_info": {(distribution.version(), ENGINE): 1},
     }

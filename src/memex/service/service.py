@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import structlog
 
 from memex.call_context import CallContext
+from memex.counts import Counts
 from memex.errors import (
     MemexError,
     OperationNotFound,
@@ -33,9 +34,10 @@ from memex.service.snapshots import LiveSnapshots
 from memex.service.spending import SpendingResult, TenantSpending, read_spending
 from memex.service.tools import definitions, revisions
 from memex.service.tools.aliases import translate
+from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.registry import ACTIONS, TOOLS, AnyTool
 from memex.service.tools.tool import check_json, from_cursor, to_cursor
-from memex.service.tools.tool_context import CallLocks, ToolContext
+from memex.service.tools.tool_context import ToolContext
 from memex.settings import SearchMode
 from memex.store import catalogue
 from memex.store.access import Access, Role
@@ -71,6 +73,7 @@ class Service:
         metrics: Metrics | None = None,
         tracing: Tracing | None = None,
         prompts_dir: Path | None = None,
+        call_locks: CallLocks | None = None,
     ) -> None:
         if prompts_dir is not None:
             definitions.check_prompts(prompts_dir)
@@ -81,7 +84,7 @@ class Service:
         self._query_embedder = QueryEmbedder(embedder if database.has_vectors else None, search_mode)
         self.identities = Identities(database, self.metrics, language=language)
         self._planners = planning or builtin_planners()
-        self._call_locks = CallLocks()
+        self._call_locks = call_locks or CallLocks()
         self._max_files = max_files
         self._log = structlog.get_logger("memex.service")
 
@@ -344,6 +347,6 @@ class Service:
             self._log.warning("call_refused", key_id=principal.key_id, code=refusal.code)
 
 
-def new_metrics() -> Metrics:
-    """Return the numbers of a service that begins."""
-    return Metrics((*TOOLS, *ACTIONS))
+def new_metrics(counts: Counts | None = None) -> Metrics:
+    """Return the numbers of a service that begins; `counts` holds them, and by default those of one process."""
+    return Metrics((*TOOLS, *ACTIONS), counts)

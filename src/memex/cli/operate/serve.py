@@ -1,11 +1,10 @@
 """`memex serve`: the service over HTTP."""
 
-import gc
+import os
 import shlex
 import signal
 import socket
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,15 +17,10 @@ from memex.cli.session.session import check_local
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable
-
-    from memex.logging import HeldLines
     from memex.settings import Settings
-    from memex.store.database import Database
+    from memex.store.identity.tenants import FirstKeys
 
-TENANT = "default"
-ENDING = (signal.SIGTERM, signal.SIGINT)
+MAX_DEFAULT_WORKERS = 4
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # how to reach what listens everywhere
 
 
@@ -44,6 +38,14 @@ def serve(
         Path | None,
         typer.Option(help="The data folder of the embedded Postgres, which runs if DATABASE_URL is not set."),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=64,
+            help="The number of processes that answer; by default that of the cores, at most 4.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Start the HTTP service. It runs until SIGTERM or Ctrl-C.
@@ -51,7 +53,7 @@ def serve(
     The first start creates an agent key and an administrator's key, and prints both keys once.
     """
     with report_errors(as_json=as_json):
-        _serve({"host": host, "port": port, "data_dir": data_dir}, as_json=as_json)
+        _serve({"host": host, "port": port, "data_dir": data_dir, "workers": workers}, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,8 @@ class StartupReport:
 
 
 def _serve(options: dict[str, Any], *, as_json: bool) -> None:
-    import asyncio
-
     from memex import logging
+    from memex.cli.operate.service_run import ENDING, data_dir_of, run_alone, run_workers
     from memex.settings import read_settings
 
     for number in ENDING:
@@ -86,81 +87,54 @@ def _serve(options: dict[str, Any], *, as_json: bool) -> None:
         update={name: value for name, value in options.items() if value is not None}
     )
     check_local(settings)
+    workers = count_workers(settings)
     log = logging.HeldLines(sys.stderr)
     logging.configure(settings.log_level, log)
     try:
-        with (
-            listen(settings.host, settings.port) as listener,
-            suppress(asyncio.CancelledError),
-            asyncio.Runner(loop_factory=_loop_factory()) as runner,
-        ):
-            runner.run(_run(settings, listener, log, as_json=as_json))
+        with listen(settings.host, settings.port) as listener:
+
+            def announce(keys: "FirstKeys | None") -> None:
+                ready = StartupReport(
+                    url=_url(listener),
+                    data_dir=data_dir_of(settings),
+                    agent_key=keys.agent if keys else None,
+                    admin_key=keys.admin if keys else None,
+                )
+                _announce(ready, as_json=as_json)
+                log.release()
+
+            if workers == 1:
+                run_alone(settings, listener, announce)
+            else:
+                run_workers(settings, workers, listener, announce)
     finally:
         log.release()
 
 
-def _loop_factory() -> "Callable[[], asyncio.AbstractEventLoop] | None":
-    """Return what makes the event loop: uvloop, or None for asyncio's own where there is no uvloop."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop
+def count_workers(settings: "Settings") -> int:
+    """Return how many processes shall answer: by default one for each core that this process may use, at most 4.
 
-
-async def _run(settings: "Settings", listener: socket.socket, log: "HeldLines", *, as_json: bool) -> None:
-    import asyncio
-
-    from memex import postgres
-
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101  # this is one
-    for number in ENDING:
-        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    started = postgres.start_in_background(settings)
-    # Loading these modules takes most of the start; the database starts at the same time.
-    from memex.http.serving import serve
-    from memex.store.embedded import server as embedded
-    from memex.store.identity import tenants
-    from memex.wiring import running_service
-
-    gc.freeze()
-    gc.enable()
-    async with running_service(settings, started=started, with_worker=True) as service:
-        keys = await tenants.first_keys(service.database, TENANT)
-        await _warn_of_stale(service.database)
-        data_dir = (settings.data_dir or embedded.default_data_dir()).expanduser().resolve()
-        ready = StartupReport(
-            url=_url(listener),
-            data_dir=None if settings.database_url else data_dir,
-            agent_key=keys.agent if keys else None,
-            admin_key=keys.admin if keys else None,
+    Raises:
+        ValidationFailed: there are more workers than connections to the database.
+    """
+    if settings.workers is None:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(cores, MAX_DEFAULT_WORKERS, settings.max_connections)
+    if settings.workers > settings.max_connections:
+        raise ValidationFailed(
+            f"MEMEX_WORKERS: {settings.workers} workers cannot share {settings.max_connections} connections to the "
+            "database, because each one needs its own.",
+            hint="Raise MEMEX_MAX_CONNECTIONS, or have fewer workers.",
         )
-
-        def announce() -> None:
-            if as_json:
-                print(to_json(ready.document), flush=True)  # noqa: T201
-            else:
-                _welcome(Screen(sys.stdout), ready)
-                sys.stdout.flush()
-            log.release()
-
-        await serve(service, settings, listener, announce, ENDING)
+    return settings.workers
 
 
-async def _warn_of_stale(database: "Database") -> None:
-    """Log how many scopes another version of Memex indexed, if there are any."""
-    import structlog
-
-    from memex.store.upkeep import reindex
-
-    async with database.maintenance() as connection:
-        stale_scopes = await reindex.count_stale(connection)
-    if stale_scopes:
-        command = f"{program_name()} index rebuild --only-stale"
-        structlog.get_logger("memex").warning(
-            "index_of_another_version", scopes=stale_scopes, command=command
-        )
+def _announce(ready: StartupReport, *, as_json: bool) -> None:
+    if as_json:
+        print(to_json(ready.document), flush=True)  # noqa: T201
+    else:
+        _welcome(Screen(sys.stdout), ready)
+        sys.stdout.flush()
 
 
 def listen(host: str, port: int) -> socket.socket:

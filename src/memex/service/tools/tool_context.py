@@ -1,16 +1,14 @@
 """The context in which a tool runs during one call, in a live service or in a replay."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
-from weakref import WeakValueDictionary
 
 from memex.service.planners import Planners
 from memex.service.query_embedding import QueryEmbeddings
 from memex.service.snapshots import Snapshots
+from memex.service.tools.call_locks import CallLocks
 from memex.settings import SearchMode
 from memex.store.access import Access
 from memex.store.database import Connection, Database
@@ -42,25 +40,6 @@ class Embedding(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class CallLocks:
-    """Locks by tool call id. Equal calls of this process run one after the other, so that a model is asked once."""
-
-    _locks: WeakValueDictionary[tuple[int, str | None, str], asyncio.Lock] = field(
-        default_factory=WeakValueDictionary
-    )
-
-    @asynccontextmanager
-    async def held(self, access: Access, call: Call) -> AsyncIterator[None]:
-        """Hold the lock of a call: no other call of this user under the same tool call id runs meanwhile."""
-        name = access.log_scope_id, access.user_id, call.request.tool_call_id
-        lock = self._locks.get(name)
-        if lock is None:
-            lock = self._locks[name] = asyncio.Lock()
-        async with lock:
-            yield
-
-
-@dataclass(frozen=True, slots=True)
 class ToolContext:
     """The context in which a tool runs during one call: the caller's access, and the objects that do the work.
 
@@ -76,7 +55,7 @@ class ToolContext:
         query_embedder: makes the vectors of queries.
         planners: the planners of memory_context and memory_remember.
         spending: counts and limits what the caller's tenant spends on models.
-        call_locks: make calls of this process with the same tool call id run one after the other.
+        call_locks: make calls of this service with the same tool call id run one after the other.
         database: the database, which has the queue.
         prompts_dir: a directory with prompts that replace those of Memex.
     """

@@ -11,11 +11,12 @@ from memex.errors import OperationNotFound, ValidationFailed
 from memex.service.log.replay.logged_snapshots import LoggedSnapshots, access_of
 from memex.service.planners import Planners
 from memex.service.query_embedding import QueryEmbedder, QueryEmbeddings
+from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.context import CONTEXT
 from memex.service.tools.files import FIND, LINKS, LIST, READ
 from memex.service.tools.registry import TOOLS
 from memex.service.tools.remember import REMEMBER
-from memex.service.tools.tool_context import CallLocks, ToolContext
+from memex.service.tools.tool_context import ToolContext
 from memex.settings import SearchMode
 from memex.store.access import Access
 from memex.store.database import Connection, Database, rows

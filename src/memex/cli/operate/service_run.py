@@ -1,0 +1,195 @@
+"""How `memex serve` runs: in one process, or in several workers that are forked from it."""
+
+import asyncio
+import gc
+import signal
+import socket
+import sys
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import closing, suppress
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memex import logging, postgres
+from memex.cli.output import program_name
+from memex.errors import MemexError
+from memex.settings import Settings
+from memex.store.embedded import server as embedded
+
+if TYPE_CHECKING:
+    from memex.counts import Counts
+    from memex.http.workers import WorkerLine
+    from memex.service.tools.call_locks import CallLocks
+    from memex.store.database import Database
+    from memex.store.identity.tenants import FirstKeys
+
+    Announce = Callable[[FirstKeys | None], None]
+
+TENANT = "default"
+ENDING = (signal.SIGTERM, signal.SIGINT)
+
+
+def run_alone(settings: Settings, listener: socket.socket, announce: "Announce") -> None:
+    """Answer in this process until one of the signals of `ENDING`.
+
+    Args:
+        settings: the settings of the service.
+        listener: the bound socket.
+        announce: prints the address of the service, and the keys if this start made them.
+    """
+
+    async def answer() -> None:
+        _cancel_at(ENDING)
+        started = postgres.start_in_background(settings)
+        # Loading these modules takes most of the start; the database starts at the same time.
+        from memex.http.serving import serve
+        from memex.wiring import running_service
+
+        gc.freeze()
+        gc.enable()
+        async with running_service(settings, started=started, with_worker=True) as service:
+            keys = await _prepare(service.database)
+            await serve(service, settings, listener, lambda: announce(keys), ENDING)
+
+    _run_until_cancelled(answer())
+
+
+def run_workers(settings: Settings, size: int, listener: socket.socket, announce: "Announce") -> None:
+    """Answer in several processes until one of the signals of `ENDING`; see `run_alone`.
+
+    This process has no thread, no loop and no connection, because they do not survive a fork. The workers share the
+    memory of the modules that it loads. Meanwhile, a process of its own starts Postgres, brings the schema up to
+    date, and holds the server until the workers hold it.
+
+    Raises:
+        MemexError: a worker cannot start, and all have been ended.
+    """
+    from memex.http.workers import Child, WorkerGroup
+    from memex.store.identity.tenants import FirstKeys
+
+    with Child.fork(lambda line: _hold_postgres(settings, line), "memex postgres") as starter:
+        from memex.counts import Counts
+        from memex.metrics import GAUGES
+        from memex.service.tools.call_locks import CallLocks, open_shared_file
+        from memex.wiring import load_modules
+
+        import_module("memex.http.serving")
+        load_modules(settings)
+        gc.freeze()
+        gc.enable()
+        counts, call_locks = Counts(size), CallLocks(open_shared_file())
+        while starter.report() is None:
+            pass
+
+        def work(number: int, line: "WorkerLine", is_replacement: bool) -> None:
+            share, more = divmod(settings.max_connections, size)
+            own = settings.model_copy(update={"max_connections": share + (number < more)})
+            counts.take(number)
+            _work(own, number, line, is_replacement, counts, call_locks)
+
+        group = WorkerGroup(size, listener, work, on_death=lambda number: counts.clear(number, GAUGES))
+        keys = group.start()[0]["keys"]
+        announce(FirstKeys(**keys) if keys else None)
+        del keys  # a worker that is forked later need not have them
+    group.run()
+    if (data_dir := data_dir_of(settings)) is not None:
+        postgres.await_stop(data_dir)
+
+
+def data_dir_of(settings: Settings) -> Path | None:
+    """Return the data folder of the embedded Postgres; None if DATABASE_URL names another one."""
+    if settings.database_url is not None:
+        return None
+    return (settings.data_dir or embedded.default_data_dir()).expanduser().resolve()
+
+
+def _hold_postgres(settings: Settings, line: "WorkerLine") -> None:
+    """Start Postgres and hold it until the other end of the line is closed."""
+    log = logging.HeldLines(sys.stderr)
+    logging.configure(settings.log_level, log)
+    try:
+        with closing(postgres.start(settings)):
+            line.report({})
+            line.wait_for_end()
+    except MemexError as error:
+        line.report_error(error)
+    finally:
+        log.release()
+
+
+def _work(
+    settings: Settings,
+    number: int,
+    line: "WorkerLine",
+    is_replacement: bool,
+    counts: "Counts",
+    call_locks: "CallLocks",
+) -> None:
+    """Answer as one of several workers. The first one also carries out jobs, and makes the first keys."""
+    from memex.http.serving import serve
+    from memex.wiring import running_service
+
+    log = logging.HeldLines(sys.stderr)
+    line.on_announced = log.release
+    logging.configure(settings.log_level, log, worker=number)
+
+    async def answer() -> None:
+        _cancel_at([signal.SIGTERM])
+        async with running_service(
+            settings, with_worker=number == 0, counts=counts, call_locks=call_locks
+        ) as service:
+            keys = None
+            if number == 0 and not is_replacement:
+                keys = await _prepare(service.database)
+            report = {"keys": asdict(keys) if keys else None}
+            await serve(service, settings, line, lambda: line.report(report), [signal.SIGTERM])
+
+    try:
+        _run_until_cancelled(answer())
+    except MemexError as error:
+        line.report_error(error)
+        sys.exit(1)
+    finally:
+        log.release()
+
+
+def _run_until_cancelled(work: Coroutine[None, None, None]) -> None:
+    with suppress(asyncio.CancelledError), asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(work)
+
+
+def _loop_factory() -> "Callable[[], asyncio.AbstractEventLoop] | None":
+    """Return what makes the event loop: uvloop, or None for asyncio's own where there is no uvloop."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def _cancel_at(ending: Iterable[signal.Signals]) -> None:
+    """Cancel the current task at one of these signals, until `serve` takes them over."""
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101  # this is one
+    for number in ending:
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+
+
+async def _prepare(database: "Database") -> "FirstKeys | None":
+    """Make the first keys, and log how many scopes another version of Memex indexed, if there are any."""
+    import structlog
+
+    from memex.store.identity import tenants
+    from memex.store.upkeep import reindex
+
+    keys = await tenants.first_keys(database, TENANT)
+    async with database.maintenance() as connection:
+        stale_scopes = await reindex.count_stale(connection)
+    if stale_scopes:
+        command = f"{program_name()} index rebuild --only-stale"
+        structlog.get_logger("memex").warning(
+            "index_of_another_version", scopes=stale_scopes, command=command
+        )
+    return keys
