@@ -170,7 +170,8 @@ def memex(server_folder: Path, forked: Forks) -> Memex:
     ours = ("MEMEX_", "DATABASE_URL", "PG")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     data_dir = server_folder / f"cli-{uuid.uuid4().hex[:8]}"
-    return Memex({**kept, "MEMEX_DATA_DIR": str(data_dir), "TZ": "UTC"}, forked)
+    ours_now = {"MEMEX_DATA_DIR": str(data_dir), "MEMEX_WORKERS": "1", "TZ": "UTC"}
+    return Memex({**kept, **ours_now}, forked)
 
 
 @pytest.fixture

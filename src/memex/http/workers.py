@@ -1,14 +1,15 @@
 """Several worker processes behind one port, forked from this one.
 
-This process holds the listening socket. It accepts each connection and deals it to the next worker, so that a
-few clients that keep their connections are spread evenly. Workers that all accept from one shared socket do not do
+This process holds the listening socket. It accepts each connection and deals it to the next worker, so that few
+clients that keep their connections are spread evenly. Workers that all accept from one shared socket do not do
 that: of 8 clients that came at once, one worker took 6 to 8, because a worker that wakes takes all that wait. With a
 socket for each worker (SO_REUSEPORT) the system deals by chance: often both of 2 clients were at the same worker,
 and what is dealt to a dead worker waits for the next one.
 
 Each worker has a line to this process, a pair of Unix sockets:
 
-- The worker sends one line of JSON when it takes requests, or when it cannot start.
+- The worker sends one line of JSON when it takes requests, or when it cannot start. Afterwards it sends `TAKEN` for
+  each connection that it took; until then, this process keeps the connection, to deal it again if the worker dies.
 - This process sends `CONNECTION` with the descriptor of a connection, and `ANNOUNCED` once.
 - The end of the line says that the other side has ended, however it ended. A worker then ends too.
 """
@@ -19,6 +20,7 @@ import selectors
 import signal
 import socket
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,7 +32,7 @@ import structlog
 
 from memex.errors import MemexError, WorkerStartFailed, error_of
 
-CONNECTION, ANNOUNCED = b"c", b"a"
+CONNECTION, ANNOUNCED, TAKEN = b"c", b"a", b"t"
 ENDING = (signal.SIGTERM, signal.SIGINT)
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 10.0
 STEADY_AFTER_S = 30.0  # a worker that lived so long is replaced after the first pause again
@@ -78,6 +80,7 @@ class WorkerLine:
                 kind, descriptors, _, _ = socket.recv_fds(self.socket, 1, 1)
                 if kind == CONNECTION:
                     yield socket.socket(fileno=descriptors[0])
+                    self.socket.send(TAKEN)
                 elif kind == ANNOUNCED:
                     self.on_announced()
                 else:
@@ -114,23 +117,26 @@ class Child:
             theirs.close()
         return cls(process, ours)
 
+    def receive(self) -> bytes:
+        """Return the next bytes of the line; nothing if the child has ended."""
+        try:
+            return self.line.recv(MAX_REPORT_BYTES)
+        except ConnectionResetError:  # it was killed before it took all that it was sent
+            return b""
+
     def report(self) -> Report | None:
-        """Return what the child reported, after waiting for more of it; None if there is more to come.
+        """Return what the child reported, after reading more of it; None if there is more to come.
 
         Raises:
             MemexError: the child cannot start.
             WorkerStartFailed: the child ended without a report.
         """
-        try:
-            more = self.line.recv(MAX_REPORT_BYTES)
-        except ConnectionResetError:  # it was killed before it took all that it was sent
-            more = b""
+        more = self.receive()
         self.received += more
         if not more:
             self.process.join()
-            raise WorkerStartFailed(
-                f"A process ended while it started: {describe_end(self.process.exitcode)}."
-            )
+            how = describe_end(self.process.exitcode)
+            raise WorkerStartFailed(f"A process of the service ended while it started: {how}.")
         if not self.received.endswith(b"\n"):
             return None
         report: Report = json.loads(self.received)
@@ -176,14 +182,18 @@ def describe_end(exit_code: int | None) -> str:
 
 @dataclass(slots=True)
 class _Seat:
-    """The place of a worker; its child is None while the next one is not started yet."""
+    """The place of a worker; its child is None while the next one is not started yet.
+
+    `dealt` are the connections that the worker has not taken yet, the oldest first.
+    """
 
     number: int
     child: Child | None = None
     is_ready: bool = False
+    dealt: deque[socket.socket] = field(default_factory=deque)
     started_s: float = 0.0
     pause_s: float = FIRST_PAUSE_S
-    due_s: float = field(default=0.0)
+    due_s: float = 0.0
 
 
 class WorkerGroup:
@@ -204,7 +214,7 @@ class WorkerGroup:
         self._on_death = on_death
         self._seats = [_Seat(number) for number in range(size)]
         self._turn = 0
-        self._undealt: socket.socket | None = None
+        self._undealt: deque[socket.socket] = deque()
         self._selector = selectors.PollSelector()  # unlike epoll, it keeps nothing that a child would share
         self._wakeup, self._signals = socket.socketpair()
         self._asked: list[int] = []  # signals of `ENDING` that came
@@ -244,19 +254,19 @@ class WorkerGroup:
 
     def _step(self) -> None:
         """Wait for the next event, and act on it."""
-        has_ready = any(seat.is_ready for seat in self._seats)
         is_listening = self._listener in self._selector.get_map()
-        if has_ready and self._undealt is None and not is_listening:
+        can_deal = not self._undealt and any(seat.is_ready for seat in self._seats)
+        if can_deal and not is_listening:
             self._selector.register(self._listener, selectors.EVENT_READ, self._listener)
-        elif is_listening and not (has_ready and self._undealt is None):
+        elif is_listening and not can_deal:
             self._selector.unregister(self._listener)
         for key, _ in self._selector.select(self._timeout_s()):
             if key.data is self._listener:
                 self._accept()
-            elif isinstance(key.data, _Seat) and key.data.child is not None:
+            elif isinstance(key.data, _Seat):
                 self._hear(key.data)
-        if self._undealt is not None:
-            self._deal()
+        while self._undealt and self._deal(self._undealt[0]):
+            self._undealt.popleft()
         now = time.monotonic()
         for seat in self._seats:
             if seat.child is None and seat.due_s <= now:
@@ -266,30 +276,29 @@ class WorkerGroup:
         """Return the time until something is to do that no event announces; None for no such thing."""
         now = time.monotonic()
         due = [max(0.0, seat.due_s - now) for seat in self._seats if seat.child is None]
-        return min([*due, *([] if self._undealt is None else [RETRY_S])], default=None)
+        return min([*due, *([RETRY_S] if self._undealt else [])], default=None)
 
     def _accept(self) -> None:
         try:
-            self._undealt, _ = self._listener.accept()
+            self._undealt.append(self._listener.accept()[0])
         except (BlockingIOError, ConnectionAbortedError):  # the client is gone
             pass
         except OSError as error:  # descriptors or memory ran out
             _log.warning("connection_not_accepted", error=os.strerror(error.errno or 0))
             time.sleep(RETRY_S)
 
-    def _deal(self) -> None:
-        """Give the connection to the next worker that takes it; it is kept if none does."""
-        assert self._undealt is not None  # noqa: S101  # the caller looked
-        for _ in self._seats:
-            seat = self._seats[self._turn]
-            self._turn = (self._turn + 1) % len(self._seats)
-            if seat.is_ready and self._tell(seat, CONNECTION, self._undealt.fileno()):
-                self._undealt.close()
-                self._undealt = None
-                return
+    def _deal(self, connection: socket.socket) -> bool:
+        """Return whether a worker was sent the connection: the next one, or one that is less behind with taking."""
+        turns = [self._seats[(self._turn + number) % len(self._seats)] for number in range(len(self._seats))]
+        for seat in sorted(turns, key=lambda seat: len(seat.dealt)):
+            if seat.is_ready and self._tell(seat, CONNECTION, connection.fileno()):
+                seat.dealt.append(connection)
+                self._turn = (seat.number + 1) % len(self._seats)
+                return True
+        return False
 
     def _tell(self, seat: _Seat, kind: bytes, *descriptors: int) -> bool:
-        """Return whether a worker has been sent a message; one that has too much to do takes none."""
+        """Return whether a worker has been sent a message; one that has ended, or is far behind, takes none."""
         assert seat.child is not None  # noqa: S101  # it is ready
         try:
             socket.send_fds(seat.child.line, [kind], descriptors)
@@ -298,14 +307,20 @@ class WorkerGroup:
         return True
 
     def _hear(self, seat: _Seat) -> None:
-        """Read what a worker reports, or notice its end."""
-        assert seat.child is not None  # noqa: S101  # the caller looked
+        """Read what a worker sends, or notice its end."""
+        assert seat.child is not None  # noqa: S101  # its line is open
         try:
-            if self._report_of(seat) is not None:
-                self._tell(seat, ANNOUNCED)
-                _log.info("worker_replaced", replaced=seat.number, pid=seat.child.process.pid)
+            if not seat.is_ready:
+                if self._report_of(seat) is not None:
+                    self._tell(seat, ANNOUNCED)
+                    _log.info("worker_replaced", replaced=seat.number, pid=seat.child.process.pid)
+            elif taken := seat.child.receive():
+                for _ in taken:
+                    seat.dealt.popleft().close()
+            else:
+                self._bury(seat)
         except MemexError as error:
-            self._bury(seat, error)
+            self._bury(seat, code=error.code, reason=error.message)
 
     def _report_of(self, seat: _Seat) -> Report | None:
         assert seat.child is not None  # noqa: S101  # the caller looked
@@ -318,28 +333,27 @@ class WorkerGroup:
         number = seat.number
 
         def work(line: WorkerLine) -> None:
-            for unused in (self._listener, self._wakeup, self._signals, self._undealt):
-                if unused is not None:
-                    unused.close()
+            ours = (self._listener, self._wakeup, self._signals, *self._undealt)
+            for unused in (*ours, *(one for other in self._seats for one in other.dealt)):
+                unused.close()
             self._work(number, line, is_replacement)
 
         seat.child = Child.fork(work, f"memex worker {number}")
         seat.child.line.setblocking(False)
         self._selector.register(seat.child.line, selectors.EVENT_READ, seat)
 
-    def _bury(self, seat: _Seat, error: MemexError) -> None:
-        """Log the end of a worker, and say when the next one is started."""
+    def _bury(self, seat: _Seat, **reason: str) -> None:
+        """Log the end of a worker, and say when the next one is started; the others get what it has not taken."""
         assert seat.child is not None  # noqa: S101  # the caller looked
         child, seat.child = seat.child, None
         self._selector.unregister(child.line)
         child.close()
         self._on_death(seat.number)
-        if not (seat.is_ready and time.monotonic() - seat.started_s > STEADY_AFTER_S):
-            seat.pause_s = min(2 * seat.pause_s, LONGEST_PAUSE_S)
-        else:
-            seat.pause_s = FIRST_PAUSE_S
+        self._undealt += seat.dealt
+        seat.dealt.clear()
+        is_steady = seat.is_ready and time.monotonic() - seat.started_s > STEADY_AFTER_S
+        seat.pause_s = FIRST_PAUSE_S if is_steady else min(2 * seat.pause_s, LONGEST_PAUSE_S)
         seat.due_s = time.monotonic() + seat.pause_s
-        reason = {} if seat.is_ready else {"code": error.code, "reason": error.message}
         seat.is_ready = False
         _log.warning(
             "worker_ended",
@@ -369,35 +383,22 @@ class WorkerGroup:
         if self._listener in self._selector.get_map():
             self._selector.unregister(self._listener)
         self._listener.close()
-        if self._undealt is not None:
-            self._undealt.close()
-        remaining = [seat for seat in self._seats if seat.child is not None]
-        for seat in remaining:
-            self._process(seat).terminate()
+        for connection in (*self._undealt, *(one for seat in self._seats for one in seat.dealt)):
+            connection.close()
+        remaining = {seat.number: seat.child for seat in self._seats if seat.child is not None}
+        for child in remaining.values():
+            child.process.terminate()
         while remaining:
             for key, _ in self._selector.select():
                 if key.data is None and self._ending() and signal.SIGINT in self._asked[1:]:
                     self._kill()
                     return
-                if isinstance(key.data, _Seat) and not self._is_alive(key.data):
-                    remaining.remove(key.data)
+                if isinstance(key.data, _Seat) and not remaining[key.data.number].receive():
                     self._selector.unregister(key.fileobj)
-
-    def _is_alive(self, seat: _Seat) -> bool:
-        """Return whether a worker of which something was heard still runs."""
-        assert seat.child is not None  # noqa: S101  # something was heard
-        try:
-            seat.child.report()
-        except MemexError:
-            seat.child.process.join()
-        return seat.child.process.is_alive()
+                    remaining.pop(key.data.number).close()
 
     def _kill(self) -> None:
         for seat in self._seats:
             if seat.child is not None:
-                self._process(seat).kill()
+                seat.child.process.kill()
                 seat.child.close()
-
-    def _process(self, seat: _Seat) -> BaseProcess:
-        assert seat.child is not None  # noqa: S101  # the caller looked
-        return seat.child.process
