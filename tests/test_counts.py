@@ -4,7 +4,7 @@ import subprocess
 import sys
 from typing import get_args
 
-from memex.counts import Counts
+from memex.counts import SharedCounts
 from memex.metrics import BUCKETS_S, MAX_MODELS
 from memex.service.service import ACTIONS, TOOLS
 from memex.store.records import Status
@@ -12,9 +12,9 @@ from memex.store.records import Status
 # A process of its own forks, because that of the tests has threads.
 PROGRAM = """
 import os, signal
-from memex.counts import Counts
+from memex.counts import SharedCounts
 
-counts = Counts(2)
+counts = SharedCounts(2)
 counts.add("calls", ("find",))
 for _ in range(2):
     worker = os.fork()
@@ -37,7 +37,7 @@ def test_the_numbers_of_a_killed_process_stay() -> None:
 
 def test_what_a_process_measured_of_itself_ends_with_it() -> None:
     """A gauge is replaced, summed over the regions, and cleared when its process has ended."""
-    counts = Counts(2)
+    counts = SharedCounts(2)
     for region in (0, 1):
         counts.take(region)
         for value in (7, 3):
@@ -51,7 +51,7 @@ def test_what_a_process_measured_of_itself_ends_with_it() -> None:
 
 def test_all_series_have_room() -> None:
     """As many as the labels allow, with long names of models; a series without room is not counted."""
-    counts = Counts()
+    counts = SharedCounts()
     models = [f"a-provider:{number:0100}" for number in range(MAX_MODELS + 1)]
     series = [
         ("memex_operations_total", (tool, status))

@@ -18,7 +18,7 @@ ENTRIES = 1  # where the first entry begins
 LOST = REGION_BYTES // WORD_BYTES - 1  # where series are counted for which there is no room; nobody reads it
 
 
-class Counts:
+class SharedCounts:
     """Numbers by series. A process adds to its own numbers; `totals` sums those of all processes.
 
     The memory is anonymous, and shared with the processes that are forked afterwards. Each process has a region

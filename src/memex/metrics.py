@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from memex.counts import Counts
+from memex.counts import SharedCounts
 from memex.store.log.call import CallOutcome, InnerOperation
 from memex.store.log.operations import MODEL_REQUEST
 from memex.subagent.embedders.interface import Embedder, InputType
@@ -61,10 +61,10 @@ class Metrics:
         counts: holds the numbers; by default those of this process alone.
     """
 
-    def __init__(self, tools: Collection[str] = (), counts: Counts | None = None) -> None:
+    def __init__(self, tools: Collection[str] = (), counts: SharedCounts | None = None) -> None:
         self._tools = frozenset(tools)
         self._models: set[str] = set()
-        self._counts = counts or Counts()
+        self._counts = counts or SharedCounts()
 
     def tool(self, name: str) -> str:
         """Return the label for a kind of call, which a caller may have invented."""

@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 
 from memex import postgres, telemetry
-from memex.counts import Counts
+from memex.counts import SharedCounts
 from memex.errors import ValidationFailed
 from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Service, new_metrics
@@ -37,7 +37,7 @@ async def running_service(
     *,
     started: Future[postgres.Postgres] | None = None,
     with_worker: bool = False,
-    counts: Counts | None = None,
+    counts: SharedCounts | None = None,
     call_locks: CallLocks | None = None,
 ) -> AsyncIterator[Service]:
     """Open a service over `DATABASE_URL` or the embedded Postgres, with its schema up to date.

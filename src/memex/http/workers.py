@@ -2,9 +2,9 @@
 
 This process holds the listening socket. It accepts each connection and deals it to the next worker, so that few
 clients that keep their connections are spread evenly. Workers that all accept from one shared socket do not do
-that: of 8 clients that came at once, one worker took 6 to 8, because a worker that wakes takes all that wait. With a
-socket for each worker (SO_REUSEPORT) the system deals by chance: often both of 2 clients were at the same worker,
-and what is dealt to a dead worker waits for the next one.
+that: of 8 clients that came at once, one worker took 6 to 8, because a worker that wakes takes all that wait.
+With a socket for each worker (SO_REUSEPORT) the system deals by chance: often both of 2 clients were at the same
+worker, and what is dealt to a dead worker waits for the next one.
 
 Each worker has a line to this process, a pair of Unix sockets:
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import structlog
 
 from memex.call_context import CallContext
-from memex.counts import Counts
+from memex.counts import SharedCounts
 from memex.errors import (
     MemexError,
     OperationNotFound,
@@ -347,6 +347,6 @@ class Service:
             self._log.warning("call_refused", key_id=principal.key_id, code=refusal.code)
 
 
-def new_metrics(counts: Counts | None = None) -> Metrics:
+def new_metrics(counts: SharedCounts | None = None) -> Metrics:
     """Return the numbers of a service that begins; `counts` holds them, and by default those of one process."""
     return Metrics((*TOOLS, *ACTIONS), counts)

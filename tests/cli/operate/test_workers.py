@@ -128,6 +128,7 @@ def test_two_workers_answer_as_one_service(memex: Memex) -> None:
     assert memex.plain("read", "user/tea.md") == "# Tea\n\nOolong.\n"
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced(memex: Memex) -> None:
     """The other one goes on meanwhile, no client is refused, and no number is lost; the log names the end."""
     with memex.serve() as serving, ExitStack() as held:
@@ -172,6 +173,7 @@ def test_a_killed_worker_is_replaced(memex: Memex) -> None:
     assert (ended["ended"], ended["pid"], ended["how"]) == (0, first, "SIGKILL")
 
 
+@pytest.mark.slow
 def test_nothing_is_left_after_a_kill_of_the_first_process(memex: Memex) -> None:
     """Workers end by themselves when nobody deals connections any more, and so does Postgres."""
     with memex.serve() as serving:
@@ -185,6 +187,7 @@ def test_nothing_is_left_after_a_kill_of_the_first_process(memex: Memex) -> None
             serving.request("/health/live")
 
 
+@pytest.mark.slow
 def test_equal_texts_at_two_workers_are_planned_once(memex: Memex, model_server: ModelServer) -> None:
     """The same call, sent to both at the same time, asks the model once, and both get what was written."""
     text, both_sent = "The kettle is blue.", threading.Event()
@@ -213,6 +216,7 @@ def test_equal_texts_at_two_workers_are_planned_once(memex: Memex, model_server:
     assert len(model_server.requests) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_one_conversation_of_mcp_goes_to_both(memex: Memex, mode: str) -> None:
     """A client that opens a connection for each request is answered by both workers, since none has a session."""

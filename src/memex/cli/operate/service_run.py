@@ -19,7 +19,7 @@ from memex.settings import Settings
 from memex.store.embedded import server as embedded
 
 if TYPE_CHECKING:
-    from memex.counts import Counts
+    from memex.counts import SharedCounts
     from memex.http.workers import WorkerLine
     from memex.service.tools.call_locks import CallLocks
     from memex.store.database import Database
@@ -70,7 +70,7 @@ def run_workers(settings: Settings, size: int, listener: socket.socket, announce
     from memex.store.identity.tenants import FirstKeys
 
     with Child.fork(lambda line: _hold_postgres(settings, line), "memex postgres") as starter:
-        from memex.counts import Counts
+        from memex.counts import SharedCounts
         from memex.metrics import GAUGES
         from memex.service.tools.call_locks import CallLocks, open_shared_file
         from memex.wiring import load_modules
@@ -79,7 +79,7 @@ def run_workers(settings: Settings, size: int, listener: socket.socket, announce
         load_modules(settings)
         gc.freeze()
         gc.enable()
-        counts, call_locks = Counts(size), CallLocks(open_shared_file())
+        counts, call_locks = SharedCounts(size), CallLocks(open_shared_file())
         while starter.report() is None:
             pass
 
@@ -124,7 +124,7 @@ def _work(
     number: int,
     line: "WorkerLine",
     is_replacement: bool,
-    counts: "Counts",
+    counts: "SharedCounts",
     call_locks: "CallLocks",
 ) -> None:
     """Answer as one of several workers. The first one also carries out jobs, and makes the first keys."""
