@@ -1,7 +1,7 @@
 """Numbers that several processes add up, in memory that they share.
 
 Prometheus' library has a mode for several processes too, with files that each start would have to clear; see
-docs/decisions/0021-workers-count-in-shared-memory.md.
+docs/decisions/0023-workers-count-in-shared-memory.md.
 """
 
 import json

@@ -15,8 +15,9 @@ from memex import postgres, telemetry
 from memex.counts import SharedCounts
 from memex.errors import ValidationFailed
 from memex.service.planners import Planners, builtin_planners
-from memex.service.service import Service, new_metrics
+from memex.service.service import Service
 from memex.service.tools.call_locks import CallLocks
+from memex.service.tools.registry import new_metrics
 from memex.settings import Settings
 from memex.store.database import Database
 from memex.store.search.analyzer import LANGUAGES, Analyzer

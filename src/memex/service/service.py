@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import structlog
 
 from memex.call_context import CallContext
-from memex.counts import SharedCounts
 from memex.errors import (
     MemexError,
     OperationNotFound,
@@ -35,7 +34,7 @@ from memex.service.spending import SpendingResult, TenantSpending, read_spending
 from memex.service.tools import definitions, revisions
 from memex.service.tools.aliases import translate
 from memex.service.tools.call_locks import CallLocks
-from memex.service.tools.registry import ACTIONS, TOOLS, AnyTool
+from memex.service.tools.registry import ACTIONS, TOOLS, AnyTool, new_metrics
 from memex.service.tools.tool import check_json, from_cursor, to_cursor
 from memex.service.tools.tool_context import ToolContext
 from memex.settings import SearchMode
@@ -55,7 +54,7 @@ from memex.telemetry import Tracing
 T = TypeVar("T")
 READY_TIMEOUT_S = 2  # a request waits longer for a connection, but a readiness probe needs a quick answer
 
-__all__ = ["ACTIONS", "TOOLS", "AnyTool", "Caller", "Service", "check_role", "new_call", "new_metrics"]
+__all__ = ["ACTIONS", "TOOLS", "AnyTool", "Caller", "Service", "check_role", "new_call"]
 
 
 class Service:
@@ -345,8 +344,3 @@ class Service:
                     raise refusal
         except MemexError:
             self._log.warning("call_refused", key_id=principal.key_id, code=refusal.code)
-
-
-def new_metrics(counts: SharedCounts | None = None) -> Metrics:
-    """Return the numbers of a service that begins; `counts` holds them, and by default those of one process."""
-    return Metrics((*TOOLS, *ACTIONS), counts)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from memex.counts import SharedCounts
+from memex.metrics import Metrics
 from memex.service.tools import file_edits, files, revisions
 from memex.service.tools.context import CONTEXT
 from memex.service.tools.planned_tool import PlannedTool
@@ -34,3 +36,8 @@ ACTIONS = (
     *("user_list", "queue_retry", "memory_replay", "memory_blame"),
     *("key_list", "key_create", "key_revoke"),
 )
+
+
+def new_metrics(counts: SharedCounts | None = None) -> Metrics:
+    """Return the numbers of a service that begins; `counts` holds them, and by default those of one process."""
+    return Metrics((*TOOLS, *ACTIONS), counts)
