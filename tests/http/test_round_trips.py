@@ -92,8 +92,8 @@ BOUNDS = {
     "move": 2,
     "delete": 2,
     "restore": 5,
-    "remember": 19,
-    "remember, three": 35,
+    "remember": 10,
+    "remember, three": 16,
     "write many": 3,
 }
 
