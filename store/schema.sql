@@ -164,7 +164,8 @@ create table scope_stat (
   next_file_id     bigint not null default 1,
   next_chunk_id    integer not null default 1,
   merged_chunk_id  integer not null default 0,          -- the last that is in the postings; those above are pending
-  unmerged         integer not null default 0           -- chunks added or removed since
+  unmerged         integer not null default 0,          -- chunks added or removed since
+  has_series       boolean not null default false       -- short files stand, or stood, in a numbered series
 ) with (fillfactor = 50);
 
 -- Every tool call, inner tool call and model request. Texts that a revision holds are references.

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from itertools import count
 from typing import Any
 
@@ -24,7 +23,7 @@ from memex.store.search.chunks import Chunk
 from memex.store.search.dates import with_iso_days
 from memex.store.search.find import SearchResult
 from memex.store.search.index import chunk_frequencies
-from memex.store.search.lexical import AddedChunk, ChunkDetail, Delta, removed_chunk
+from memex.store.search.lexical import AddedChunk, ChunkDetail, Delta
 from memex.store.snapshot.reads import Reads, series_statement
 
 # Statements about files that stand, and those about files that stood.
@@ -174,24 +173,18 @@ class PastMemory(Memory):
         changes = (await self._changed.since([scope]))[scope]
         if not changes.file_ids:
             return Delta()
-        wanted = list(lexemes)
-        removed = await rows_as(
-            partial(removed_chunk, wanted),
-            connection,
-            "past/chunk_removed",
-            scope_id=scope.scope_id,
-            file_ids=sorted(changes.file_ids),
-            lexemes=wanted,
+        removed = await rows(
+            connection, "past/chunk_removed", scope_id=scope.scope_id, file_ids=sorted(changes.file_ids)
         )
         added: list[AddedChunk] = []
         async for part in self._changed.texts(changes.past_files):
             chars = sum(file.size_chars for file, _ in part)
-            added += await offload.run(chars, _added_chunks, part, wanted, self._ids)
+            added += await offload.run(chars, _added_chunks, part, list(lexemes), self._ids)
         return Delta(
-            tuple(removed),
+            frozenset(chunk["chunk_id"] for chunk in removed),
             tuple(added),
             n=len(added) - len(removed),
-            total_length=sum(chunk.length for chunk in added) - sum(chunk.length for chunk in removed),
+            total_length=sum(chunk.length for chunk in added) - sum(chunk["length"] for chunk in removed),
         )
 
     async def read_ahead(self, reads: Reads) -> None:  # as `Memory`

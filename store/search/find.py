@@ -15,8 +15,16 @@ from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import SCALE, Query, score
 from memex.store.search.dates import DateRange
 from memex.store.search.index import tag_key
-from memex.store.search.lexical import ChunkDetail, PastMoment, ScopeView, ScoredChunk, term_scores
-from memex.store.search.pruning import Filters
+from memex.store.search.lexical import (
+    ChunkDetail,
+    Filters,
+    PastMoment,
+    ScopeView,
+    ScoredChunk,
+    Shown,
+    named_tfs,
+    term_scores,
+)
 from memex.store.search.rank import VECTOR_WEIGHT, blend, to_nearness
 from memex.store.search.recorded_vectors import find_recorded_chunks
 from memex.store.search.snippet import snippet
@@ -95,14 +103,18 @@ async def search(
             f"projects/{prefix.project}/ is not among the scopes of this search.",
             hint="Name it as project: a search without one covers the user's first 20 projects.",
         )
-    query, views = await lexical.open_views(connection, scopes, text, past, languages)
-    views = [view for view in views if is_within(view.scope, prefix)]
     filters = Filters(prefix.relative if prefix else "", tuple(sorted(map(tag_key, tags))))
+    of_days = [replace(filters, dated=dated, undated=undated) for undated in (False, True)] if dated else []
+    query, views = await lexical.open_views(
+        connection, scopes, text, past, languages, filters=(filters, *of_days)
+    )
+    views = [view for view in views if is_within(view.scope, prefix)]
     # Files without a date always stay. The filter is dropped if no dated file matches it.
-    if dated and await _best_files(connection, views, 1, replace(filters, dated=dated, undated=False)):
-        filters = replace(filters, dated=dated)
+    if of_days and await _best_files(connection, views, query, 1, of_days[0], Shown()):
+        filters = of_days[1]
     is_fused = vector is not None or near is not None
-    by_words = await _best_files(connection, views, FUSED_FILES if is_fused else limit, filters)
+    shown = Shown(limit, max(passages, 1))
+    by_words = await _best_files(connection, views, query, FUSED_FILES if is_fused else limit, filters, shown)
     files = [_RankedFile(group, bm25_rank=rank) for rank, group in enumerate(by_words, start=1)]
     if near is not None:
         files = _fuse(files, await find_recorded_chunks(connection, views, near))
@@ -185,7 +197,7 @@ class _FileChunk:
 
 
 def _passage(query: Query, chunk: _FileChunk | ChunkDetail) -> Passage:
-    tfs = {lexeme: tf for lexeme, tf in zip(query.lexemes, chunk.tfs, strict=True) if tf}
+    tfs = chunk.tfs if isinstance(chunk, ChunkDetail) else named_tfs(query, chunk.tfs)
     return Passage(
         span=(chunk.start_char, chunk.end_char),
         heading=tuple(chunk.heading_path),
@@ -210,14 +222,21 @@ class _RankedFile:
 
 
 async def _best_files(
-    connection: Connection, views: Sequence[ScopeView], limit: int, filters: Filters
+    connection: Connection,
+    views: Sequence[ScopeView],
+    query: Query,
+    limit: int,
+    filters: Filters,
+    shown: Shown,
 ) -> list[tuple[ScoredChunk, ...]]:
     """Return the candidates of the best files, grouped, each group and its members best first."""
     holding = [view for view in views if view.query.lexemes]
     groups: list[tuple[ScoredChunk, ...]] = []
     first = max(limit * OVERSAMPLING, MIN_FETCHED)
     for fetched in (first, max(first * 16, MIN_FETCHED_AGAIN)) if holding else ():
-        found = await lexical.best_chunks(connection, holding, limit=fetched, filters=filters)
+        found = await lexical.best_chunks(
+            connection, holding, query, limit=fetched, filters=filters, shown=shown
+        )
         groups = _group_by_file(found.candidates)
         groups = [group for group in groups if group[0].score >= found.cut]
         if len(groups) >= limit or found.cut == 0:
@@ -303,8 +322,9 @@ async def _hits(
         for chunk in file.chunks[: max(passages, 1)]:
             scope_id = chunk.scope.scope_id
             if chunk.added is not None and chunk.added.detail is not None:
-                tfs = [chunk.added.tfs.get(lexeme, 0) for lexeme in views[scope_id].query.lexemes]
-                details[scope_id, chunk.chunk_id] = replace(chunk.added.detail, tfs=tfs)
+                details[scope_id, chunk.chunk_id] = replace(chunk.added.detail, tfs=chunk.added.tfs)
+            elif chunk.detail is not None:
+                details[scope_id, chunk.chunk_id] = chunk.detail
             else:
                 by_scope.setdefault(scope_id, []).append(chunk.chunk_id)
     read = await batch(
@@ -318,8 +338,9 @@ async def _hits(
         ),
     )
     for scope_id, records in zip(by_scope, read, strict=True):
-        read_chunks = (ChunkDetail(**record) for record in records)
-        details |= {(scope_id, chunk.chunk_id): chunk for chunk in read_chunks}
+        for record in records:
+            tfs = named_tfs(views[scope_id].query, record.pop("tfs"))
+            details[scope_id, record["chunk_id"]] = ChunkDetail(**record, tfs=tfs)
     # Once a language and not once a hit: a query may be long.
     languages = {file.chunks[0].scope.language for file in files}
     words = {language: _words(text, language) for language in languages}
@@ -347,7 +368,7 @@ def _hit(
     best, *others = file.chunks
     query, analyzer = view.query, analyzer_of(view.scope.language)
     detail = details[best.scope.scope_id, best.chunk_id]
-    terms = term_scores(query, dict(zip(query.lexemes, detail.tfs, strict=True)), detail.length)
+    terms = term_scores(query, detail.tfs, detail.length)
     ordered = dict(sorted(terms.items(), key=lambda term: (-term[1], term[0])))
     return Hit(
         path=best.path,

@@ -7,31 +7,61 @@ from datetime import date
 from typing import Any, Protocol
 
 from memex.store.access import Scope
-from memex.store.database import Connection, Rows, batch
+from memex.store.database import Connection, Rows, Statement, batch, rows
 from memex.store.records import Span
-from memex.store.search import pruning, series
+from memex.store.search import series
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.bm25 import Query, term_score, weigh
-from memex.store.search.pruning import Filters, Postings
+from memex.store.search.bm25 import MAX_QUERY_LEXEMES, Query, term_score, weigh
+from memex.store.search.dates import DateRange
+from memex.store.search.postings import Postings, ScoredChunks, to_chunk_ids
 
 MAX_RESCORED_FILES = 15  # files, the best, whose neighbours in a series are looked at
+FEW_FILES = 200  # that pass a filter, and whose chunks are listed before any chunk is scored
+TRIED = 4  # times as many chunks as are wanted are looked at, where many files pass; then all of them
 
 
 @dataclass(frozen=True, slots=True)
-class RemovedChunk:
-    """A chunk that a search must not see; `tfs` are those of the query's lexemes at least."""
+class Filters:
+    """Which files are looked at; what a word is worth does not depend on it.
 
-    chunk_id: int
-    length: int
-    tfs: Mapping[str, int]
+    Attributes:
+        prefix: the beginning of the path within the scope.
+        tag_keys: the file must bear all of these tags, in the form in which tags are compared; sorted.
+        dated: the days, from the first to the last, one of which the file is of.
+        undated: with `dated`, whether files of no day are looked at too.
+    """
+
+    prefix: str = ""
+    tag_keys: tuple[str, ...] = ()
+    dated: DateRange | None = None
+    undated: bool = True
+
+    def allows_day(self, day: date | None) -> bool:
+        """Tell whether a file of a day, or of none, is looked at."""
+        if self.dated is None:
+            return True
+        return self.undated if day is None else self.dated.first <= day <= self.dated.last
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of a statement that filters."""
+        return {
+            "prefix": self.prefix,
+            "tags": list(self.tag_keys),
+            "dated_from": self.dated.first if self.dated else None,
+            "dated_to": self.dated.last if self.dated else None,
+            "undated": self.undated,
+        }
+
+
+NO_FILTERS = Filters()
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkDetail:
     """What a hit shows of a chunk: the chunk's text and its file, as `search/chunk_read` returns them.
 
-    `tfs` says how often each lexeme of the query stands in the chunk, in the order of the query. `body_start` is
-    where the file's text without front matter begins.
+    `tfs` says how often each lexeme of the query stands in the chunk, where it does. `body_start` is where the
+    file's text without front matter begins.
     """
 
     chunk_id: int
@@ -45,7 +75,7 @@ class ChunkDetail:
     dated: date | None
     body_start: int
     text: str
-    tfs: Sequence[int] = ()
+    tfs: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +107,16 @@ class AddedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """How a scope that a search sees differs from its postings; `n` and `total_length` correct the totals."""
+    """How a scope at a past moment differs from what stands now.
 
-    removed: tuple[RemovedChunk, ...] = ()
+    Attributes:
+        removed: the ids of the chunks that stand now and did not stand then.
+        added: the chunks that stood then and do not stand now.
+        n: what the number of chunks then was above that of now.
+        total_length: likewise for their length, in lexemes.
+    """
+
+    removed: frozenset[int] = frozenset()
     added: tuple[AddedChunk, ...] = ()
     n: int = 0
     total_length: int = 0
@@ -89,23 +126,44 @@ class PastMoment(Protocol):
     """A moment in the past."""
 
     async def delta(self, connection: Connection, scope: Scope, lexemes: Sequence[str]) -> Delta:
-        """Return how a scope differed then from what stands now: `removed` are chunks that stand now."""
+        """Return how a scope differed then from what stands now."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScopeView:
-    """A scope as one search sees it: the query in its language, the postings, added chunks and hidden chunks."""
+    """A scope as one search sees it.
+
+    Attributes:
+        scope: the scope.
+        query: the part of the query that is in the scope's language.
+        scored: the chunks of its postings that score.
+        passing: for each filter that few files pass, the ids of their chunks.
+        added: chunks of the past, which no posting knows.
+        hidden: the ids of the chunks that stand now and that the search must not see.
+        has_series: whether short files stand in a numbered series.
+    """
 
     scope: Scope
     query: Query
-    postings: Postings
+    scored: ScoredChunks
+    passing: Mapping[Filters, Any]
     added: tuple[AddedChunk, ...]
     hidden: frozenset[int]
+    has_series: bool
+
+    def candidates(self, filters: Filters) -> ScoredChunks:
+        """Return the chunks of the postings that can pass a filter; where many files pass, all that score."""
+        passing = self.passing.get(filters)
+        return self.scored if passing is None else self.scored.among(passing)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredChunk:
-    """A chunk with its score, and the scores that it borrows from its neighbours in a series, by lexeme."""
+    """A chunk with its score.
+
+    `borrowed` are the scores that it borrows from its neighbours in a series, by lexeme. `detail` is what a hit
+    shows of it, where that was read already.
+    """
 
     score: int
     path: str  # virtual
@@ -116,6 +174,7 @@ class ScoredChunk:
     length: int
     borrowed: Mapping[str, int] = field(default_factory=dict)
     added: AddedChunk | None = None
+    detail: ChunkDetail | None = None
 
     @property
     def order(self) -> tuple[int, str, int]:
@@ -136,100 +195,196 @@ class BestChunks:
     cut: int
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Of how many of the best files, and of how many chunks of each, what a hit shows is read at once."""
+
+    files: int = 0
+    chunks: int = 1
+
+
 async def open_views(
     connection: Connection,
     scopes: Sequence[Scope],
     text: str,
     past: PastMoment | None = None,
     languages: Sequence[str] = (),
+    filters: Iterable[Filters] = (),
 ) -> tuple[Query, list[ScopeView]]:
-    """Return a query as it is weighed over scopes, and each scope as this search sees it.
+    """Return a query as it is weighed over scopes, and each scope as this search sees it, in one round trip.
 
     The statistics are sums over the scopes, each read in its own language. The query is read in those, and in
-    `languages` before them.
+    `languages` before them. `filters` are those that will be asked for.
     """
     read_in = dict.fromkeys((*languages, *(scope.language for scope in scopes)))
     lexemes = {language: analyzer_of(language).lexemes(text) for language in read_in}
-    totals, *read = await batch(
+    deltas = {
+        scope.scope_id: await past.delta(connection, scope, sorted(set(lexemes[scope.language])))
+        if past is not None
+        else Delta()
+        for scope in scopes
+    }
+    wanted = list(dict.fromkeys(lexeme for of_language in lexemes.values() for lexeme in of_language))
+    if len(wanted) > MAX_QUERY_LEXEMES:
+        wanted = await _seldom(connection, wanted, deltas)
+    narrowing = [one for one in dict.fromkeys(filters) if one != NO_FILTERS]
+    totals, read, *passing = await batch(
         connection,
-        ("search/search_totals", {"scope_ids": [scope.scope_id for scope in scopes]}),
-        *(
-            (name, {"scope_id": scope.scope_id, "lexemes": list(dict.fromkeys(lexemes[scope.language]))})
-            for scope in scopes
-            for name in ("search/lexeme_frequency", "search/chunk_pending")
-        ),
+        ("search/search_totals", {"scope_ids": list(deltas)}),
+        ("search/posting_read", {"scope_ids": list(deltas), "lexemes": wanted}),
+        *(_passing_statement(list(deltas), one) for one in narrowing),
     )
-    deltas, frequencies, hidden = [], [], []
-    for place, scope in enumerate(scopes):
-        counted, pending = read[2 * place : 2 * place + 2]
-        wanted = list(dict.fromkeys(lexemes[scope.language]))
-        then = await past.delta(connection, scope, wanted) if past is not None else Delta()
-        deltas.append(combine(_pending(pending, wanted), then))
-        hidden.append(frozenset(chunk.chunk_id for chunk in then.removed))
-        frequencies.append({record["lexeme"]: record["df"] for record in counted})
+    total_of = {record["scope_id"]: record for record in totals}
+    runs: dict[int, dict[str, bytes]] = {scope_id: {} for scope_id in deltas}
+    for record in read:
+        runs[record["scope_id"]][record["lexeme"]] = record["entries"]
+    few = {
+        (one, record["scope_id"]): to_chunk_ids(record["chunk_ids"])
+        for one, records in zip(narrowing, passing, strict=True)
+        for record in records
+    }
+    postings: dict[int, Postings] = {}
     df: Counter[str] = Counter()
-    for frequency, delta in zip(frequencies, deltas, strict=True):
-        df.update(frequency)
-        df.subtract(Counter(lexeme for chunk in delta.removed for lexeme, tf in chunk.tfs.items() if tf))
-        df.update(Counter(lexeme for chunk in delta.added for lexeme, tf in chunk.tfs.items() if tf))
+    for scope in scopes:
+        then, mine = deltas[scope.scope_id], frozenset(lexemes[scope.language])
+        own = {lexeme: run for lexeme, run in runs[scope.scope_id].items() if lexeme in mine}
+        hidden = (*total_of[scope.scope_id]["removed"], *then.removed)
+        postings[scope.scope_id] = Postings(own, hidden)
+        df.update(postings[scope.scope_id].df)
+        df.update(Counter(lexeme for chunk in then.added for lexeme, tf in chunk.tfs.items() if tf))
     repeats: Counter[str] = Counter()
     for of_language in lexemes.values():
         repeats |= Counter(of_language)
     query = weigh(
         repeats.elements(),
-        n=sum(record["n"] for record in totals) + sum(delta.n for delta in deltas),
+        n=sum(record["n"] for record in totals) + sum(delta.n for delta in deltas.values()),
         total_length=sum(record["total_length"] for record in totals)
-        + sum(delta.total_length for delta in deltas),
+        + sum(delta.total_length for delta in deltas.values()),
         df=df,
         light=frozenset().union(*(analyzer_of(language).light_lexemes for language in lexemes)),
     )
-    return query, [
-        ScopeView(
-            scope,
-            _restrict(query, frozenset(lexemes[scope.language])),
-            Postings(scope.scope_id, frequency, [chunk.chunk_id for chunk in delta.removed]),
-            delta.added,
-            unseen,
+    views = []
+    for scope in scopes:
+        own_query = _restrict(query, frozenset(lexemes[scope.language]))
+        views.append(
+            ScopeView(
+                scope=scope,
+                query=own_query,
+                scored=postings[scope.scope_id].score(own_query),
+                passing={one: few[one, scope.scope_id] for one in narrowing if (one, scope.scope_id) in few},
+                added=deltas[scope.scope_id].added,
+                hidden=deltas[scope.scope_id].removed,
+                has_series=total_of[scope.scope_id]["has_series"],
+            )
         )
-        for scope, frequency, delta, unseen in zip(scopes, frequencies, deltas, hidden, strict=True)
-    ]
+    return query, views
 
 
-def combine(pending: Delta, past: Delta) -> Delta:
-    """Return how a past moment differs from postings that themselves differ from what stands now."""
-    gone = {chunk.chunk_id for chunk in past.removed}
-    unposted = {chunk.chunk_id for chunk in pending.added}
-    return Delta(
-        removed=(*pending.removed, *(chunk for chunk in past.removed if chunk.chunk_id not in unposted)),
-        added=(*(chunk for chunk in pending.added if chunk.chunk_id not in gone), *past.added),
-        n=pending.n + past.n,
-        total_length=pending.total_length + past.total_length,
+async def _seldom(connection: Connection, lexemes: Sequence[str], deltas: Mapping[int, Delta]) -> list[str]:
+    """Return those of many lexemes that can be among the rarest, which alone are weighed; in their order.
+
+    The numbers in the merged postings differ from the true ones by no more than the chunks that a search adds to
+    the postings or hides.
+    """
+    [counted, waiting] = await batch(
+        connection,
+        ("search/lexeme_frequency", {"scope_ids": list(deltas), "lexemes": list(lexemes)}),
+        ("search/unmerged_count", {"scope_ids": list(deltas)}),
     )
+    unsure = waiting[0]["unmerged"] + sum(len(one.removed) + len(one.added) for one in deltas.values())
+    df = {record["lexeme"]: record["df"] for record in counted}
+    sure = sorted(number for number in df.values() if number > unsure)
+    most = sure[MAX_QUERY_LEXEMES - 1] if len(sure) >= MAX_QUERY_LEXEMES else float("inf")
+    return [lexeme for lexeme in lexemes if df.get(lexeme, 0) <= most + 2 * unsure]
+
+
+def _passing_statement(scope_ids: Sequence[int], filters: Filters) -> Statement:
+    parameters = {"scope_ids": scope_ids, "few": FEW_FILES} | filters.parameters()
+    return "search/chunk_passing", parameters
 
 
 async def best_chunks(
-    connection: Connection, views: Sequence[ScopeView], *, limit: int, filters: Filters
+    connection: Connection,
+    views: Sequence[ScopeView],
+    query: Query,
+    *,
+    limit: int,
+    filters: Filters,
+    shown: Shown = Shown(),  # frozen
 ) -> BestChunks:
-    """Return the `limit` chunks of each scope that score highest, and all that tie with the last of them."""
-    by_query: dict[Query, list[ScopeView]] = {}
-    for one in views:
-        by_query.setdefault(one.query, []).append(one)
+    """Return the `limit` chunks of each scope that score highest, and all that tie with the last of them.
+
+    Args:
+        connection: in the snapshot of the search.
+        views: the scopes searched.
+        query: the query over all of them.
+        limit: the number of chunks.
+        filters: which files are looked at; among those that `open_views` got.
+        shown: of which of the chunks the detail is read too.
+    """
+    by_id = {one.scope.scope_id: one for one in views}
+    pools = {scope_id: one.candidates(filters) for scope_id, one in by_id.items()}
+    # Of these every chunk passes; of the others the best are looked at, and all where too few of those pass.
+    exact = {scope_id for scope_id, one in by_id.items() if filters == NO_FILTERS or filters in one.passing}
+    tried = {
+        scope_id: pool.best(limit if scope_id in exact else TRIED * limit) for scope_id, pool in pools.items()
+    }
+    found = await _locate(connection, by_id, tried, query, filters, shown)
+    again = {
+        scope_id: pools[scope_id]
+        for scope_id, some in tried.items()
+        if scope_id not in exact and len(found[scope_id]) < limit and len(some) < len(pools[scope_id])
+    }
+    found |= await _locate(connection, by_id, again, query, filters, shown)
     candidates: list[ScoredChunk] = []
     cut = 0
-    for query, alike in by_query.items():
-        postings = [one.postings for one in alike]
-        found = await pruning.best_chunks(connection, query, postings, limit=limit, filters=filters)
-        for one, records in zip(alike, found, strict=True):
-            mine = [*(_scored_chunk(one.scope, **record) for record in records), *_score_added(one, filters)]
-            # What is in no posting came without a limit: cut here, a chunk counts alike wherever it is kept.
-            # Ties come along, so a scope that gave fewer has no more; of the others every chunk at least as good
-            # as the last is here, and files are complete down to the best of those last scores.
-            if len(mine) >= limit:
-                last = sorted(candidate.score for candidate in mine)[-limit]
-                mine = [candidate for candidate in mine if candidate.score >= last]
-                cut = max(cut, last)
-            candidates += mine
+    for one in views:
+        mine = [*found[one.scope.scope_id], *_score_added(one, filters)]
+        # What is in no posting came without a limit: cut here, a chunk counts alike wherever it is kept.
+        # Ties come along, so a scope that gave fewer has no more; of the others every chunk at least as good
+        # as the last is here, and files are complete down to the best of those last scores.
+        if len(mine) >= limit:
+            last = sorted(candidate.score for candidate in mine)[-limit]
+            mine = [candidate for candidate in mine if candidate.score >= last]
+            cut = max(cut, last)
+        candidates += mine
     return BestChunks(tuple(sorted(candidates, key=lambda candidate: candidate.order)), cut)
+
+
+async def _locate(
+    connection: Connection,
+    views: Mapping[int, ScopeView],
+    chunks: Mapping[int, ScoredChunks],
+    query: Query,
+    filters: Filters,
+    shown: Shown,
+) -> dict[int, list[ScoredChunk]]:
+    """Return by scope those of its chunks whose files pass the filters."""
+    found: dict[int, list[ScoredChunk]] = {scope_id: [] for scope_id in chunks}
+    some = {scope_id: of_scope for scope_id, of_scope in chunks.items() if len(of_scope)}
+    if not some:
+        return found
+    located = await rows(
+        connection,
+        "search/chunk_best",
+        scope_ids=list(some),
+        mounts=[views[scope_id].scope.mount for scope_id in some],
+        chunk_ids=[_literal(of_scope.chunk_ids.tolist()) for of_scope in some.values()],
+        scores=[_literal(of_scope.scores.tolist()) for of_scope in some.values()],
+        lexemes=list(query.lexemes),
+        shown_files=shown.files,
+        shown_chunks=shown.chunks,
+        **filters.parameters(),
+    )
+    for record in located:
+        scope = views[record.pop("scope_id")].scope
+        found[scope.scope_id].append(_scored_chunk(scope, query, **record))
+    return found
+
+
+def _literal(numbers: Sequence[int]) -> str:
+    """Return an array literal: psycopg would make thousands of numbers into an array one by one."""
+    return f"{{{','.join(map(str, numbers))}}}"
 
 
 async def add_neighbours(
@@ -244,8 +399,10 @@ async def add_neighbours(
         filters: the filters of the search. A file that they leave out may lend words, and is not returned.
     """
     by_scope: dict[int, list[ScoredChunk]] = {}
+    with_series = {one.scope.scope_id for one in views if one.has_series}
     for candidate in best[:MAX_RESCORED_FILES]:
-        if candidate.length < series.MAX_SHORT_LEXEMES and series.neighbours(candidate.relative_path, 1):
+        is_short = candidate.length < series.MAX_SHORT_LEXEMES and candidate.scope.scope_id in with_series
+        if is_short and series.neighbours(candidate.relative_path, 1):
             by_scope.setdefault(candidate.scope.scope_id, []).append(candidate)
     wanted = [one for one in views if one.scope.scope_id in by_scope]
     reach = max(series.SHARE_BY_DISTANCE)
@@ -294,28 +451,6 @@ def term_scores(query: Query, tfs: Mapping[str, int], length: int) -> dict[str, 
     return {lexeme: value for lexeme, value in scores.items() if value}
 
 
-def _pending(records: Rows, lexemes: Sequence[str]) -> Delta:
-    read = [_pending_chunk(lexemes, **record) for record in records]
-    return Delta(
-        removed=tuple(chunk for chunk in read if isinstance(chunk, RemovedChunk)),
-        added=tuple(chunk for chunk in read if isinstance(chunk, AddedChunk)),
-    )
-
-
-def _pending_chunk(
-    lexemes: Sequence[str], *, pending: int, chunk_id: int, length: int, tfs: Sequence[int], **columns: Any
-) -> RemovedChunk | AddedChunk:
-    """Return a chunk that the postings lack, or hold though it is gone, from the columns of its row."""
-    if pending < 0:
-        return removed_chunk(lexemes, chunk_id=chunk_id, length=length, tfs=tfs)
-    return _added_chunk(lexemes, chunk_id=chunk_id, length=length, tfs=tfs, **columns)
-
-
-def removed_chunk(lexemes: Sequence[str], *, chunk_id: int, length: int, tfs: Sequence[int]) -> RemovedChunk:
-    """Return a chunk that a search must not see, from the columns of its row."""
-    return RemovedChunk(chunk_id, length, dict(zip(lexemes, tfs, strict=True)))
-
-
 def _added_chunk(
     lexemes: Sequence[str],
     *,
@@ -351,17 +486,38 @@ def _restrict(query: Query, lexemes: frozenset[str]) -> Query:
 
 def _scored_chunk(
     scope: Scope,
+    query: Query,
     *,
+    score: int,
     path: str,
-    start_char: int,
-    end_char: int,
     chunk_id: int,
     file_id: int,
+    start_char: int,
+    end_char: int,
     length: int,
-    score: int,
+    text: str | None,
+    tfs: Sequence[int],
+    **shown: Any,
 ) -> ScoredChunk:
     """Return a chunk that scored, from the columns of its row."""
-    return ScoredChunk(score, scope.virtual(path), (start_char, end_char), scope, chunk_id, file_id, length)
+    detail = None
+    if text is not None:
+        detail = ChunkDetail(
+            chunk_id=chunk_id,
+            length=length,
+            start_char=start_char,
+            end_char=end_char,
+            text=text,
+            tfs=named_tfs(query, tfs),
+            **shown,
+        )
+    span = (start_char, end_char)
+    return ScoredChunk(score, scope.virtual(path), span, scope, chunk_id, file_id, length, detail=detail)
+
+
+def named_tfs(query: Query, tfs: Sequence[int]) -> dict[str, int]:
+    """Return how often lexemes stand in a chunk, from numbers in the order of a query."""
+    return {lexeme: tf for lexeme, tf in zip(query.lexemes, tfs, strict=True) if tf}
 
 
 def _score_added(one: ScopeView, filters: Filters) -> list[ScoredChunk]:

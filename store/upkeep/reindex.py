@@ -162,6 +162,7 @@ async def _clear(connection: Connection, counter: Counters) -> None:
     await connection.execute(sql("upkeep/reindex_clear"), {"scope_id": counter.scope_id})
     counter.n = counter.total_length = counter.files = 0
     counter.merged_chunk_id = counter.next_chunk_id - 1
+    counter.has_series = True  # files may be short by the lexemes of now
 
 
 async def _derive_batches(

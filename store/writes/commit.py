@@ -12,6 +12,7 @@ from typing import Any
 from memex.store.access import Access
 from memex.store.database import Connection
 from memex.store.log.call import Call
+from memex.store.search import series
 from memex.store.search.index import FileIndex
 from memex.store.sql import sql
 from memex.store.writes import pending
@@ -73,6 +74,31 @@ async def write_commit(
         if counter.unmerged > pending.BOUND:
             await pending.merge(connection, counter)
             await pending.put(connection, [counter])
+    await _mark_series(connection, written, counters)
+
+
+async def _mark_series(
+    connection: Connection, written: WrittenFiles, counters: Mapping[int, Counters]
+) -> None:
+    """Note the scopes in which a short file gets a neighbour in a numbered series; see `search.series`."""
+    pairs: dict[int, list[tuple[str, str]]] = {}
+    for planned, derived in written:
+        scope_id, path = planned.file.scope.scope_id, planned.file.path
+        is_short = all(chunk.length < series.MAX_SHORT_LEXEMES for chunk in derived.added)
+        if is_short and len(derived.added) <= 1 and not counters[scope_id].has_series:
+            near = series.neighbours(path, max(series.SHARE_BY_DISTANCE)).values()
+            pairs.setdefault(scope_id, []).extend((path, neighbour) for neighbour in near)
+    for scope_id, found in pairs.items():
+        if found:
+            await connection.execute(
+                sql("writes/series_mark"),
+                {
+                    "scope_id": scope_id,
+                    "paths": [path for path, _ in found],
+                    "neighbours": [neighbour for _, neighbour in found],
+                    "short": series.MAX_SHORT_LEXEMES,
+                },
+            )
 
 
 @dataclass(slots=True)

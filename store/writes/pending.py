@@ -29,6 +29,7 @@ class Counters:
     next_chunk_id: int
     merged_chunk_id: int
     unmerged: int
+    has_series: bool
 
     def take_file_id(self) -> int:
         """Return the id of a new file."""

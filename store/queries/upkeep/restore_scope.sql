@@ -5,7 +5,7 @@ with made as (
           coalesce(%(last_at)s::timestamptz, '-infinity'))
   returning scope_id, tenant_id
 )
-insert into scope_stat (scope_id, tenant_id, next_file_id)
-select scope_id, tenant_id, %(next_file_id)s::bigint
+insert into scope_stat (scope_id, tenant_id, next_file_id, has_series)
+select scope_id, tenant_id, %(next_file_id)s::bigint, true
   from made
 returning scope_id;

@@ -20,7 +20,7 @@ from memex.service.service import Caller, Service
 from memex.store import markdown
 from memex.store.search import bm25, chunks, lexical
 from memex.store.search.analyzer import Analyzer
-from memex.store.search.pruning import Filters
+from memex.store.search.lexical import Filters
 from memex.store.sql import sql
 from memex.store.writes import pending
 
@@ -66,8 +66,10 @@ async def scores(service: Service, caller: Caller, query: str, filters: Filters)
     """Return every chunk of the user's that a search scores."""
     [scope] = [scope for scope in caller.access.scopes if scope.mount == "user"]
     async with service.database.transaction(caller.access, snapshot=True) as connection:
-        _, views = await lexical.open_views(connection, [scope], query)
-        found = await lexical.best_chunks(connection, views, limit=1_000, filters=filters)
+        weighed, views = await lexical.open_views(connection, [scope], query, filters=[filters])
+        found = await lexical.best_chunks(
+            connection, views, weighed, limit=1_000, filters=filters
+        )
     return {(one.path, *one.span): one.score for one in found.candidates}
 
 

@@ -1,0 +1,64 @@
+-- Where chunks stand that scored, best first: of those files only whose path begins with `prefix`, that bear all of
+-- `tags`, and are of a day from `dated_from` to `dated_to`, or `undated`; a null is no filter. For the best `shown_files`
+-- files also what a hit shows of their best `shown_chunks` chunks; for all others these columns are null. Ties of files
+-- are broken by their virtual paths, ties in a file by the place. Each look-up is by its key (`offset 0`), whatever the
+-- statistics say.
+with scored as (
+  select *
+    from unnest(%(scope_ids)s::bigint[], %(mounts)s::text[], %(chunk_ids)s::text[], %(scores)s::text[])
+           as searched (scope_id, mount, chunk_ids, scores)
+   cross join lateral unnest(searched.chunk_ids::integer[], searched.scores::bigint[]) as one (chunk_id, score)
+),
+found as (
+  select scored.scope_id, scored.chunk_id, scored.score, chunk.file_id, chunk.start_char, chunk.end_char,
+         chunk.length, chunk.heading_path, chunk.lexemes, chunk.tfs, head.path, head.version, head.title,
+         head.size_chars, head.dated, head.content, scored.mount || '/' || head.path as virtual_path
+    from scored
+   cross join lateral (
+          select *
+            from chunk
+           where chunk.scope_id = scored.scope_id
+             and chunk.chunk_id = scored.chunk_id
+          offset 0) as chunk
+   cross join lateral (
+          select *
+            from revision
+           where revision.scope_id = scored.scope_id
+             and revision.file_id = chunk.file_id
+             and revision.rev_end is null
+          offset 0) as head
+   where starts_with(head.path, %(prefix)s::text)
+     and head.tag_keys @> %(tags)s::text[]
+     and (%(dated_from)s::date is null
+          or head.dated between %(dated_from)s::date and %(dated_to)s::date
+          or (%(undated)s::boolean and head.dated is null))
+),
+in_file as (
+  select found.*,
+         max(score) over (partition by virtual_path) as best_score,
+         row_number() over (partition by virtual_path order by score desc, start_char) as place
+    from found
+),
+ranked as (
+  select in_file.*, dense_rank() over (order by best_score desc, virtual_path collate "C") as file_rank
+    from in_file
+)
+select ranked.scope_id, ranked.chunk_id, ranked.score, ranked.file_id, ranked.start_char, ranked.end_char,
+       ranked.length, ranked.path, shown.heading_path, shown.version, shown.title, shown.size_chars, shown.dated,
+       shown.body_start, shown.text, shown.tfs
+  from ranked
+  left join lateral (
+        select ranked.heading_path, ranked.version, ranked.title, ranked.size_chars, ranked.dated,
+               (select first.start_char
+                  from chunk first
+                 where first.scope_id = ranked.scope_id
+                   and first.file_id = ranked.file_id
+                 order by first.start_char
+                 limit 1) as body_start,
+               substring(ranked.content from ranked.start_char + 1
+                         for ranked.end_char - ranked.start_char) as text,
+               array(select coalesce(ranked.tfs[array_position(ranked.lexemes, lexeme)], 0)
+                       from unnest(%(lexemes)s::text[]) as lexeme) as tfs
+         where ranked.file_rank <= %(shown_files)s::bigint
+           and ranked.place <= %(shown_chunks)s::bigint) as shown on true
+ order by ranked.score desc;
