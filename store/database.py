@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -150,6 +150,9 @@ class Database:
     ) -> AsyncIterator[Connection]:
         """A transaction that acts for `access`; committed at the end, rolled back by an exception.
 
+        A snapshot is in pipeline mode: `begin` is sent with the first statement, and a statement whose rows nobody
+        waits for is sent with the next one or with the commit. So an error of such a statement is raised there.
+
         Args:
             access: decides which rows row-level security shows.
             snapshot: all statements see the same moment (repeatable read).
@@ -159,11 +162,23 @@ class Database:
             Unauthenticated, AccessChanged: the access does not hold any more; see `identity.authentication`. This
                 and every other transaction for an access raises them before it shows or writes anything.
         """
-        begin = BEGIN_SNAPSHOT if snapshot else BEGIN
-        settings = self._settings(access, waits_for_disk=waits_for_disk)
-        async with self._begin(begin, sql("identity/access_set"), settings) as (connection, settled):
+        settle, settings = sql("identity/access_set"), self._settings(access, waits_for_disk=waits_for_disk)
+        if not snapshot:
+            async with self._begin(BEGIN, settle, settings) as (connection, settled):
+                await _note_epoch(access, settled)
+                yield connection
+            return
+        async with self.connection() as connection:
+            try:
+                async with connection.pipeline():
+                    await connection.execute(BEGIN_SNAPSHOT)
+                    settled = await connection.execute(settle, settings)
+                    yield connection
+                    await connection.execute(b"commit")
+            except BaseException:
+                await _roll_back(connection)
+                raise
             await _note_epoch(access, settled)
-            yield connection
 
     async def read(self, access: Access, *statements: Statement) -> list[Rows]:
         """Return the rows of statements that see the same moment: a transaction of one round trip."""
@@ -254,12 +269,14 @@ async def rows(connection: Connection, statement: str, /, **parameters: Any) -> 
 
 
 async def batch(connection: Connection, *statements: Statement) -> list[Rows]:
-    """Run several statements in their order with one round trip, and return the rows of each."""
+    """Run several statements that return rows, in their order with one round trip, and return the rows of each."""
     if not statements:
         return []
-    async with connection.pipeline():
+    # A pipeline inside another one would wait for what was sent before it.
+    is_pipeline = connection.pgconn.pipeline_status != PipelineStatus.OFF
+    async with nullcontext() if is_pipeline else connection.pipeline():
         cursors = await _send(connection, statements)
-    return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
+    return [await cursor.fetchall() for cursor in cursors]
 
 
 async def row(connection: Connection, statement: str, /, **parameters: Any) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ outside this file is named by `Analyzer.engine`.
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -44,9 +44,12 @@ _NO_JOINERS = str.maketrans(dict.fromkeys(_JOINERS))
 _STROKED = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"})
 
 # A compound of letters and hyphens is one word, `de-stress`; dates, numbers and longer chains are several.
-_COMPOUND = r"[^\W\d_]{1,24}(?:[-\u2010\u2011][^\W\d_]{1,24}){1,3}(?![\w'’-])"
+# Possessive, since no shorter match could go on with a hyphen: most words are tried as a compound first.
+_COMPOUND = r"[^\W\d_]{1,24}+(?:[-\u2010\u2011][^\W\d_]{1,24}){1,3}(?![\w'’-])"
 _DATE = r"(?<![\w-])[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?![\w-])"
-_WORD = re.compile(rf"{_DATE}|{_COMPOUND}|[^\W_][\w{_MARKS}{_JOINERS}]*(?:['’][sS](?!['’]?\w))?")
+_WORD = re.compile(
+    rf"(?=[^\W_])(?:{_DATE}|{_COMPOUND}|[^\W_][\w{_MARKS}{_JOINERS}]*+(?:['’][sS](?!['’]?\w))?)"
+)
 _HYPHEN = re.compile(r"[-\u2010\u2011]")
 _RUN = re.compile(rf"([{_UNSPACED}]+)|[^{_UNSPACED}]+")
 _UNSPACED_CHAR = re.compile(rf"[{_UNSPACED}]")
@@ -125,24 +128,30 @@ class Analyzer:
     def lexemes(self, text: str) -> list[str]:
         """Return the lexemes of `text` in order, with repeats."""
         words = self._words
-        return [token.lexeme for word in _WORD.findall(text) for token in words[word]]
+        return [lexeme for word in _WORD.findall(text) for lexeme in words[word].lexemes]
 
     def tokens(self, text: str) -> list[Token]:
         """Return the lexemes of `text` with their spans in it; a whole identifier follows its parts."""
         return [
             Token(token.lexeme, match.start() + token.start, match.start() + token.end)
             for match in _WORD.finditer(text)
-            for token in self._words[match[0]]
+            for token in self._words[match[0]].tokens
         ]
 
-    def places(self, text: str, wanted: Container[str]) -> list[tuple[int, int, str]]:
+    def places(self, text: str, wanted: frozenset[str]) -> list[tuple[int, int, str]]:
         """Return where the wanted lexemes stand in `text`: start, end, lexeme; in order."""
-        return sorted(
-            (match.start() + token.start, match.start() + token.end, token.lexeme)
-            for match in _WORD.finditer(text)
-            for token in self._words[match[0]]
-            if token.lexeme in wanted
-        )
+        words = self._words
+        found: list[tuple[int, int, str]] = []
+        for match in _WORD.finditer(text):
+            word = words[match[0]]
+            if not wanted.isdisjoint(word.lexemes):
+                start = match.start()
+                found += (
+                    (start + token.start, start + token.end, token.lexeme)
+                    for token in word.tokens
+                    if token.lexeme in wanted
+                )
+        return sorted(found)
 
     def _analyse(self, word: str) -> tuple[Token, ...]:
         """Return the tokens of one match of `_WORD`, with spans in the word."""
@@ -170,7 +179,7 @@ class Analyzer:
         """Yield the tokens of the parts of a word with hyphens, and of the word written without them."""
         start = 0
         for part in _HYPHEN.split(word):
-            for token in self._words[part]:
+            for token in self._words[part].tokens:
                 yield Token(token.lexeme, start + token.start, start + token.end)
             start += len(part) + 1
         if not _UNSPACED_CHAR.search(word):
@@ -233,20 +242,29 @@ def load_language(name: str) -> SearchLanguage:
     )
 
 
-class _Words(dict[str, tuple[Token, ...]]):
-    """The tokens of words, remembered: a text repeats its words."""
+@dataclass(frozen=True, slots=True)
+class _AnalysedWord:
+    """What a match of `_WORD` gives: its tokens, and their lexemes alone."""
+
+    tokens: tuple[Token, ...]
+    lexemes: tuple[str, ...]
+
+
+class _Words(dict[str, _AnalysedWord]):
+    """Words as they were analysed, remembered: a text repeats its words."""
 
     def __init__(self, analyse: Callable[[str], tuple[Token, ...]]) -> None:
         super().__init__()
         self._analyse = analyse
 
-    def __missing__(self, word: str) -> tuple[Token, ...]:
+    def __missing__(self, word: str) -> _AnalysedWord:
         tokens = self._analyse(word)
+        analysed = _AnalysedWord(tokens, tuple(token.lexeme for token in tokens))
         if len(word) <= _MAX_KNOWN_CHARS:
             if len(self) >= _MAX_KNOWN_WORDS:
                 self.clear()
-            self[word] = tokens
-        return tokens
+            self[word] = analysed
+        return analysed
 
 
 def _parts(word: str) -> Iterator[tuple[int, int]]:

@@ -26,6 +26,7 @@ _TAG = re.compile(
     r"|table|tbody|td|th|thead|tr|u|ul)\b[^<>]*>",
     re.DOTALL | re.IGNORECASE,
 )
+_MARKS = re.compile(r"[`~*_]+")
 _EMPHASIS = re.compile(r"(?<!\\)(?:`+|~~|(?<!\s)\*+|\*+(?!\s)|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w))")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
@@ -61,12 +62,30 @@ def window(text: str, wanted: Collection[str], analyzer: Analyzer, width: int) -
 
 
 def _plain(markdown: str) -> str:
-    """Return Markdown as a reader sees it, on one line."""
-    text = _RULE.sub("", _FENCE.sub("", "\n".join(markdown.splitlines())))
-    text = _TABLE_ROW.sub(lambda row: row[0].replace("|", " "), text)
-    text = _TAG.sub(" ", text)
-    text = _LINK.sub(r"\1", _WIKI_LINK.sub(r"\1", _LINE_MARK.sub("", text)))
-    return " ".join(_ESCAPE.sub(r"\1", _EMPHASIS.sub("", text)).split())
+    """Return Markdown as a reader sees it, on one line. Patterns are tried only where one of their marks stands."""
+    text = "\n".join(markdown.splitlines())
+    if "```" in text or "~~~" in text:
+        text = _FENCE.sub("", text)
+    text = _RULE.sub("", text)
+    if "|" in text:
+        text = _TABLE_ROW.sub(lambda row: row[0].replace("|", " "), text)
+    if "<" in text:
+        text = _TAG.sub(" ", text)
+    text = _LINE_MARK.sub("", text)
+    if "[" in text:
+        text = _LINK.sub(r"\1", _WIKI_LINK.sub(r"\1", text))
+    text = _MARKS.sub(_without_emphasis, text)
+    if "\\" in text:
+        text = _ESCAPE.sub(r"\1", text)
+    return " ".join(text.split())
+
+
+def _without_emphasis(marks: re.Match[str]) -> str:
+    """Return a run of marks without those that are emphasis, which depends on the characters beside the run."""
+    start, end = max(marks.start() - 1, 0), marks.end() + 1
+    run = marks.string[start:end]
+    kept = _EMPHASIS.sub("", run)
+    return kept[marks.start() - start : len(kept) - (len(run) - (marks.end() - start))]
 
 
 def _densest(text: str, wanted: Collection[str], analyzer: Analyzer, width: int) -> tuple[int, int]:
