@@ -217,13 +217,13 @@ async def test_what_waits_is_found_without_reading_all_chunks(service: Service, 
             [scope_id, alice.access.tenant_id],
         )
         await connection.execute("analyze chunk")
-    statement = re.sub(r"%\(scope_id\)s", "$1", sql("search/chunk_pending").decode())
+    statement = re.sub(r"%\(scope_ids\)s", "$1", sql("search/posting_read").decode())
     statement = re.sub(r"%\(lexemes\)s", "$2", statement)
 
     async with service.database.transaction(alice.access) as connection:
         await connection.execute(f"prepare pending as {statement}".encode())
         cursor = await connection.execute(
-            f"explain (costs off) execute pending({scope_id}, '{{tea}}')".encode()
+            f"explain (costs off) execute pending('{{{scope_id}}}', '{{tea}}')".encode()
         )
         plan = "\n".join(row["QUERY PLAN"] for row in await cursor.fetchall())
         await connection.execute("deallocate pending")
