@@ -89,7 +89,6 @@ INDEXES = {
     "search/lexeme_frequency": "posting_pkey",
     "search/posting_read": "posting_pkey",
     "search/chunk_best": "revision_open|revision_file_rev",
-    "search/chunk_passing": "revision_head",
     "search/chunk_alone": "revision_head",
     "writes/revision_write": "revision_open",
     "writes/index_write": "chunk_pkey",

@@ -153,7 +153,7 @@ async def paths(service: Service, caller: Caller) -> list[str]:
 
 
 async def test_a_scope_knows_whether_it_has_series(service: Service, caller_of: CallerOf) -> None:
-    """Only two short files side by side make one; then it stays known, and a file alone or a long one makes none."""
+    """Two short files side by side make one, which stays known; a file alone or a long one makes none."""
     long = " ".join(f"word{n}" for n in range(200)) + "\n"
     made = []
     for name, files in {

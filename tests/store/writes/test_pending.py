@@ -67,9 +67,7 @@ async def scores(service: Service, caller: Caller, query: str, filters: Filters)
     [scope] = [scope for scope in caller.access.scopes if scope.mount == "user"]
     async with service.database.transaction(caller.access, snapshot=True) as connection:
         weighed, views = await lexical.open_views(connection, [scope], query, filters=[filters])
-        found = await lexical.best_chunks(
-            connection, views, weighed, limit=1_000, filters=filters
-        )
+        found = await lexical.best_chunks(connection, views, weighed, limit=1_000, filters=filters)
     return {(one.path, *one.span): one.score for one in found.candidates}
 
 
