@@ -10,7 +10,7 @@ from memex.store.access import Access, Scope
 from memex.store.database import Connection, Rows, Statement, batch
 from memex.store.paths import Prefix, parse
 from memex.store.records import FilePassages, Hit, Match, NearSpan, Passage, QueryVector
-from memex.store.search import lexical, vectors
+from memex.store.search import lexical, neighbours, vectors
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import SCALE, Query, score
 from memex.store.search.dates import DateRange
@@ -241,7 +241,7 @@ async def _best_files(
         groups = [group for group in groups if group[0].score >= found.cut]
         if len(groups) >= limit or found.cut == 0:
             break
-    rescored = await lexical.add_neighbours(connection, holding, [group[0] for group in groups], filters)
+    rescored = await neighbours.add_neighbours(connection, holding, [group[0] for group in groups], filters)
     alone = {candidate.path for candidate in rescored}
     others = [candidate for group in groups for candidate in group if candidate.path not in alone]
     return _group_by_file(sorted((*others, *rescored), key=lambda candidate: candidate.order))[:limit]

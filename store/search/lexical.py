@@ -7,15 +7,13 @@ from datetime import date
 from typing import Any, Protocol
 
 from memex.store.access import Scope
-from memex.store.database import Connection, Rows, Statement, batch, rows
+from memex.store.database import Connection, Statement, batch, rows
 from memex.store.records import Span
-from memex.store.search import series
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import MAX_QUERY_LEXEMES, Query, term_score, weigh
 from memex.store.search.dates import DateRange
 from memex.store.search.postings import Postings, ScoredChunks, to_chunk_ids
 
-MAX_RESCORED_FILES = 15  # files, the best, whose neighbours in a series are looked at
 FEW_FILES = 200  # that pass a filter, and whose chunks are listed before any chunk is scored
 TRIED = 4  # times as many chunks as are wanted are looked at, where many files pass; then all of them
 
@@ -387,60 +385,6 @@ def _literal(numbers: Sequence[int]) -> str:
     return f"{{{','.join(map(str, numbers))}}}"
 
 
-async def add_neighbours(
-    connection: Connection, views: Sequence[ScopeView], best: Sequence[ScoredChunk], filters: Filters
-) -> list[ScoredChunk]:
-    """Return what of the best chunks, or beside them, stands in a numbered series: scored with its neighbours.
-
-    Args:
-        connection: in the snapshot of the search.
-        views: the scopes searched.
-        best: the best chunk of each of the best files; more than 15 are not looked at.
-        filters: the filters of the search. A file that they leave out may lend words, and is not returned.
-    """
-    by_scope: dict[int, list[ScoredChunk]] = {}
-    with_series = {one.scope.scope_id for one in views if one.has_series}
-    for candidate in best[:MAX_RESCORED_FILES]:
-        is_short = candidate.length < series.MAX_SHORT_LEXEMES and candidate.scope.scope_id in with_series
-        if is_short and series.neighbours(candidate.relative_path, 1):
-            by_scope.setdefault(candidate.scope.scope_id, []).append(candidate)
-    wanted = [one for one in views if one.scope.scope_id in by_scope]
-    reach = max(series.SHARE_BY_DISTANCE)
-    paths = {scope_id: _series_paths(candidates, 2 * reach) for scope_id, candidates in by_scope.items()}
-    read = await batch(
-        connection,
-        *(
-            (
-                "search/chunk_alone",
-                {
-                    "scope_id": one.scope.scope_id,
-                    "paths": paths[one.scope.scope_id],
-                    "lexemes": list(one.query.lexemes),
-                },
-            )
-            for one in wanted
-        ),
-    )
-    found: list[ScoredChunk] = []
-    for one, records in zip(wanted, read, strict=True):
-        chunks = _single_chunks(one, records, frozenset(paths[one.scope.scope_id]))
-        centres = {candidate.path for candidate in by_scope[one.scope.scope_id]}
-        near = {
-            path for path in chunks if centres & set(map(one.scope.virtual, _with_neighbours(path, reach)))
-        }
-        found += (_rescore(one, path, chunks) for path in sorted(near) if _is_allowed(filters, chunks[path]))
-    return [candidate for candidate in found if candidate.score > 0]
-
-
-def _series_paths(candidates: Iterable[ScoredChunk], reach: int) -> list[str]:
-    """Return the paths of chunks' files and of the files up to `reach` places before or after them."""
-    return sorted({path for one in candidates for path in _with_neighbours(one.relative_path, reach)})
-
-
-def _with_neighbours(path: str, reach: int) -> list[str]:
-    return [path, *series.neighbours(path, reach).values()]
-
-
 def term_scores(query: Query, tfs: Mapping[str, int], length: int) -> dict[str, int]:
     """Return what each lexeme of a query scores in a chunk, where it stands there."""
     scores = {
@@ -451,7 +395,7 @@ def term_scores(query: Query, tfs: Mapping[str, int], length: int) -> dict[str, 
     return {lexeme: value for lexeme, value in scores.items() if value}
 
 
-def _added_chunk(
+def added_chunk(
     lexemes: Sequence[str],
     *,
     start_char: int,
@@ -469,7 +413,8 @@ def _added_chunk(
     )
 
 
-def _is_allowed(filters: Filters, chunk: AddedChunk) -> bool:
+def is_allowed(filters: Filters, chunk: AddedChunk) -> bool:
+    """Tell whether a chunk is of a file that is looked at."""
     is_named = chunk.path.startswith(filters.prefix) and set(filters.tag_keys) <= set(chunk.tag_keys)
     return is_named and filters.allows_day(chunk.dated)
 
@@ -523,16 +468,17 @@ def named_tfs(query: Query, tfs: Sequence[int]) -> dict[str, int]:
 def _score_added(one: ScopeView, filters: Filters) -> list[ScoredChunk]:
     """Return the chunks that score though no posting says so."""
     scored = [
-        _scored_added(one, chunk, term_scores(one.query, chunk.tfs, chunk.length), {})
+        scored_added(one, chunk, term_scores(one.query, chunk.tfs, chunk.length), {})
         for chunk in one.added
-        if _is_allowed(filters, chunk)
+        if is_allowed(filters, chunk)
     ]
     return [candidate for candidate in scored if candidate.score > 0]
 
 
-def _scored_added(
+def scored_added(
     one: ScopeView, chunk: AddedChunk, scores: Mapping[str, int], borrowed: Mapping[str, int]
 ) -> ScoredChunk:
+    """Return a chunk with the scores of its lexemes, and those that it borrows."""
     return ScoredChunk(
         score=sum(scores.values()) + sum(borrowed.values()),
         path=one.scope.virtual(chunk.path),
@@ -544,27 +490,3 @@ def _scored_added(
         borrowed=borrowed,
         added=chunk if chunk.detail is not None else None,
     )
-
-
-def _single_chunks(one: ScopeView, records: Rows, paths: frozenset[str]) -> dict[str, AddedChunk]:
-    """Return the only chunks of files, by path: those that stand, corrected by what a past moment saw."""
-    found: dict[str, list[AddedChunk]] = {}
-    for chunk in (_added_chunk(one.query.lexemes, **record) for record in records):
-        if chunk.chunk_id not in one.hidden:
-            found.setdefault(chunk.path, []).append(chunk)
-    for chunk in one.added:
-        if chunk.detail is not None and chunk.path in paths:
-            found.setdefault(chunk.path, []).append(chunk)
-    return {path: chunks[0] for path, chunks in found.items() if len(chunks) == 1}
-
-
-def _rescore(one: ScopeView, path: str, chunks: Mapping[str, AddedChunk]) -> ScoredChunk:
-    chunk = chunks[path]
-    own = term_scores(one.query, chunk.tfs, chunk.length)
-    around = [
-        (distance, term_scores(one.query, chunks[near].tfs, chunks[near].length))
-        for distance, near in series.neighbours(path, max(series.SHARE_BY_DISTANCE)).items()
-        if near in chunks and chunks[near].length < series.MAX_SHORT_LEXEMES
-    ]
-    borrowed = series.borrow_scores(own, chunk.length, around) if own else {}
-    return _scored_added(one, chunk, own, borrowed)
