@@ -77,7 +77,6 @@ PARAMETERS: dict[str, Any] = {
     "keys": ["a"],
     "path_keys": ["a"],
     "name_keys": ["a"],
-    "mounts": ["user"],
     "texts": ["text"],
     "sizes": [16_000],
     "versions": [1],
