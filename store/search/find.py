@@ -110,7 +110,7 @@ async def search(
     )
     views = [view for view in views if is_within(view.scope, prefix)]
     # Files without a date always stay. The filter is dropped if no dated file matches it.
-    if of_days and await _best_files(connection, views, query, 1, of_days[0], Shown()):
+    if of_days and await _is_any_found(connection, views, query, of_days[0]):
         filters = of_days[1]
     is_fused = vector is not None or near is not None
     shown = Shown(limit, max(passages, 1))
@@ -242,9 +242,20 @@ async def _best_files(
         if len(groups) >= limit or found.cut == 0:
             break
     rescored = await neighbours.add_neighbours(connection, holding, [group[0] for group in groups], filters)
+    details = {_key(one): one.detail for group in groups for one in group}
+    rescored = [replace(candidate, detail=details.get(_key(candidate))) for candidate in rescored]
     alone = {candidate.path for candidate in rescored}
     others = [candidate for group in groups for candidate in group if candidate.path not in alone]
     return _group_by_file(sorted((*others, *rescored), key=lambda candidate: candidate.order))[:limit]
+
+
+async def _is_any_found(
+    connection: Connection, views: Sequence[ScopeView], query: Query, filters: Filters
+) -> bool:
+    """Tell whether a file that passes the filters is found; where few files pass, by what was read already."""
+    if all(filters in view.passing for view in views):
+        return any(view.is_any_found(filters) for view in views)
+    return bool(await _best_files(connection, views, query, 1, filters, Shown()))
 
 
 def _group_by_file(candidates: Iterable[ScoredChunk]) -> list[tuple[ScoredChunk, ...]]:

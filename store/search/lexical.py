@@ -154,6 +154,10 @@ class ScopeView:
         passing = self.passing.get(filters)
         return self.scored if passing is None else self.scored.among(passing)
 
+    def is_any_found(self, filters: Filters) -> bool:
+        """Tell whether a chunk of a file that passes a filter scores; few files pass the filter."""
+        return bool(len(self.candidates(filters)) or _score_added(self, filters))
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredChunk:

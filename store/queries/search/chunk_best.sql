@@ -1,8 +1,8 @@
 -- Where chunks stand that scored, best first: of those files only whose path begins with `prefix`, that bear all of
 -- `tags`, and are of a day from `dated_from` to `dated_to`, or `undated`; a null is no filter. For the best `shown_files`
--- files also what a hit shows of their best `shown_chunks` chunks; for all others these columns are null. Ties of files
--- are broken by their virtual paths, ties in a file by the place. Each look-up is by its key (`offset 0`), whatever the
--- statistics say.
+-- files also the text and the headings of their best `shown_chunks` chunks, and how often each lexeme stands there; else
+-- null. Ties of files are broken by their virtual paths, ties in a file by the place. Each look-up is by its key
+-- (`offset 0`), whatever the statistics say.
 with scored as (
   select *
     from unnest(%(scope_ids)s::bigint[], %(mounts)s::text[], %(chunk_ids)s::text[], %(scores)s::text[])
@@ -40,25 +40,28 @@ in_file as (
     from found
 ),
 ranked as (
-  select in_file.*, dense_rank() over (order by best_score desc, virtual_path collate "C") as file_rank
+  select in_file.*,
+         place <= %(shown_chunks)s::bigint
+         and dense_rank() over (order by best_score desc, virtual_path collate "C") <= %(shown_files)s::bigint
+           as is_shown
     from in_file
 )
-select ranked.scope_id, ranked.chunk_id, ranked.score, ranked.file_id, ranked.start_char, ranked.end_char,
-       ranked.length, ranked.path, shown.heading_path, shown.version, shown.title, shown.size_chars, shown.dated,
-       shown.body_start, shown.text, shown.tfs
+select scope_id, chunk_id, score, file_id, start_char, end_char, length, path, version, title, size_chars, dated,
+       case when is_shown then heading_path end as heading_path,
+       case when is_shown then
+         (select first.start_char
+            from chunk first
+           where first.scope_id = ranked.scope_id
+             and first.file_id = ranked.file_id
+           order by first.start_char
+           limit 1)
+       end as body_start,
+       case when is_shown then
+         substring(content from start_char + 1 for end_char - start_char)
+       end as text,
+       case when is_shown then
+         array(select coalesce(ranked.tfs[array_position(ranked.lexemes, lexeme)], 0)
+                 from unnest(%(lexemes)s::text[]) as lexeme)
+       end as tfs
   from ranked
-  left join lateral (
-        select ranked.heading_path, ranked.version, ranked.title, ranked.size_chars, ranked.dated,
-               (select first.start_char
-                  from chunk first
-                 where first.scope_id = ranked.scope_id
-                   and first.file_id = ranked.file_id
-                 order by first.start_char
-                 limit 1) as body_start,
-               substring(ranked.content from ranked.start_char + 1
-                         for ranked.end_char - ranked.start_char) as text,
-               array(select coalesce(ranked.tfs[array_position(ranked.lexemes, lexeme)], 0)
-                       from unnest(%(lexemes)s::text[]) as lexeme) as tfs
-         where ranked.file_rank <= %(shown_files)s::bigint
-           and ranked.place <= %(shown_chunks)s::bigint) as shown on true
- order by ranked.score desc;
+ order by score desc;

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import signal
 import socket
 import sys
@@ -69,6 +70,7 @@ def run_workers(settings: Settings, size: int, listener: socket.socket, announce
     from memex.http.workers import Child, WorkerGroup
     from memex.store.identity.tenants import FirstKeys
 
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts threads as soon as it is loaded
     with Child.fork(lambda line: _hold_postgres(settings, line), "memex postgres") as starter:
         from memex.counts import SharedCounts
         from memex.metrics import GAUGES
