@@ -1,5 +1,6 @@
 """Forgetting: which stored statements a request means, and whether that is beyond doubt."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -126,7 +127,7 @@ async def _find_matches(topic: str, tools: MemoryTools) -> list[_Match]:
         names = " ".join(value.form for value in values_of(stored.text) if value.sort in ("name", "code"))
         is_other_value = _differs(values_of(topic), values_of(stored.text))
         shares_name = not words.isdisjoint(tools.analyzer.lexemes(names))
-        shared = sum(weights[word] for word in words)
+        shared = math.fsum(weights[word] for word in words)
         matches.append(_Match(stored, shared, words, shares_name, is_other_value))
     return sorted(matches, key=lambda match: -match.shared)
 

@@ -230,13 +230,14 @@ def compare(
     if common <= older.amounts:
         common = frozenset()  # a day or a price in common does not make them speak of one thing
     shared = [weights.get(lexeme, UNKNOWN_WEIGHT) for lexeme in common]
+    together = math.fsum(shared)  # a set has another order in each process
     differing, is_same_slot = _differing_values(new, older)
     whole = _weight(older.topic - differing, weights) * _weight(new.topic - differing, weights)
     return StatementComparison(
         older=older,
-        shared=sum(shared),
+        shared=together,
         rarest=max(shared, default=0.0),
-        likeness=sum(shared) / math.sqrt(whole),
+        likeness=together / math.sqrt(whole),
         is_same_slot=is_same_slot,
         is_same_scope=is_same_scope,
         shares_name=any(value.lexemes & common for value in older.values if value.sort in ("name", "code")),
@@ -354,4 +355,4 @@ def _differing_values(new: StatementView, older: StatementView) -> tuple[frozens
 
 
 def _weight(lexemes: Iterable[str], weights: Weights) -> float:
-    return sum(weights.get(lexeme, UNKNOWN_WEIGHT) for lexeme in lexemes) or 1.0
+    return math.fsum(weights.get(lexeme, UNKNOWN_WEIGHT) for lexeme in lexemes) or 1.0

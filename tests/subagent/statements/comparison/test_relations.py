@@ -1,5 +1,8 @@
 """What a new statement makes of older ones: it replaces, closes or contradicts one, or leaves all alone."""
 
+import os
+import subprocess
+import sys
 from functools import partial
 
 import pytest
@@ -210,3 +213,28 @@ def test_reading_a_statement_takes_linear_time(seed: str) -> None:
     read = view.__wrapped__
 
     assert growth(lambda size: partial(read, (seed * size)[:size], "note", ENGLISH), 4_000) < LINEAR
+
+
+@pytest.mark.process
+def test_each_process_compares_alike() -> None:
+    """A set has another order in each process, and a likeness is the same to the last bit: replays need it."""
+    script = (
+        "from memex.store.search.analyzer import analyzer_of\n"
+        "from memex.subagent.statements.comparison.relations import compare, view\n"
+        "words = [f'word{n}' for n in range(40)]\n"
+        "weights = {word: 1 / (3 + n) for n, word in enumerate(words)}\n"
+        "views = [view(' '.join(words[n:]), 'fact', analyzer_of('english')) for n in range(6)]\n"
+        "print([compare(views[0], one, weights).likeness for one in views])\n"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in range(4)
+    }
+
+    assert len(found) == 1
+    assert b"0." in next(iter(found))
