@@ -101,6 +101,8 @@ def term_score(weight: int, tf: int, length: int, c2: float, c3: float) -> int:
 
 def score(query: Query, tfs: Mapping[str, int], length: int) -> int:
     """Return the score of a chunk of `length` lexemes that holds each lexeme `tfs` times."""
+    if not tfs:
+        return 0
     length = min(length, _MAX_COUNT)
     return sum(
         term_score(weight, min(tfs[lexeme], _MAX_COUNT), length, query.c2, query.c3)

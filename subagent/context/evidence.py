@@ -70,7 +70,7 @@ class ScoredPassage:
         """Return it with its text, without white space at the end; a heading in it is not said again."""
         text = text.rstrip()
         start = self.reference.span[0]
-        reference = replace(self.reference, span=(start, start + len(text)))
+        reference = Reference(self.reference.path, self.reference.version, (start, start + len(text)))
         above = self.heading[:-1] if text.startswith("#") else self.heading
         return CandidatePassage(reference, text, self.value, self.reason, self.linked_from, above)
 

@@ -144,8 +144,8 @@ async def _many_scopes(service: Service, alice: Caller, *, analyzed: bool = True
 async def _plan(connection: Connection, name: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the nodes of a statement's generic plan, which is the one that the application runs."""
     text = sql(name).decode()
-    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", text)))
-    statement = re.sub(r"%\((\w+)\)s", lambda match: f"${names.index(match[1]) + 1}", text)
+    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)[sb]", text)))
+    statement = re.sub(r"%\((\w+)\)[sb]", lambda match: f"${names.index(match[1]) + 1}", text)
     statement = statement.replace("%%", "%")
     await connection.execute("set local plan_cache_mode = force_generic_plan")
     await connection.execute(f"prepare hot as {statement}".encode())

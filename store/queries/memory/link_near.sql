@@ -1,9 +1,10 @@
 -- Links of the files that stand at these paths: first those that stand in the texts given with them, then the others,
 -- in their order, each with all its sides. After the links, in rows without a place, the files that they can mean: by
--- their whole path, with or without its mount, or by their name alone.
+-- their whole path, with or without its mount, or by their name alone. The texts are sent in the binary format, because
+-- psycopg would look for marks to escape in each of them otherwise.
 with near as materialized (
   select wanted.place, near.ordinal, near.raw, near.anchor, near.target_keys, near.is_near
-    from unnest(%(scope_ids)s::bigint[], %(paths)s::text[], %(texts)s::text[])
+    from unnest(%(scope_ids)s::bigint[], %(paths)s::text[], %(texts)b::text[])
            with ordinality as wanted (scope_id, path, text, place)
    cross join lateral (
           select revision.file_id

@@ -7,6 +7,7 @@ from typing import Any
 
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query
+from memex.store.snapshot.reads import Reads
 from memex.subagent.context.intents import intent_of
 from memex.subagent.context.lists import MAX_FILES, listed_statements
 from memex.subagent.planner import ContextRequest
@@ -27,6 +28,10 @@ class Files:
         assert limit > 0
         begin = tuple(f"{mount}/{name}" for mount in ("user", "projects/boat") for name in names)
         return [SimpleNamespace(path=path) for path in sorted(self.contents) if path.startswith(begin)]
+
+    async def read_ahead(self, reads: Reads) -> None:
+        """Name files that exist; they are at hand."""
+        assert set(reads.files) <= self.contents.keys()
 
     async def read_file(self, path: str) -> Any:
         """Return the only version of a file."""
