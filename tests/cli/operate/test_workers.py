@@ -120,7 +120,7 @@ def test_two_workers_answer_as_one_service(memex: Memex) -> None:
 
     assert (code, out) == (0, "")
     answered = [event["worker"] for event in events_of(err) if event["event"] == "request"]
-    assert answered == [0, 0, 1, 0, 1, 0, 1]
+    assert sorted(answered) == [0, 0, 0, 0, 1, 1, 1]  # the lines of two processes come in any order
     assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
     address = urlsplit(serving.ready["url"])
     with socket.create_server((address.hostname, address.port)):

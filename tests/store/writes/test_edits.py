@@ -243,13 +243,14 @@ def test_the_old_end_of_a_move_between_scopes_names_the_new_one() -> None:
     assert copy.counterpart is None, "a user's path is told to nobody else"
 
 
-def test_a_move_that_a_draft_takes_back_names_nothing() -> None:
-    """There and back between scopes: the file between was never stored, so nothing can name it."""
+def test_a_move_that_a_draft_takes_back_names_what_is_stored() -> None:
+    """There and back between scopes: the file between was never stored, so the two at home name each other."""
     there, here = at("a.md", APOLLO), at("a.md")
     planned = tree(one()).apply([Move(here, there), Move(there, here)]).planned()
 
     assert summary(planned) == [("user/a.md", 4, "move", None), ("user/a.md", 5, "move", "one\n")]
-    assert [p.change.counterpart for p in planned if p.change.changed] == [None, None]
+    named = [p.change.counterpart for p in planned if p.change.changed]
+    assert named == ["user/a.md@5", "user/a.md@4"]
 
 
 def test_read_sees_what_a_draft_would_leave() -> None:
@@ -424,7 +425,7 @@ def _shout(content: str | None) -> str:
                 ("user/a.md", 5, "create", "new\n"),
             ],
         ),
-        ([Move(at("a.md"), at("b.md")), Revise(at("b.md"), _shout)], [("user/b.md", 4, "patch", "ONE\n")]),
+        ([Move(at("a.md"), at("b.md")), Revise(at("b.md"), _shout)], [("user/b.md", 4, "move", "ONE\n")]),
         ([Write(at("new.md"), "x"), Revise(at("new.md"), _shout)], [("user/new.md", 1, "create", "X")]),
     ],
 )
