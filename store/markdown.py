@@ -5,7 +5,7 @@ Every offset counts code points of the original text, whatever its line endings.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from itertools import islice
@@ -33,6 +33,16 @@ for _parser in (_BLOCKS, _INLINE):
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 MAX_KEPT_CHARS = 100_000  # of a text whose structure is kept for the next time
+
+# Lines that can begin nothing but a paragraph, and the headings and bullets before such text.
+_NOT_PLAIN = re.compile(r"[\x00\t\r]")
+_PLAIN_TEXT = re.compile(r"""(?:[^\W\d_]|["'(“‘«„¿¡$€£]|\d(?!\d{0,8}[.)]))[^\n]*""")
+_PLAIN_BLOCK = re.compile(
+    rf"(?P<blank>\n+)"
+    rf"|(?P<heading>\#{{1,6}}[ ](?![ #])[^\n]*(?<![# ])(?:\n|\Z))"
+    rf"|(?P<bullet_list>(?:-[ ](?:\[[ xX]\][ ])?{_PLAIN_TEXT.pattern}(?:\n+|\Z))+)"
+    rf"|(?P<paragraph>(?:{_PLAIN_TEXT.pattern}(?:\n|\Z))+)"
+)
 
 _NOT_FOR_LINKS = frozenset({"html_block", "table_open"})
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -128,6 +138,11 @@ def parse(text: str) -> MarkdownDocument:
 
 def _parse(text: str) -> MarkdownDocument:
     front_matter, body_start = _front_matter(text)
+    plain = _plain_blocks(text, body_start)
+    return _parse_blocks(text, front_matter, body_start) if plain is None else plain.document(front_matter)
+
+
+def _parse_blocks(text: str, front_matter: Mapping[str, FieldValue], body_start: int) -> MarkdownDocument:
     body = text[body_start:]
     line_starts = [body_start, *(body_start + match.end() for match in _LINE_END.finditer(body))]
     if line_starts[-1] != len(text):
@@ -160,6 +175,62 @@ def _parse(text: str) -> MarkdownDocument:
         tuple(blocks),
         _bracketed(tokens, environment.get("references", {})),
     )
+
+
+@dataclass(slots=True)
+class _PlainBlocks:
+    """The blocks of a body of plain lines, as they are read."""
+
+    body_start: int
+    headings: list[Heading] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    bracketed: list[BracketedText] = field(default_factory=list)
+
+    def document(self, front_matter: Mapping[str, FieldValue]) -> MarkdownDocument:
+        """Return the structure of the whole text."""
+        bracketed = BracketedTexts(tuple(self.bracketed), {})
+        return MarkdownDocument(
+            front_matter, self.body_start, tuple(self.headings), (), tuple(self.blocks), bracketed
+        )
+
+
+def _plain_blocks(text: str, start: int) -> _PlainBlocks | None:
+    """Return the blocks of a body of plain lines, as markdown-it reads them; None if other lines stand in it.
+
+    Most memory files hold nothing but headings, paragraphs and lists of one line an item, and most of a write's
+    time would go into their parsing otherwise. A property compares both readings.
+    """
+    if _NOT_PLAIN.search(text, start):
+        return None
+    found, line = _PlainBlocks(start), 0
+    while start < len(text):
+        block = _PLAIN_BLOCK.match(text, start)
+        if block is None or block.lastgroup is None:
+            return None
+        kind, end, lines = block.lastgroup, block.end(), text.count("\n", start, block.end())
+        if kind == "bullet_list" and _PLAIN_TEXT.match(text, end) and text[end - 2 : end] != "\n\n":
+            return None  # the paragraph of the last item goes on
+        if kind != "blank":
+            _add_plain_block(found, kind, text[start:end], start, line)
+        start, line = end, line + lines
+    return found
+
+
+def _add_plain_block(found: _PlainBlocks, kind: str, written: str, start: int, line: int) -> None:
+    found.blocks.append(Block(kind, start, start + len(written)))
+    if kind == "heading":
+        marks, _, content = written.partition(" ")
+        found.headings.append(Heading(len(marks), plain_title(content.strip()), start, start + len(written)))
+        written = content
+    if "[" not in written:
+        return
+    if kind == "bullet_list":
+        for number, item in enumerate(written.split("\n"), start=line):
+            if "[" in item:
+                found.bracketed.append(BracketedText(item[2:].strip(), number, number + 1))
+    else:
+        lines = written.removesuffix("\n").count("\n") + 1
+        found.bracketed.append(BracketedText(written.strip(), line, line + lines))
 
 
 def _bracketed(tokens: Sequence[Token], references: Mapping[str, Any]) -> BracketedTexts | None:

@@ -29,6 +29,50 @@ LINES = [
 texts = st.lists(st.tuples(st.sampled_from(LINES), st.sampled_from(["\n", "\r\n", "\r"]))).map(
     lambda lines: "".join(line + end for line, end in lines)
 )
+PLAIN = [
+    "",
+    "# Title",
+    "## Two [[words]]",
+    "A sentence.",
+    "More of it, [here](b.md)  ",
+    "12 days",
+    "(aside) “quoted” [[x]]",
+    "- an item",
+    "- one of [[alice]] and [b](b.md)",
+    "- [ ] a task",
+    "- [x] Done [[a|b]]  ",
+    "- 12 eggs",
+]
+ODD = [
+    "1. one",
+    "- 1) nested",
+    "- ",
+    "-",
+    "---",
+    "===",
+    "# Closed #",
+    "#",
+    "#none",
+    "  indented",
+    "    code",
+    "```",
+    "> quote",
+    "* star",
+    "| a | b |",
+    "|---|---|",
+    "a | b",
+    "--|--",
+    "[here]: b.md",
+    "- [here]: b.md",
+    "- [ ]",
+    "- [ ] - x",
+    "<div>",
+    "\u00a0x",
+    "- \u00a0x",
+    "y\u2028z",
+    "a\tb",
+    "1234567890) x",
+]
 HOSTILE_CHARS = 1 << 18
 
 
@@ -131,6 +175,28 @@ def test_line_endings_do_not_change_the_structure(text: str) -> None:
     ]
     for ours, theirs in zip(parse(text).headings, parse(unified).headings, strict=True):
         assert re.sub(r"\r\n?", "\n", text[: ours.start]) == unified[: theirs.start]
+
+
+@given(st.booleans().flatmap(lambda is_mixed: st.lists(st.sampled_from(PLAIN + ODD if is_mixed else PLAIN))))
+def test_plain_lines_are_read_as_markdown_reads_them(lines: list[str]) -> None:
+    """What is read by a pattern has the structure that the parser gives it, which reads all text with CRLF."""
+    text = "\n".join(lines)
+    ours, theirs = parse(text), parse(text.replace("\n", "\r\n"))
+
+    def moved(place: int) -> int:
+        return place + text.count("\n", 0, place)
+
+    assert [(one.level, one.title) for one in ours.headings] == [
+        (one.level, one.title) for one in theirs.headings
+    ]
+    assert [(moved(one.start), moved(one.end)) for one in ours.headings] == [
+        (one.start, one.end) for one in theirs.headings
+    ]
+    assert [(one.kind, moved(one.start), moved(one.end)) for one in ours.blocks] == [
+        (one.kind, one.start, one.end) for one in theirs.blocks
+    ]
+    assert [(moved(start), moved(end)) for start, end in ours.fences] == list(theirs.fences)
+    assert ours.bracketed == theirs.bracketed
 
 
 @given(st.text())
