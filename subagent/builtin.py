@@ -26,6 +26,7 @@ from memex.subagent.context.themed import themed_statements
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import (
     BUILTIN,
+    PLANNER_VERSION,
     Addition,
     ContextPlan,
     ContextRequest,
@@ -36,7 +37,14 @@ from memex.subagent.planner import (
 )
 from memex.subagent.remember import kept_documents
 from memex.subagent.remember.changes import Changes
-from memex.subagent.remember.file_series import MAX_LISTED, FileSeries, first_file
+from memex.subagent.remember.file_series import (
+    LISTS_SERIES,
+    MAX_LISTED,
+    FileSeries,
+    first_file,
+    list_series,
+    series_name,
+)
 from memex.subagent.remember.forgetting import ForgetPlan, plan_forgetting, stated_beside
 from memex.subagent.remember.mounts import link_target, may_link
 from memex.subagent.remember.own_names import PROFILE, find_own_names
@@ -85,8 +93,15 @@ class BuiltinPlanner:
     is_slow = False
     config: ClassVar[dict[str, Any]] = {}
 
-    def __init__(self, analyzer: Analyzer) -> None:
+    def __init__(self, analyzer: Analyzer, *, version: int = PLANNER_VERSION) -> None:
+        """Make one.
+
+        Args:
+            analyzer: of the words of texts.
+            version: an older version of the planner, whose reads of memory a replay makes again.
+        """
         self.analyzer = analyzer
+        self.version = version
 
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
         """Return the passages that answer a query, within its budget."""
@@ -164,7 +179,7 @@ class BuiltinPlanner:
         if document is not None:
             reading = document.reading
             kept_document = await kept_documents.keep(document, request.project, tools)
-        await tools.read_ahead(_reads_of_places(reading.statements, request.project))
+        await tools.read_ahead(self._reads_of_places(reading.statements, request.project))
         adds = await self._place(reading.statements, document, request, tools)
         projects = {request.project, None}
         own_paths = frozenset(
@@ -219,15 +234,26 @@ class BuiltinPlanner:
             path = homes[place.path].get(normal_form(text))
             if path is None:
                 if place.path not in rooms:
-                    rooms[place.path] = await FileSeries.of(place.path, tools)
+                    rooms[place.path] = await FileSeries.of(place.path, tools, version=self.version)
                 path = rooms[place.path].path_for(len(render_bullet(text, request.day)))
             adds.append(Addition(path, place.title, place.heading, replace(statement, text=text)))
         return adds
 
+    def _reads_of_places(self, statements: Sequence[Statement], project: str | None) -> Reads:
+        """Return what is read of memory before statements are filed: their series, and the user's name."""
+        if not statements:
+            return Reads()
+        paths = dict.fromkeys(destination(one.kind, project, one.text).path for one in statements)
+        if self.version < LISTS_SERIES:
+            lists = [(path.removesuffix(".md"), MAX_LISTED) for path in paths]
+            return Reads(lists=[*lists, (PROFILE, 1)], files=[PROFILE])
+        series = [((series_name(path),), MAX_LISTED) for path in paths]
+        return Reads(series=series, lists=[(PROFILE, 1)], files=[PROFILE])
+
     async def _files_by_statement(self, path: str, tools: MemoryTools) -> dict[tuple[str, ...], str]:
         """Return which file of a series says what, by normal form."""
         found: dict[tuple[str, ...], str] = {}
-        for listed in await tools.list_files(path.removesuffix(".md"), limit=MAX_SERIES):
+        for listed in await list_series(path, tools, limit=MAX_SERIES, version=self.version):
             if first_file(listed.path) == path:
                 content = (await tools.read_file(listed.path)).content
                 forms = await offload.run(len(content), _normal_forms, content)
@@ -253,13 +279,6 @@ async def _search_synonyms(
         if passage.text
     ]
     return with_synonyms(query, found.query), passages
-
-
-def _reads_of_places(statements: Sequence[Statement], project: str | None) -> Reads:
-    """Return what is read of memory before statements are filed: their series, and the user's name."""
-    paths = dict.fromkeys(destination(one.kind, project, one.text).path for one in statements)
-    series = [(path.removesuffix(".md"), MAX_LISTED) for path in paths]
-    return Reads(lists=[*series, (PROFILE, 1)], files=[PROFILE]) if statements else Reads()
 
 
 def _extract_for_storage(text: str, day: date) -> Extraction:

@@ -18,6 +18,7 @@ RecallReason = Literal["match", "link", "backlink", "neighbour", "pinned", "rece
 OmissionReason = Literal["budget", "relevance", "duplicate"]
 
 BUILTIN = "builtin"
+PLANNER_VERSION = 7  # a part of the engine that every call logs; see `memex.subagent.engine`
 
 
 @dataclass(frozen=True, slots=True)

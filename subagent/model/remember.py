@@ -391,7 +391,9 @@ class _Reader:
                 settled.append(changes.take(in_place, None))
                 continue
             if add.path not in rooms:
-                rooms[add.path] = await FileSeries.of(add.path, self.session.tools)
+                rooms[add.path] = await FileSeries.of(
+                    add.path, self.session.tools, version=self.builtin.version
+                )
             placed = replace(add, path=rooms[add.path].path_for(len(render_bullet(add.statement.text, day))))
             about = await find_related(placed, own_paths, self.session.tools)
             links = tuple(dict.fromkeys([*add.links, *about.links]))

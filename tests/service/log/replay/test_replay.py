@@ -23,6 +23,7 @@ from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
 from memex.subagent.prompts import Prompt
+from memex.subagent.remember.file_series import LISTS_SERIES
 
 TEA = "# Tea\n\nI like oolong tea.\n\n## Brewing\n\nAt 90 degrees, as in [[coffee]].\n"
 COFFEE = "# Coffee\n\nHot, and never with milk.\n"
@@ -91,6 +92,34 @@ async def test_a_context_gives_the_same_bytes_after_edits(plain: Service, alice:
     assert result.is_equal, told(result)
     assert result.result["context"] == answer["context"] != ""
     assert result.operations > 3
+
+
+async def test_a_call_of_an_older_planner_makes_its_reads(database: Database, alice: Caller) -> None:
+    """An older planner listed the folder beside a file of statements; the call of today lists less."""
+    older = BuiltinPlanner(Analyzer(), version=LISTS_SERIES - 1)
+    services = {
+        "older": Service(database, max_files=100, planning=Planners(older, older)),
+        "newer": Service(database, max_files=100),
+    }
+    for name in ("user/notes/dock.md", "user/notes-2.md", "user/notes.md"):
+        await services["newer"].execute(
+            alice, "memory_write", {"path": name, "content": f"# Of {name}\n\nThe dock is long.\n"}
+        )
+    for name, service in services.items():
+        said = {"text": f"The mast of the {name} boat is broken."}
+        await service.execute(alice, "memory_remember", said, tool_call_id=name)
+    async with database.maintenance() as connection:
+        query = "update operation set engine = regexp_replace(engine, 'planner-[0-9]+', 'planner-6')"
+        await connection.execute(f"{query} where tool_call_id = 'older'".encode())
+    results = {name: await replay_call(service, alice, name) for name, service in services.items()}
+    listed = {}
+    for name in services:
+        [attempt] = await services["newer"].operation(alice, name)
+        listed[name] = next(one.response["files"] for one in attempt.inner if one.tool == "memory_list")
+
+    assert [told(result) for result in results.values() if not result.is_equal] == []
+    assert [one.part for one in results["older"].changed] == ["planner"]
+    assert [len(files) for files in listed.values()] == [3, 2]
 
 
 async def test_an_index_made_anew_changes_nothing(plain: Service, alice: Caller) -> None:

@@ -154,7 +154,7 @@ def apply_change(
         )
     by = logged_options(logged)
     if change.planner == BUILTIN:
-        by = builtin_options()
+        by = builtin_options(logged)
     elif planner is not None:
         by = RerunOptions(planner, is_slow=True)
     elif change.model or change.prompt:

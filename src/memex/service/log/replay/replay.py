@@ -14,6 +14,7 @@ from memex.service.log.replay.rerun import (
     Rerun,
     RerunOptions,
     builtin_options,
+    builtin_planner,
     check_replayable,
     failed_rerun,
     rerun,
@@ -24,8 +25,6 @@ from memex.store.database import Database
 from memex.store.log.call import InnerOperation, digest
 from memex.store.log.operations import MODEL_REQUEST, to_storable
 from memex.store.records import Operation
-from memex.store.search.analyzer import Analyzer
-from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.engine import ENGINE
 
 # What comes of a row that has not the form of one which Memex wrote.
@@ -131,13 +130,13 @@ async def replay(database: Database, access: Access, logged: LoggedCall) -> Repl
 def logged_options(logged: LoggedCall) -> RerunOptions:
     """Return what a call was run with: the rules, or its model's answers as the log has them."""
     if "model" not in (logged.operation.config or {}):
-        return builtin_options()
+        return builtin_options(logged)
     from memex.subagent.model.recorded import recorded_planner, recording_of  # noqa: PLC0415  # a second of loading
 
     recorded = recording_of(logged.operation, logged.prompts)
     if recorded is None:
-        return builtin_options()
-    made, spending = recorded_planner(recorded, BuiltinPlanner(Analyzer()))
+        return builtin_options(logged)
+    made, spending = recorded_planner(recorded, builtin_planner(logged))
     return RerunOptions(made, spending)
 
 

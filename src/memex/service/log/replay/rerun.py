@@ -27,6 +27,7 @@ from memex.store.records import FileChange, Operation, Status
 from memex.store.search.analyzer import Analyzer
 from memex.store.writes.draft import Commit, Draft, Preview
 from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.engine import planner_version_of
 from memex.subagent.limits import Spending, UnlimitedSpending
 from memex.subagent.planner import Planner
 
@@ -270,6 +271,11 @@ def failed_rerun(logged: LoggedCall, code: str) -> Rerun:
     return Rerun(call, {"error": code}, {}, 0.0)
 
 
-def builtin_options() -> RerunOptions:
-    """Return a run by the rules."""
-    return RerunOptions(BuiltinPlanner(Analyzer()))
+def builtin_planner(logged: LoggedCall) -> BuiltinPlanner:
+    """Return the planner by rules, which reads memory as that of a logged call read it."""
+    return BuiltinPlanner(Analyzer(), version=planner_version_of(logged.operation.engine))
+
+
+def builtin_options(logged: LoggedCall) -> RerunOptions:
+    """Return a run of a logged call by the rules."""
+    return RerunOptions(builtin_planner(logged))
