@@ -10,14 +10,14 @@ from typing import Any, Self, TypeVar
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.pq import PipelineStatus, TransactionStatus
-from psycopg.rows import DictRow, dict_row, kwargs_row
+from psycopg.rows import DictRow, dict_row, kwargs_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from memex.errors import AccessChanged, MemexError, StoreUnavailable, Unauthenticated
 from memex.store import migrate, pooler
 from memex.store.access import Access
 from memex.store.pooler import PoolerSetting
-from memex.store.sql import sql
+from memex.store.sql import FlatListDumper, sql
 
 Shape = TypeVar("Shape")
 
@@ -93,7 +93,7 @@ class Database:
             max_size=max_connections,
             timeout=CONNECTION_WAIT_S,
             reconnect_timeout=RECONNECT_S,
-            configure=partial(pooler.settle, setting=pooler_setting),
+            configure=partial(_configure, pooler_setting=pooler_setting),
             open=False,
         )
         try:
@@ -268,6 +268,13 @@ async def rows(connection: Connection, statement: str, /, **parameters: Any) -> 
     return await cursor.fetchall()
 
 
+async def tuples(connection: Connection, statement: str, /, **parameters: Any) -> list[tuple[Any, ...]]:
+    """Run `queries/{statement}.sql` and return its rows as tuples: a dict costs more than the rest of a row."""
+    cursor = connection.cursor(row_factory=tuple_row)
+    await cursor.execute(sql(statement), parameters)
+    return await cursor.fetchall()
+
+
 async def batch(connection: Connection, *statements: Statement) -> list[Rows]:
     """Run several statements that return rows, in their order with one round trip, and return the rows of each."""
     if not statements:
@@ -308,6 +315,12 @@ async def row_as(
     cursor = connection.cursor(row_factory=kwargs_row(shape))
     await cursor.execute(sql(statement), parameters)
     return await cursor.fetchone()
+
+
+async def _configure(connection: Connection, *, pooler_setting: PoolerSetting) -> None:
+    """Prepare a new connection of the pool."""
+    connection.adapters.register_dumper(list, FlatListDumper)
+    await pooler.settle(connection, pooler_setting)
 
 
 async def _send(connection: Connection, statements: Iterable[Statement]) -> list[AsyncCursor[DictRow]]:

@@ -1,7 +1,29 @@
-"""A statement by its name."""
+"""A statement by its name, and lists among its parameters."""
 
 from functools import cache
 from importlib.resources import files
+from typing import Any
+
+from psycopg.abc import Buffer
+from psycopg.types.array import ListDumper
+
+
+class FlatListDumper(ListDumper):
+    """Writes a list of texts, or one of whole numbers, as an array at once; psycopg's own writes item by item."""
+
+    def dump(self, obj: list[Any]) -> Buffer | None:
+        """Return the text of an array in Postgres' format."""
+        kinds = set(map(type, obj))
+        if kinds == {int}:
+            return f"{{{str(obj)[1:-1]}}}".encode()
+        if kinds != {str}:
+            return super().dump(obj)
+        joined = '","'.join(obj)
+        if "\0" in joined:
+            return super().dump(obj)  # which refuses it
+        if "\\" in joined or joined.count('"') > 2 * (len(obj) - 1):
+            joined = '","'.join([text.replace("\\", "\\\\").replace('"', '\\"') for text in obj])
+        return f'{{"{joined}"}}'.encode(self._tx.encoding)
 
 
 @cache

@@ -1,7 +1,7 @@
 """Which revisions a logged operation saw, by the forms in which the log names them. Pure."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 _VERSION = re.compile(r"(\d+)(?::\d+-\d+)?")
@@ -14,42 +14,51 @@ def find_revisions(values: Iterable[Any]) -> list[str]:
     A value names one as `{"$text": "path@version:start-end"}`, `{"$diff": [old, new]}`, as a record with `path` and
     `version`, or in a list of references such as `files`.
     """
-    return sorted({revision for value in values for revision in _revisions_named(value)})
+    found: set[str] = set()
+    for value in values:
+        _add_named(value, found)
+    return sorted(found)
 
 
-def _revisions_named(value: Any) -> Iterator[str]:
+def _add_named(value: Any, found: set[str]) -> None:
+    """Add the revisions that a value names."""
     if isinstance(value, dict):
-        yield from _named_by_record(value)
+        _add_of_record(value, found)
     elif isinstance(value, list | tuple):
         for item in value:
             if isinstance(item, dict | list | tuple):
-                yield from _revisions_named(item)
+                _add_named(item, found)
 
 
-def _named_by_record(value: Mapping[str, Any]) -> Iterator[str]:
+def _add_of_record(value: Mapping[str, Any], found: set[str]) -> None:
     text, diff = value.get("$text"), value.get("$diff")
     if isinstance(text, str):
-        yield from _revision(text)
+        _add_revision(text, found)
         return
     if isinstance(diff, list | tuple) and len(diff) == 2:
-        yield from (revision for one in diff if isinstance(one, str) for revision in _revision(one))
+        for one in diff:
+            if isinstance(one, str):
+                _add_revision(one, found)
         return
     path, version = value.get("path"), value.get("version")
     if isinstance(path, str) and isinstance(version, int):
-        yield f"{path}@{version}"
+        found.add(f"{path}@{version}")
     for name, item in value.items():
-        if name in _LISTS and isinstance(item, list):
+        if isinstance(item, list) and name in _LISTS:
             for one in item:
-                yield from _revision(one) if isinstance(one, str) else _revisions_named(one)
+                if isinstance(one, str):
+                    _add_revision(one, found)
+                else:
+                    _add_named(one, found)
         elif isinstance(item, dict | list | tuple):
-            yield from _revisions_named(item)
+            _add_named(item, found)
 
 
-def _revision(reference: str) -> Iterator[str]:
+def _add_revision(reference: str, found: set[str]) -> None:
     revision, at, place = reference.rpartition("@")
     match = _VERSION.fullmatch(place) if revision and at else None
     if match is not None:
-        yield f"{revision}@{match[1]}"
+        found.add(f"{revision}@{match[1]}")
 
 
 def split_reference(revision: str) -> tuple[str, int]:

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any, Protocol
 
 from memex.store.access import Scope
-from memex.store.database import Connection, Statement, batch, rows
+from memex.store.database import Connection, Statement, batch, tuples
 from memex.store.records import Span
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import MAX_QUERY_LEXEMES, Query, term_score, weigh
@@ -366,7 +366,7 @@ async def _locate(
     some = {scope_id: of_scope for scope_id, of_scope in chunks.items() if len(of_scope)}
     if not some:
         return found
-    located = await rows(
+    located = await tuples(
         connection,
         "search/chunk_best",
         scope_ids=list(some),
@@ -378,9 +378,8 @@ async def _locate(
         shown_chunks=shown.chunks,
         **filters.parameters(),
     )
-    for record in located:
-        scope = views[record.pop("scope_id")].scope
-        found[scope.scope_id].append(_scored_chunk(scope, query, **record))
+    for scope_id, *columns in located:
+        found[scope_id].append(_scored_chunk(views[scope_id].scope, query, *columns))
     return found
 
 
@@ -436,29 +435,38 @@ def _restrict(query: Query, lexemes: frozenset[str]) -> Query:
 def _scored_chunk(
     scope: Scope,
     query: Query,
-    *,
-    score: int,
-    path: str,
     chunk_id: int,
+    score: int,
     file_id: int,
     start_char: int,
     end_char: int,
     length: int,
+    path: str,
+    version: int,
+    title: str,
+    size_chars: int,
+    dated: date | None,
+    heading_path: Sequence[str],
+    body_start: int,
     text: str | None,
     tfs: Sequence[int],
-    **shown: Any,
 ) -> ScoredChunk:
     """Return a chunk that scored, from the columns of its row."""
     detail = None
     if text is not None:
         detail = ChunkDetail(
             chunk_id=chunk_id,
+            heading_path=heading_path,
             length=length,
             start_char=start_char,
             end_char=end_char,
+            version=version,
+            title=title,
+            size_chars=size_chars,
+            dated=dated,
+            body_start=body_start,
             text=text,
             tfs=named_tfs(query, tfs),
-            **shown,
         )
     span = (start_char, end_char)
     return ScoredChunk(score, scope.virtual(path), span, scope, chunk_id, file_id, length, detail=detail)

@@ -139,10 +139,9 @@ async def find(memory: Memory, arguments: FindArguments) -> CallAnswer:
         prefix=arguments.prefix,
         tags=arguments.tags,
     )
-    hits = [_hit(hit) for hit in found.hits]
-    result = FindResult(hits=hits).body()
-    kept = {"path", "version", "span", "score", "match", "more_spans"}
-    logged: dict[str, Any] = {"hits": [hit.model_dump(mode="json", include=kept) for hit in hits]}
+    result = FindResult(hits=[_hit(hit) for hit in found.hits]).body()
+    kept = ("path", "version", "span", "score", "match", "more_spans")
+    logged: dict[str, Any] = {"hits": [{name: hit[name] for name in kept} for hit in result["hits"]]}
     if found.near is not None:
         logged["near"] = [near.logged for near in found.near]
     return CallAnswer(result, arguments.canonical(), logged)
