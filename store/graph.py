@@ -1,9 +1,8 @@
 """Links between files: forward links as they are stored, backlinks by their keys, resolved when asked."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from memex.store import links, offload
 from memex.store.access import Access, Scope
@@ -22,8 +21,7 @@ Direction = Literal["out", "in", "both"]
 FileKey = tuple[int, int]  # scope_id, file_id
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedFile:
+class LinkedFile(NamedTuple):  # a call makes hundreds, and a dataclass takes three times as long
     """A file as the end of a link."""
 
     scope: Scope
@@ -41,9 +39,8 @@ class LinkedFile:
         return self.scope.virtual(self.path)
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenLink:
-    """A link as it stands in a file, with the keys that it may mean, best first."""
+class WrittenLink(NamedTuple):  # as `LinkedFile`
+    """A link as it stands in a file, with the keys that it may mean, best first; without `raw` for a context."""
 
     source: LinkedFile
     target_keys: Sequence[str]
@@ -286,6 +283,8 @@ class LinkGraph:
         )
 
     def _resolve(self, own: Scope, key: str, named: Sequence[NamedFile]) -> LinkedFile | None:
+        if len(named) == 1 and key in named[0][1:]:
+            return named[0][0]
         order = {scope.scope_id: place for place, scope in enumerate(self._access.scopes, start=1)}
         order[own.scope_id] = 0
         files = {
@@ -333,13 +332,13 @@ def _out_link(
 
 
 def _near_link(sources: Sequence[LinkedFile], row: Mapping[str, Any]) -> tuple[WrittenLink, bool]:
-    written = WrittenLink(sources[row["place"] - 1], row["target_keys"], row["raw"], row["anchor"])
+    written = WrittenLink(sources[row["place"] - 1], row["target_keys"], "", row["anchor"])
     return written, row["is_near"]
 
 
 def _back_link(scopes: Mapping[int, Scope], row: Mapping[str, Any]) -> WrittenLink:
     source = LinkedFile(scopes[row["scope_id"]], row["file_id"], row["path"])
-    return WrittenLink(source, row["target_keys"], row["raw"], row["anchor"])
+    return WrittenLink(source, row["target_keys"], "", row["anchor"])
 
 
 def in_link(

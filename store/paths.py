@@ -14,6 +14,7 @@ selector that colours a plain symbol: two paths that look the same must not be t
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from memex.errors import InvalidPath, PhysicalPathForbidden, UnknownMount, ValidationFailed
@@ -75,6 +76,7 @@ class Prefix:
     relative: str
 
 
+@lru_cache(maxsize=4_096)  # one call of a tool parses the same paths several times
 def parse(path: str) -> VirtualPath:
     """Return the virtual path of a file, in NFC.
 

@@ -6,7 +6,7 @@ text: a context plan names spans of stored versions, and a remember plan holds s
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from memex.store.records import Reference
 from memex.subagent.memory_tools import MemoryTools
@@ -68,8 +68,7 @@ class Choice:
         return self.reference.path, self.reference.version, self.heading, self.is_outdated
 
 
-@dataclass(frozen=True, slots=True)
-class Omitted:
+class Omitted(NamedTuple):  # a call makes hundreds
     """A span that was left out of the context, and why: no room, too weak, or a duplicate text."""
 
     reference: Reference

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
 from memex.errors import ValidationFailed
 from memex.store.access import Access, Scope
@@ -167,42 +169,25 @@ def passages(
     found = []
     for (_, parameters), records in zip(statements, rows, strict=True):
         scope = access.by_id[parameters["scope_id"]]
-        stored = (_FileChunk(**record) for record in records)
-        for path, group in groupby(stored, key=lambda chunk: chunk.path):
+        for path, group in groupby(records, key=itemgetter("path")):
             chunks = list(group)
+            first = chunks[0]
+            passages = tuple([_passage(query, chunk) for chunk in chunks])
             found.append(
                 FilePassages(
-                    path=scope.virtual(path),
-                    version=chunks[0].version,
-                    size_chars=chunks[0].size_chars,
-                    body_start=chunks[0].start_char,
-                    passages=tuple(_passage(query, chunk) for chunk in chunks),
+                    scope.virtual(path), first["version"], first["size_chars"], first["start_char"], passages
                 )
             )
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _FileChunk:
-    """A row of `search/chunk_of_file`: one of the first chunks of a file, without its text."""
-
-    path: str
-    version: int
-    size_chars: int
-    start_char: int
-    end_char: int
-    heading_path: Sequence[str]
-    length: int
-    tfs: Sequence[int]
-
-
-def _passage(query: Query, chunk: _FileChunk | ChunkDetail) -> Passage:
-    tfs = chunk.tfs if isinstance(chunk, ChunkDetail) else named_tfs(query, chunk.tfs)
+def _passage(query: Query, chunk: Mapping[str, Any]) -> Passage:
+    """Return a row of `search/chunk_of_file`; `tfs` is null where no lexeme of the query stands."""
+    tfs = chunk["tfs"]
     return Passage(
-        span=(chunk.start_char, chunk.end_char),
-        heading=tuple(chunk.heading_path),
-        score=score(query, tfs, chunk.length),
-        text=chunk.text if isinstance(chunk, ChunkDetail) else None,
+        (chunk["start_char"], chunk["end_char"]),
+        tuple(chunk["heading_path"]),
+        score(query, named_tfs(query, tfs), chunk["length"]) if tfs else 0,
     )
 
 
@@ -400,13 +385,11 @@ def _hit(
             fused=file.fused,
         ),
         more_spans=tuple(other.span for other in others[:MORE_SPANS]),
-        file=_file(file, query, details, passages) if passages else None,
+        file=_file(file, details, passages) if passages else None,
     )
 
 
-def _file(
-    file: _RankedFile, query: Query, details: Mapping[tuple[int, int], ChunkDetail], passages: int
-) -> FilePassages:
+def _file(file: _RankedFile, details: Mapping[tuple[int, int], ChunkDetail], passages: int) -> FilePassages:
     chunks = file.chunks[:passages]
     read = [details[chunk.scope.scope_id, chunk.chunk_id] for chunk in chunks]
     return FilePassages(
@@ -415,9 +398,11 @@ def _file(
         size_chars=read[0].size_chars,
         body_start=read[0].body_start,
         passages=tuple(
-            replace(
-                _passage(query, detail),
-                score=chunk.score + file.bonus.get(_key(chunk), 0),
+            Passage(
+                (detail.start_char, detail.end_char),
+                tuple(detail.heading_path),
+                chunk.score + file.bonus.get(_key(chunk), 0),
+                detail.text,
             )
             for chunk, detail in zip(chunks, read, strict=True)
         ),

@@ -19,6 +19,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memex.store.records import Reference, Span
 
@@ -29,6 +30,7 @@ MAX_HEADING_CHARS = 80
 
 _TAG_DIGITS = 16
 _GUARD_DIGITS = 12
+SECTION_CHARS = len("\n[] \n\n") + _GUARD_DIGITS  # of a section, beside what its line says and its text
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -42,7 +44,7 @@ class Section:
     @property
     def chars(self) -> int:
         """How many characters it adds to what it stands in."""
-        return len("\n[] \n\n") + _GUARD_DIGITS + len(self.about) + len(self.text)
+        return SECTION_CHARS + len(self.about) + len(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +76,25 @@ class Note:
         if self.linked_from is not None:
             parts.append(f"linked from {self.linked_from}")
         if self.heading:
-            titles = " › ".join(" ".join(_UNPRINTABLE.sub(" ", title).split()) for title in self.heading)
-            parts.append(titles[-MAX_HEADING_CHARS:])
+            parts.append(_titles(self.heading))
         return " · ".join(parts)
 
     @property
     def chars(self) -> int:
         """How many characters it adds to a context."""
-        return self.section.chars
+        return SECTION_CHARS + len(self.about) + len(self.text)
 
     @property
     def section(self) -> Section:
         """Itself with its line as a text."""
         return Section(self.about, self.text)
+
+
+@lru_cache(maxsize=1_024)
+def _titles(heading: tuple[str, ...]) -> str:
+    """Return the titles above a span as its line says them."""
+    titles = " › ".join(" ".join(_UNPRINTABLE.sub(" ", title).split()) for title in heading)
+    return titles[-MAX_HEADING_CHARS:]
 
 
 @dataclass(frozen=True, slots=True)

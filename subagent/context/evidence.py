@@ -5,9 +5,10 @@ a link leads to it or when it stands in a file that matches well.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isqrt
+from typing import NamedTuple
 
 from memex.store.memory import Memory
 from memex.store.records import FilePassages, NearLink, Passage, Reference, Span
@@ -40,8 +41,7 @@ NEIGHBOUR_SHARE = 30  # by a file's best passage to the ones before and after it
 FILE_SHARE = 10  # by a file's best passage to all others
 
 
-@dataclass(frozen=True, slots=True)
-class ReachedFile:
+class ReachedFile(NamedTuple):  # a call makes hundreds, and a dataclass takes three times as long
     """A file that another leads to: what that is worth, from where, to which heading, and how."""
 
     path: str
@@ -51,8 +51,7 @@ class ReachedFile:
     reason: RecallReason = "link"
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredPassage:
+class ScoredPassage(NamedTuple):  # as `ReachedFile`
     """A passage and what recalling it is worth; its text has not been read yet."""
 
     reference: Reference
@@ -86,11 +85,14 @@ class Evidence:
 
     def scored_passages(self, whole_chars: int) -> list[ScoredPassage]:
         """Return every passage that is worth anything; a file of at most `whole_chars` is one."""
-        return [worth for path in self.files for worth in self._of_file(path, whole_chars)]
+        found: list[ScoredPassage] = []
+        for path in self.files:
+            self._add_of_file(found, path, whole_chars)
+        return found
 
     def value(self, path: str) -> int:
         """Return what the best passage of a file is worth."""
-        own = max((passage.score for passage in self.files[path].passages), default=0)
+        own = max([passage.score for passage in self.files[path].passages], default=0)
         return own + (self.targets[path].bonus if path in self.targets else 0)
 
     def linked_passage(self, path: str) -> Reference:
@@ -99,32 +101,31 @@ class Evidence:
         passage = _linked_passage(file, self.targets[path].heading)
         return Reference(path, file.version, passage.span)
 
-    def _of_file(self, path: str, whole_chars: int) -> Iterable[ScoredPassage]:
+    def _add_of_file(self, found: list[ScoredPassage], path: str, whole_chars: int) -> None:
+        """Add the passages of a file that are worth anything."""
         file, target = self.files[path], self.targets.get(path)
-        is_match = path in self.matched
-        source = None if is_match or target is None else target.linked_from
-        for span, heading, value in self._passages(file, target, whole_chars):
-            if value and span[0] < span[1]:
-                reference = Reference(file.path, file.version, span)
-                reason = "match" if is_match or target is None else target.reason
-                yield ScoredPassage(reference, heading, value, reason, source)
-
-    def _passages(
-        self, file: FilePassages, target: ReachedFile | None, whole_chars: int
-    ) -> Iterable[tuple[Span, tuple[str, ...], int]]:
-        best = _linked_passage(file, target.heading if target else None)
-        top = self.value(file.path)
+        reason: RecallReason = "match"
+        source = None
+        if target is not None and path not in self.matched:
+            reason, source = target.reason, target.linked_from
+        version, passages = file.version, file.passages
+        top = self.value(path)
         if file.size_chars - file.body_start <= whole_chars:
-            yield (file.body_start, file.size_chars), (), top
+            if top and file.body_start < file.size_chars:
+                reference = Reference(file.path, version, (file.body_start, file.size_chars))
+                found.append(ScoredPassage(reference, (), top, reason, source))
             return
-        place = file.passages.index(best)
-        for at, passage in enumerate(file.passages):
-            if at == place:
-                value = passage.score + (target.bonus if target else 0)
+        best = passages.index(_linked_passage(file, target.heading if target else None))
+        near, far = top * NEIGHBOUR_SHARE // 100, top * FILE_SHARE // 100
+        for at, (span, heading, score, _) in enumerate(passages):
+            if at == best:
+                value = score + (target.bonus if target else 0)
             else:
-                share = NEIGHBOUR_SHARE if at == 0 or abs(at - place) == 1 else FILE_SHARE
-                value = passage.score + top * share // 100
-            yield passage.span, passage.heading, value
+                value = score + (near if at == 0 or -1 <= at - best <= 1 else far)
+            if value and span[0] < span[1]:
+                found.append(
+                    ScoredPassage(Reference(file.path, version, span), heading, value, reason, source)
+                )
 
 
 async def gather_evidence(request: ContextRequest, tools: MemoryTools) -> Evidence:
@@ -190,11 +191,9 @@ def _is_short(file: FilePassages | None) -> bool:
 
 def _chars(file: FilePassages) -> int:
     whole = file.size_chars - file.body_start
-    return whole if whole <= WHOLE_CHARS else sum(end - start for start, end in _spans(file))
-
-
-def _spans(file: FilePassages) -> list[Span]:
-    return [passage.span for passage in file.passages]
+    if whole <= WHOLE_CHARS:
+        return whole
+    return sum([passage.span[1] - passage.span[0] for passage in file.passages])
 
 
 def _find_neighbours(evidence: Evidence) -> dict[str, ReachedFile]:
@@ -264,9 +263,14 @@ async def _add_passages(paths: Sequence[str], evidence: Evidence, tools: MemoryT
     """Add the first passages of files to those that search found in them."""
     for file in await tools.passages(evidence.query, paths) if paths else []:
         known = evidence.files.get(file.path)
-        passages = {passage.span: passage for passage in (*file.passages, *(known.passages if known else ()))}
-        ordered = tuple(sorted(passages.values(), key=lambda passage: passage.span))
-        evidence.files[file.path] = replace(file, passages=ordered)
+        evidence.files[file.path] = file if known is None else _with_passages(file, known.passages)
+
+
+def _with_passages(file: FilePassages, known: Sequence[Passage]) -> FilePassages:
+    """Return a file with other passages of it, which go before its own of the same span; in their order."""
+    by_span = {passage.span: passage for passage in (*file.passages, *known)}
+    passages = tuple([by_span[span] for span in sorted(by_span)])
+    return FilePassages(file.path, file.version, file.size_chars, file.body_start, passages)
 
 
 async def _link_texts(paths: Sequence[str], evidence: Evidence, tools: MemoryTools) -> dict[str, str]:
@@ -282,11 +286,16 @@ def _text(file: FilePassages) -> str:
 
 def _files_linked_to(evidence: Evidence, links: Sequence[NearLink]) -> dict[str, ReachedFile]:
     """Return the files that links lead to, the most valuable first: a file's links share what it is worth."""
-    counts = Counter((link.source, link.is_near) for link in links)
+    counts = Counter([(link.source, link.is_near) for link in links])
+    bonuses = {
+        (source, is_near): evidence.value(source)
+        * (NEAR_SHARE if is_near else FAR_SHARE)
+        // isqrt(count * 10_000)
+        for (source, is_near), count in counts.items()
+    }
     found: dict[str, ReachedFile] = {}
     for link in links:
-        share = NEAR_SHARE if link.is_near else FAR_SHARE
-        bonus = evidence.value(link.source) * share // isqrt(counts[link.source, link.is_near] * 10_000)
+        bonus = bonuses[link.source, link.is_near]
         if link.target != link.source:
             target = ReachedFile(link.target, bonus, link.source, link.heading)
             found[link.target] = _stronger(found.get(link.target), target)
@@ -295,11 +304,14 @@ def _files_linked_to(evidence: Evidence, links: Sequence[NearLink]) -> dict[str,
 
 def _files_linking_here(evidence: Evidence, links: Sequence[NearLink]) -> dict[str, ReachedFile]:
     """Return the files that link to what matches: they share what that is worth, so a hub's get little."""
-    counts = Counter(link.target for link in links)
+    counts = Counter([link.target for link in links])
+    bonuses = {
+        target: evidence.value(target) * BACK_SHARE // isqrt(count * 10_000)
+        for target, count in counts.items()
+    }
     found: dict[str, ReachedFile] = {}
     for link in links:
-        bonus = evidence.value(link.target) * BACK_SHARE // isqrt(counts[link.target] * 10_000)
-        target = ReachedFile(link.source, bonus, link.target, reason="backlink")
+        target = ReachedFile(link.source, bonuses[link.target], link.target, reason="backlink")
         found[link.source] = _stronger(found.get(link.source), target)
     return found
 

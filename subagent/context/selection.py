@@ -6,6 +6,7 @@ Values are integers, ties break by path and place, so the same candidates give t
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import isqrt
+from typing import NamedTuple
 
 from memex.store.records import Reference, Span
 from memex.subagent.context.assembly import Note
@@ -24,8 +25,7 @@ LENGTH_OFFSET = 3_000
 Cut = Callable[[str, int], Span]
 
 
-@dataclass(frozen=True, slots=True)
-class CandidatePassage:
+class CandidatePassage(NamedTuple):  # a call makes hundreds, and a dataclass takes three times as long
     """A passage that may be recalled.
 
     Attributes:
@@ -101,7 +101,7 @@ class PassageSelection:
 
     cut: Cut
     chosen: dict[tuple[str, int], list[Choice]] = field(default_factory=dict)
-    omitted: dict[Reference, Omitted] = field(default_factory=dict)
+    omitted: dict[Reference, OmissionReason] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)
     used: int = 0
     answers: int = 0  # chosen, but for the pinned
@@ -129,24 +129,24 @@ class PassageSelection:
 
     def holds(self, reference: Reference) -> bool:
         """Return whether a part of a span was chosen."""
-        file = self.chosen.get((reference.path, reference.version), ())
-        return any(overlap(choice.reference, reference) for choice in file)
+        file = self.chosen.get((reference.path, reference.version))
+        return file is not None and _is_any_in(file, reference.span)
 
     def omit(self, reference: Reference, reason: OmissionReason) -> None:
         """Note that a passage was left out."""
-        self.omitted.setdefault(reference, Omitted(reference, reason))
+        self.omitted.setdefault(reference, reason)
 
     def plan(self) -> ContextPlan:
         """Return the plan. What was left out, and stands in it after all, is not omitted."""
         files = {key: _merge_neighbours(file) for key, file in self.chosen.items()}
         choices = tuple(choice for file in files.values() for choice in file)
-
-        def is_chosen(omitted: Omitted) -> bool:
-            return any(
-                overlap(choice.reference, omitted.reference) for choice in files.get(_key(omitted), ())
-            )
-
-        return ContextPlan(choices, tuple(one for one in self.omitted.values() if not is_chosen(one)))
+        omitted = [
+            Omitted(reference, reason)
+            for reference, reason in self.omitted.items()
+            if (file := files.get((reference.path, reference.version))) is None
+            or not _is_any_in(file, reference.span)
+        ]
+        return ContextPlan(choices, tuple(omitted))
 
     def _choose(self, choice: Choice) -> None:
         self.used += self._added(choice)
@@ -155,7 +155,9 @@ class PassageSelection:
 
     def _added(self, choice: Choice) -> int:
         """Return how many characters a choice adds; beside a neighbour it needs no line of its own."""
-        file = self.chosen.get(_key(choice), [])
+        file = self.chosen.get(_key(choice))
+        if file is None:
+            return _chars([choice])
         return _chars(_merge_neighbours([*file, choice])) - _chars(_merge_neighbours(file))
 
 
@@ -168,7 +170,7 @@ def _merge_neighbours(choices: Sequence[Choice]) -> list[Choice]:
             span = last.reference.span[0], choice.reference.span[1]
             merged[-1] = replace(
                 last,
-                reference=replace(last.reference, span=span),
+                reference=last.reference._replace(span=span),
                 truncated=last.truncated or choice.truncated,
             )
         else:
@@ -188,21 +190,33 @@ def _chars(choices: Sequence[Choice]) -> int:
 def _line_chars(choice: Choice) -> int:
     """Return what a part of a choice adds at most beside its text: it may stand apart, and begin further on."""
     end = choice.reference.span[1]
-    reference = replace(choice.reference, span=(end, end))
+    reference = choice.reference._replace(span=(end, end))
     return Note(reference, "", choice.linked_from, choice.heading).chars
 
 
 def _truncate(choice: Choice, kept: Span) -> Choice:
     start = choice.reference.span[0]
     span = start + kept[0], start + kept[1]
-    return replace(choice, reference=replace(choice.reference, span=span), truncated=True)
+    return replace(choice, reference=choice.reference._replace(span=span), truncated=True)
 
 
-def _key(passage: Choice | CandidatePassage | Omitted) -> tuple[str, int]:
-    return passage.reference.path, passage.reference.version
+def _key(choice: Choice) -> tuple[str, int]:
+    return choice.reference.path, choice.reference.version
+
+
+def _is_any_in(file: Sequence[Choice], span: Span) -> bool:
+    """Tell whether a span has a part in common with a choice of its file."""
+    start, end = span
+    for choice in file:
+        first, last = choice.reference.span
+        if first < end and start < last:
+            return True
+    return False
 
 
 def overlap(one: Reference, other: Reference) -> bool:
     """Return whether two spans of one version of a file have a part in common."""
+    if one.path != other.path or one.version != other.version:
+        return False
     (start, end), (first, last) = one.span, other.span
-    return (one.path, one.version) == (other.path, other.version) and start < last and first < end
+    return start < last and first < end

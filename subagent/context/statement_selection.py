@@ -110,8 +110,11 @@ class _ChosenStatements:
 
     def holds(self, reference: Reference) -> bool:
         """Return whether a chosen statement holds a part of a span."""
-        file, (start, end) = (reference.path, reference.version), reference.span
-        return any(first < end and start < last for first, last in self._spans.get(file, ()))
+        spans = self._spans.get((reference.path, reference.version)) if self._spans else None
+        if spans is None:
+            return False
+        start, end = reference.span
+        return any(first < end and start < last for first, last in spans)
 
     def take(self, unit: StatementUnit, available: int, passages: PassageSelection) -> bool:
         """Choose a statement, after the newer ones that contradict it, if all of them fit beside the passages."""

@@ -12,7 +12,7 @@ The model names a span by its number, and code knows which text that is.
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from memex.store.records import Reference
@@ -152,4 +152,4 @@ def _part(shown: CandidatePassage, wanted: Reference) -> CandidatePassage | None
     if not is_same or not first <= start < end <= last:
         return None
     text = shown.text[start - first : end - first]
-    return replace(shown, reference=wanted, text=text) if text.strip() else None
+    return shown._replace(reference=wanted, text=text) if text.strip() else None

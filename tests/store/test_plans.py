@@ -108,6 +108,14 @@ INDEXES = {
     "past/scope_revs_at": "revision_rev",
 }
 
+HEADS = {
+    "search/chunk_of_file": ["revision_head"],
+    "memory/file_text": ["revision_head"],
+    "memory/series_list": ["revision_head"],
+    "memory/link_near": ["revision_head", "revision_path_key", "revision_name_key"],
+    "memory/link_back": ["revision_open", "revision_path_key", "revision_name_key"],
+}
+
 
 async def _many_scopes(service: Service, alice: Caller, *, analyzed: bool = True) -> None:
     """Fill 400 other scopes with copies of what alice has, and let the planner know if it shall."""
@@ -188,6 +196,15 @@ async def test_plans_need_no_statistics(service: Service, alice: Caller) -> None
     await _many_scopes(service, alice, analyzed=False)
     searched = {name: index for name, index in INDEXES.items() if name.startswith("search/")}
     await _check_plans(service, alice, searched)
+    # The partial indexes of heads seem as good as each other, but only one of them holds what is looked up.
+    scope_id = alice.access.log_scope_id
+    parameters = PARAMETERS | {"scope_id": scope_id, "scope_ids": [scope_id], "all_scope_ids": [scope_id]}
+    async with service.database.transaction(alice.access) as connection:
+        for name, indexes in HEADS.items():
+            nodes = await _plan(connection, name, parameters)
+
+            used = [node["Index Name"] for node in nodes if node.get("Index Name", "").startswith("revision")]
+            assert sorted(used) == sorted(indexes), (name, nodes)
 
 
 async def test_plans_made_before_anything_is_stored_hold(service: Service, alice: Caller) -> None:

@@ -1,10 +1,12 @@
 -- The links of which some side has one of these keys, in the order of the scopes and by the file in which they
 -- stand, each with all its sides. Each link is looked up by its place: where a file that was just written names one
 -- target thousands of times, a plan by statistics would read all of its links for each of them. After the links, in rows
--- without a place, the files that they can mean: by their whole path, with or without its mount, or by their name alone.
+-- without a place, the files that they can mean: by their whole path, with or without its mount, or by their name alone,
+-- in which no slash stands. Those are looked up in ranges of one index: without statistics, another index of heads would
+-- seem as good, and read the whole scope.
 with near as materialized (
   select array_position(%(all_scope_ids)s::bigint[], link.scope_id) as place, link.scope_id, link.source_file_id as file_id,
-         head.path, link.ordinal, link.raw, link.anchor, array_agg(link.target_key order by link.side) as target_keys
+         head.path, link.ordinal, link.anchor, array_agg(link.target_key order by link.side) as target_keys
     from (select distinct scope_id, source_file_id, ordinal
             from link
            where scope_id = any (%(all_scope_ids)s::bigint[])
@@ -41,23 +43,36 @@ with near as materialized (
       on starts_with(key.name, mount.name || '/')
 )
 , meant as (
-  select scope_id, file_id, path, path_key, name_key
-    from revision
-   where scope_id = any (%(all_scope_ids)s::bigint[])
-     and path_key = any (array(select name from path))
-     and rev_end is null
-     and not deleted
+  select found.*
+    from unnest(%(all_scope_ids)s::bigint[]) as searched (scope_id)
+   cross join path
+   cross join lateral (
+          select scope_id, file_id, path, path_key, name_key
+            from revision
+           where revision.scope_id = searched.scope_id
+             and revision.path_key >= path.name
+             and revision.path_key <= path.name
+             and revision.rev_end is null
+             and not revision.deleted
+           order by revision.path_key) as found
   union
-  select scope_id, file_id, path, path_key, name_key
-    from revision
-   where scope_id = any (%(all_scope_ids)s::bigint[])
-     and name_key = any (array(select name from key))
-     and rev_end is null
-     and not deleted
+  select found.*
+    from unnest(%(all_scope_ids)s::bigint[]) as searched (scope_id)
+    join key
+      on position('/' in key.name) = 0
+   cross join lateral (
+          select scope_id, file_id, path, path_key, name_key
+            from revision
+           where revision.scope_id = searched.scope_id
+             and revision.name_key >= key.name
+             and revision.name_key <= key.name
+             and revision.rev_end is null
+             and not revision.deleted
+           order by revision.name_key) as found
 )
-select place, ordinal, raw, anchor, target_keys, scope_id, file_id, path, null::text as path_key, null::text as name_key
+select place, ordinal, anchor, target_keys, scope_id, file_id, path, null::text as path_key, null::text as name_key
   from near
 union all
-select null, null, null, null, null, scope_id, file_id, path, path_key, name_key
+select null, null, null, null, scope_id, file_id, path, path_key, name_key
   from meant
  order by place, path, ordinal;

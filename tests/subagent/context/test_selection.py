@@ -1,7 +1,6 @@
 """What goes into a context: the most valuable passages that fit, each once, in the same order everywhere."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -37,7 +36,7 @@ def candidate(
 
 def pinned(path: str, text: str) -> CandidatePassage:
     """Return a pinned file."""
-    return replace(candidate(path, 0, text), reason="pinned")
+    return candidate(path, 0, text)._replace(reason="pinned")
 
 
 def names(plan: ContextPlan) -> list[str]:
@@ -147,7 +146,7 @@ def test_a_character_is_not_cut() -> None:
 def test_what_was_not_read_is_left_out() -> None:
     """As too weak, or else for the budget; after what was read."""
     reference = candidate("b", 0, "text").reference
-    weak = replace(reference, path="user/c.md")
+    weak = reference._replace(path="user/c.md")
     plan = choose([], [candidate("a", 100, "one")], available=500, unread=[(reference, 20), (weak, 19)])
 
     assert names(plan) == ["a"]

@@ -51,7 +51,7 @@ class Memory:
         path: str = "user/notes.md",
     ) -> StatementUnit:
         """Append a statement to a file."""
-        candidate = replace(self.passage(path, f"- {text}", value), heading=(heading,))
+        candidate = self.passage(path, f"- {text}", value)._replace(heading=(heading,))
         return StatementUnit(candidate, MONDAY + timedelta(days=day), tuple(one.reference for one in newer))
 
     def notes(self, plan: ContextPlan) -> list[Note]:
@@ -150,10 +150,10 @@ def test_spans_that_overlap_are_recalled_once() -> None:
     memory = Memory()
     whole = memory.unit("Ines rows on Monday.", 100)
     start = whole.reference.span[0]
-    short = replace(
-        whole.candidate, reference=replace(whole.reference, span=(start, start + 8)), text="- Ines r"
+    short = whole.candidate._replace(
+        reference=whole.reference._replace(span=(start, start + 8)), text="- Ines r"
     )
-    around = replace(whole.candidate, value=99, reference=replace(whole.reference, span=(start, start + 24)))
+    around = whole.candidate._replace(value=99, reference=whole.reference._replace(span=(start, start + 24)))
 
     for units, passages in (
         ([whole, StatementUnit(short, MONDAY)], []),
