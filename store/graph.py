@@ -1,16 +1,16 @@
 """Links between files: forward links as they are stored, backlinks by their keys, resolved when asked."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from memex.store import links, offload
 from memex.store.access import Access, Scope
-from memex.store.database import Connection, Rows, Statement, rows_as
+from memex.store.database import Connection, Statement, rows_as
 from memex.store.paths import parse
 from memex.store.records import Link, NearLink
 from memex.store.search.index import MAX_ANCHOR_CHARS, MAX_KEY_CHARS, MAX_RAW_CHARS
-from memex.store.snapshot.reader import SnapshotReader
+from memex.store.snapshot.reader import SnapshotReader, SnapshotRows
 
 MAX_LINKS = 1_000
 MAX_LINKS_PER_HOP = links.MAX_LINKS  # in one hop; a file is always read whole
@@ -186,7 +186,12 @@ class LinkGraph:
         Likewise the files that they can mean.
         """
         [found] = await self._reader.rows(self._near_statement(sources, texts))
-        return [_near_link(sources, one) for one in found if one["place"] is not None], self._named_in(found)
+        near = [
+            (WrittenLink(sources[place - 1], target_keys, "", anchor), is_near)
+            for place, _, anchor, target_keys, is_near, *_ in found
+            if place is not None
+        ]
+        return near, self._named_in(found[len(near) :])
 
     def _near_statement(self, sources: Sequence[LinkedFile], texts: Sequence[str]) -> Statement:
         return "memory/link_near", self._meant_parameters() | {
@@ -200,7 +205,12 @@ class LinkGraph:
         """Return the links that may lead to files, by their keys, and the files that they can mean."""
         [found] = await self._reader.rows(self._back_statement(targets))
         scopes = self._access.by_id
-        return [_back_link(scopes, one) for one in found if one["place"] is not None], self._named_in(found)
+        back = [
+            WrittenLink(LinkedFile(scopes[scope_id], file_id, path), target_keys, "", anchor)
+            for place, _, anchor, target_keys, scope_id, file_id, path, *_ in found
+            if place is not None
+        ]
+        return back, self._named_in(found[len(back) :])
 
     def _back_statement(self, targets: Sequence[LinkedFile]) -> Statement:
         return "memory/link_back", self._meant_parameters() | {
@@ -216,17 +226,12 @@ class LinkGraph:
             "mounts": [links.key(scope.mount) for scope in scopes],
         }
 
-    def _named_in(self, found: Rows) -> list[NamedFile]:
-        """Return the files that the links of the same rows can mean."""
+    def _named_in(self, found: SnapshotRows) -> list[NamedFile]:
+        """Return the files that the links of the rows before these can mean."""
         scopes = self._access.by_id
         return [
-            (
-                LinkedFile(scopes[one["scope_id"]], one["file_id"], one["path"]),
-                one["path_key"],
-                one["name_key"],
-            )
-            for one in found
-            if one["place"] is None
+            (LinkedFile(scopes[scope_id], file_id, path), path_key, name_key)
+            for *_, scope_id, file_id, path, path_key, name_key in found
         ]
 
     async def _links_in(self, targets: Mapping[FileKey, LinkedFile]) -> list[WrittenLink]:
@@ -262,12 +267,18 @@ class LinkGraph:
             for key in {path_key, name_key, f"{mounts[file.scope.scope_id]}/{path_key}"} & keys:
                 by_key.setdefault(key, []).append((file, path_key, name_key))
 
-        @cache  # many files may bear a name that many links bear too, such as index.md
-        def meant(own: Scope, key: str) -> LinkedFile | None:
-            return self._resolve(own, key, by_key[key]) if key in by_key else None
+        meant: dict[tuple[int, str], LinkedFile | None] = {}  # many links may bear one name: index.md
 
         def target_of(link: WrittenLink) -> LinkedFile | None:
-            return next(filter(None, (meant(link.source.scope, key) for key in link.target_keys)), None)
+            own = link.source.scope
+            for key in link.target_keys:
+                if key in by_key:
+                    place = own.scope_id, key
+                    if place not in meant:
+                        meant[place] = self._resolve(own, key, by_key[key])
+                    if (target := meant[place]) is not None:
+                        return target
+            return None
 
         return [(link, target_of(link)) for link in written]
 
@@ -329,16 +340,6 @@ def _out_link(
     target_keys: Sequence[str],
 ) -> WrittenLink:
     return WrittenLink(sources[scope_id, file_id], target_keys, raw, anchor)
-
-
-def _near_link(sources: Sequence[LinkedFile], row: Mapping[str, Any]) -> tuple[WrittenLink, bool]:
-    written = WrittenLink(sources[row["place"] - 1], row["target_keys"], "", row["anchor"])
-    return written, row["is_near"]
-
-
-def _back_link(scopes: Mapping[int, Scope], row: Mapping[str, Any]) -> WrittenLink:
-    source = LinkedFile(scopes[row["scope_id"]], row["file_id"], row["path"])
-    return WrittenLink(source, row["target_keys"], "", row["anchor"])
 
 
 def in_link(

@@ -74,6 +74,9 @@ class MemoryTools:
         self.held = held
         self._max_operations = self._operations_left = max_operations
         self._texts: dict[Reference, str] = {}
+        self._read_spans: dict[
+            tuple[str, int], list[Reference]
+        ] = {}  # those of `_texts`, by path and version
         self.language = "english"  # of memory, known once it was searched
 
     @property
@@ -133,7 +136,8 @@ class MemoryTools:
         if wanted:
             names = [str(reference) for reference in wanted]
             async with self._operation("memory_read", {"spans": names}) as (memory, logged):
-                self._texts |= zip(wanted, await memory.spans(wanted), strict=True)
+                for reference, text in zip(wanted, await memory.spans(wanted), strict=True):
+                    self._keep_text(reference, text)
                 logged["texts"] = [{"$text": name} for name in names]
         return [self._texts[reference] for reference in references]
 
@@ -142,13 +146,16 @@ class MemoryTools:
         if reference in self._texts:
             return True
         start, end = reference.span
-        for known, text in self._texts.items():
-            is_same = (known.path, known.version) == (reference.path, reference.version)
-            if is_same and known.span[0] <= start <= end <= known.span[1]:
-                first = known.span[0]
-                self._texts[reference] = text[start - first : end - first]
+        for known in self._read_spans.get((reference.path, reference.version), ()):
+            first, last = known.span
+            if first <= start <= end <= last:
+                self._keep_text(reference, self._texts[known][start - first : end - first])
                 return True
         return False
+
+    def _keep_text(self, reference: Reference, text: str) -> None:
+        self._texts[reference] = text
+        self._read_spans.setdefault((reference.path, reference.version), []).append(reference)
 
     async def list_files(self, prefix: str = "", *, limit: int = 100) -> Sequence[FileSummary]:
         """Return files by path; see `Memory.list_files`."""

@@ -38,8 +38,7 @@ class ContextRequest:
     today: date
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):  # as `Omitted`
     """A span that the context will hold, and why.
 
     Attributes:

@@ -10,7 +10,7 @@ states. Source: Lucene's BM25Similarity, with exact lengths and without the cons
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -108,6 +108,18 @@ def score(query: Query, tfs: Mapping[str, int], length: int) -> int:
         term_score(weight, min(tfs[lexeme], _MAX_COUNT), length, query.c2, query.c3)
         for lexeme, weight in zip(query.lexemes, query.weights, strict=True)
         if tfs.get(lexeme)
+    )
+
+
+def score_counts(query: Query, tfs: Sequence[int], length: int) -> int:
+    """Return the score of a chunk, as `score`, that holds the lexemes of a query so many times, in their order."""
+    length = min(length, _MAX_COUNT)
+    return sum(
+        [
+            term_score(weight, min(tf, _MAX_COUNT), length, query.c2, query.c3)
+            for weight, tf in zip(query.weights, tfs, strict=True)
+            if tf
+        ]
     )
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from memex.errors import ValidationFailed
 from memex.store.access import Access, Scope
-from memex.store.database import Connection, Rows, Statement, batch
+from memex.store.database import Connection, Statement, batch
 from memex.store.paths import Prefix, parse
 from memex.store.records import FilePassages, Hit, Match, NearSpan, Passage, QueryVector
 from memex.store.search import lexical, neighbours, vectors
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.bm25 import SCALE, Query, score
+from memex.store.search.bm25 import SCALE, Query, score_counts
 from memex.store.search.dates import DateRange
 from memex.store.search.index import tag_key
 from memex.store.search.lexical import (
@@ -154,7 +154,7 @@ def passages_statements(access: Access, query: Query, paths: Sequence[str]) -> l
 
 
 def passages(
-    access: Access, query: Query, statements: Sequence[Statement], rows: Sequence[Rows]
+    access: Access, query: Query, statements: Sequence[Statement], rows: Sequence[list[Any]]
 ) -> list[FilePassages]:
     """Return the first `MAX_PASSAGES` passages of each file that exists, scored by a query, in their order.
 
@@ -169,26 +169,18 @@ def passages(
     found = []
     for (_, parameters), records in zip(statements, rows, strict=True):
         scope = access.by_id[parameters["scope_id"]]
-        for path, group in groupby(records, key=itemgetter("path")):
-            chunks = list(group)
-            first = chunks[0]
-            passages = tuple([_passage(query, chunk) for chunk in chunks])
+        for (path, version, size_chars), group in groupby(records, key=itemgetter(0, 1, 2)):
+            # `tfs` is null where no lexeme of the query stands.
+            passages = tuple(
+                [
+                    Passage((start, end), tuple(heading), score_counts(query, tfs, length) if tfs else 0)
+                    for _, _, _, start, end, heading, length, tfs in group
+                ]
+            )
             found.append(
-                FilePassages(
-                    scope.virtual(path), first["version"], first["size_chars"], first["start_char"], passages
-                )
+                FilePassages(scope.virtual(path), version, size_chars, passages[0].span[0], passages)
             )
     return found
-
-
-def _passage(query: Query, chunk: Mapping[str, Any]) -> Passage:
-    """Return a row of `search/chunk_of_file`; `tfs` is null where no lexeme of the query stands."""
-    tfs = chunk["tfs"]
-    return Passage(
-        (chunk["start_char"], chunk["end_char"]),
-        tuple(chunk["heading_path"]),
-        score(query, named_tfs(query, tfs), chunk["length"]) if tfs else 0,
-    )
 
 
 @dataclass(frozen=True, slots=True)

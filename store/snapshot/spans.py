@@ -5,10 +5,10 @@ from typing import Any
 
 from memex.errors import ValidationFailed, VersionNotFound
 from memex.store.access import Access, Scope
-from memex.store.database import Rows, Statement
+from memex.store.database import Statement
 from memex.store.paths import parse
 from memex.store.records import Reference
-from memex.store.snapshot.reader import SnapshotReader
+from memex.store.snapshot.reader import SnapshotReader, SnapshotRows
 
 
 class SpanReader:
@@ -19,11 +19,11 @@ class SpanReader:
         self._access = access
         self._contents: dict[tuple[str, int], str] = {}  # by virtual path and version
 
-    def keep(self, found: Iterable[Rows]) -> None:
+    def keep(self, found: Iterable[SnapshotRows]) -> None:
         """Keep whole texts, the rows of `memory/file_text`."""
-        for row in (row for rows in found for row in rows):
-            path = self._access.by_id[row["scope_id"]].virtual(row["path"])
-            self._contents[path, row["version"]] = row["content"]
+        for rows in found:
+            for scope_id, path, version, content in rows:
+                self._contents[self._access.by_id[scope_id].virtual(path), version] = content
 
     async def read(
         self, references: Sequence[Reference], statement: Callable[[Sequence[Scope]], Statement]
@@ -44,7 +44,8 @@ class SpanReader:
         return [next(read) if text is None else text for text in known]
 
     def _known(self, reference: Reference) -> str | None:
-        content, (start, end) = self._contents.get((reference.path, reference.version)), reference.span
+        path, version, (start, end) = reference
+        content = self._contents.get((path, version))
         return content[start:end] if content is not None and 0 <= start <= end <= len(content) else None
 
     async def _stored(
@@ -59,17 +60,18 @@ class SpanReader:
             "ends": [reference.span[1] for reference in references],
         }
         [rows] = await self._reader.rows((name, parameters | columns))
-        found = {row["place"]: row for row in rows}
+        found = {place: stored for place, *stored in rows}
         return [_text(reference, found.get(place)) for place, reference in enumerate(references, start=1)]
 
 
-def _text(reference: Reference, stored: dict[str, Any] | None) -> str:
-    """Return the text of a span from its row, which has the size of the whole text too."""
-    if stored is None or stored["deleted"]:
+def _text(reference: Reference, stored: Sequence[Any] | None) -> str:
+    """Return the text of a span from the size of the whole text, whether it is a deletion, and the span's text."""
+    size_chars, is_deleted, text = stored or (0, True, "")
+    if is_deleted:
         raise VersionNotFound(
             f"{reference.path} has no text in version {reference.version}.", path=reference.path
         )
     start, end = reference.span
-    if not 0 <= start <= end <= stored["size_chars"]:
-        raise ValidationFailed(f"{reference} does not lie in its {stored['size_chars']:,} characters.")
-    return str(stored["text"])
+    if not 0 <= start <= end <= size_chars:
+        raise ValidationFailed(f"{reference} does not lie in its {size_chars:,} characters.")
+    return str(text)

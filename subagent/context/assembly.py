@@ -47,6 +47,18 @@ class Section:
         return SECTION_CHARS + len(self.about) + len(self.text)
 
 
+def about(
+    reference: Reference, linked_from: str | None, heading: tuple[str, ...], more_spans: Sequence[Span] = ()
+) -> str:
+    """Return what the line of a note that is not outdated says of it; see `Note`."""
+    said = str(reference)
+    for start, end in more_spans:
+        said += f",{start}-{end}"
+    if linked_from is not None:
+        said += f" · linked from {linked_from}"
+    return f"{said} · {_titles(heading)}" if heading else said
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """A verbatim span with what its line says of it; or several statements of one heading, a line of text each.
@@ -70,14 +82,8 @@ class Note:
     @property
     def about(self) -> str:
         """What stands in its line behind the guard."""
-        parts = [",".join([str(self.reference), *(f"{start}-{end}" for start, end in self.more_spans)])]
-        if self.is_outdated:
-            parts.insert(0, OUTDATED)
-        if self.linked_from is not None:
-            parts.append(f"linked from {self.linked_from}")
-        if self.heading:
-            parts.append(_titles(self.heading))
-        return " · ".join(parts)
+        said = about(self.reference, self.linked_from, self.heading, self.more_spans)
+        return f"{OUTDATED} · {said}" if self.is_outdated else said
 
     @property
     def chars(self) -> int:

@@ -4,12 +4,12 @@ Values are integers, ties break by path and place, so the same candidates give t
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import isqrt
 from typing import NamedTuple
 
 from memex.store.records import Reference, Span
-from memex.subagent.context.assembly import Note
+from memex.subagent.context.assembly import SECTION_CHARS, about
 from memex.subagent.planner import Choice, ContextPlan, OmissionReason, Omitted, RecallReason
 
 FLOOR = 5  # what is worth less than a fifth of the best is not recalled to fill up
@@ -163,13 +163,14 @@ class PassageSelection:
 
 def _merge_neighbours(choices: Sequence[Choice]) -> list[Choice]:
     """Return the choices of one file in their order, neighbours as one."""
+    if len(choices) == 1:
+        return list(choices)
     merged: list[Choice] = []
     for choice in sorted(choices, key=lambda choice: choice.reference.span):
         last = merged[-1] if merged else None
-        if last and choice.reference.span[0] - last.reference.span[1] <= MAX_GAP_CHARS:
+        if last is not None and choice.reference.span[0] - last.reference.span[1] <= MAX_GAP_CHARS:
             span = last.reference.span[0], choice.reference.span[1]
-            merged[-1] = replace(
-                last,
+            merged[-1] = last._replace(
                 reference=last.reference._replace(span=span),
                 truncated=last.truncated or choice.truncated,
             )
@@ -179,25 +180,29 @@ def _merge_neighbours(choices: Sequence[Choice]) -> list[Choice]:
 
 
 def _chars(choices: Sequence[Choice]) -> int:
-    return sum(
-        Note(choice.reference, "", choice.linked_from, choice.heading).chars
-        + choice.reference.span[1]
-        - choice.reference.span[0]
-        for choice in choices
-    )
+    return sum([_line_chars_of(choice.reference, choice) + _length(choice.reference) for choice in choices])
+
+
+def _length(reference: Reference) -> int:
+    start, end = reference.span
+    return end - start
+
+
+def _line_chars_of(reference: Reference, choice: Choice) -> int:
+    """Return what the line of a choice adds to a context, if the choice were that of another span."""
+    return SECTION_CHARS + len(about(reference, choice.linked_from, choice.heading))
 
 
 def _line_chars(choice: Choice) -> int:
     """Return what a part of a choice adds at most beside its text: it may stand apart, and begin further on."""
     end = choice.reference.span[1]
-    reference = choice.reference._replace(span=(end, end))
-    return Note(reference, "", choice.linked_from, choice.heading).chars
+    return _line_chars_of(choice.reference._replace(span=(end, end)), choice)
 
 
 def _truncate(choice: Choice, kept: Span) -> Choice:
     start = choice.reference.span[0]
     span = start + kept[0], start + kept[1]
-    return replace(choice, reference=choice.reference._replace(span=span), truncated=True)
+    return choice._replace(reference=choice.reference._replace(span=span), truncated=True)
 
 
 def _key(choice: Choice) -> tuple[str, int]:

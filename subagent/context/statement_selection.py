@@ -81,13 +81,14 @@ def select_mixed(
                 )
         elif not selection.holds(candidate.reference) and not chosen.take(unit, available, selection):
             selection.omit(candidate.reference, "budget")
+    best = max(top, top_unit)
     for reference, value in unread:
-        selection.omit(reference, "relevance" if value * FLOOR < max(top, top_unit) else "budget")
+        selection.omit(reference, "relevance" if value * FLOOR < best else "budget")
     plan = selection.plan()
-    return ContextPlan(
-        _merged(plan.choices, chosen),
-        tuple(omitted for omitted in plan.omitted if not chosen.holds(omitted.reference)),
-    )
+    omitted = plan.omitted
+    if chosen.chosen:
+        omitted = tuple([one for one in omitted if not chosen.holds(one.reference)])
+    return ContextPlan(_merged(plan.choices, chosen), omitted)
 
 
 @dataclass(slots=True)

@@ -57,7 +57,11 @@ select scope_id, chunk_id, score, file_id, start_char, end_char, length, path, v
            limit 1)
        end as body_start,
        case when is_shown then
-         substring(content from start_char + 1 for end_char - start_char)
+         case when octet_length(content) = size_chars then  -- no character before need be counted
+           convert_from(substring(convert_to(content, 'UTF8') from start_char + 1 for end_char - start_char), 'UTF8')
+         else
+           substring(content from start_char + 1 for end_char - start_char)
+         end
        end as text,
        case when is_shown then
          array(select coalesce(ranked.tfs[array_position(ranked.lexemes, lexeme)], 0)
