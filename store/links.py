@@ -35,6 +35,8 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
 _DIRECT_LINK = re.compile(r"\[\[[^\[\]\n]+\]\]|\]\(")
 _ANY_LINK = re.compile(r"\[")
+# Without these nothing but `[[…]]` can be a link, and nothing hides one.
+_OTHER_INLINE = re.compile(r"[\\`<]|\]\(")
 _FENCE = re.compile(r"```|~~~")
 _CROSS_VAULT = re.compile(r"dendron://[^/]*/")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
@@ -166,6 +168,8 @@ def resolve(targets: Sequence[str], candidates: Sequence[LinkCandidate]) -> Link
 
 
 def _fold(name: str) -> str:
+    if name.isascii():
+        return name.lower().translate(_SAME_CHARACTERS)
     # Folding the case can undo NFC.
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
     return folded.translate(_SAME_CHARACTERS)
@@ -183,13 +187,22 @@ def _block_links(
     text: str, content: str, lines: Sequence[tuple[int, int]], env: dict[str, Any], path: str
 ) -> Iterator[ParsedLink]:
     """Yield the links of one inline block: `content`, which stands in `text` on `lines`."""
-    tokens: list[Token] = []
-    _INLINE.inline.parse(content, _INLINE, env, tokens)
     starts, shifts = _places(text, content, lines)
 
     def in_text(offset: int) -> int:
         return offset + shifts[bisect_right(starts, offset) - 1]
 
+    if not env["references"] and _OTHER_INLINE.search(content) is None:
+        for found in _WIKI_LINK.finditer(content):
+            start, end = in_text(found.start()), in_text(found.end() - 1) + 1
+            targets, anchor, label = _wiki_parts(found[1])
+            if targets:
+                yield ParsedLink(
+                    text[start:end], start, end, targets, anchor, label, embed=text[start] == "!"
+                )
+        return
+    tokens: list[Token] = []
+    _INLINE.inline.parse(content, _INLINE, env, tokens)
     for token in tokens:
         if "span" not in token.meta:
             continue

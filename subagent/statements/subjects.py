@@ -30,8 +30,11 @@ def subject_of(kind: StatementKind, text: str) -> str | None:
     A newer statement with the same key replaces the older one. The key of a task is the task itself, so that
     `Done: write the docs` finds `I need to write the docs`.
     """
-    if len(text) > _MAX_SUBJECT_CHARS:
-        return None
+    return _short_subject(kind, text) if len(text) <= _MAX_SUBJECT_CHARS else None
+
+
+@lru_cache(maxsize=8_192)
+def _short_subject(kind: StatementKind, text: str) -> str | None:
     tables = language.load("en")
     plain = strip_opening(tables.lead_in, plain_form(text))
     if kind in {"pending", "done", "blocker"}:
@@ -63,7 +66,17 @@ def is_personal(text: str) -> bool:
 
 def claim_of(form: tuple[str, ...]) -> tuple[str, bool]:
     """Return what a statement in normal form affirms or takes back, and whether it takes it back."""
-    tables, words = language.load("en"), " ".join(form)
+    words = " ".join(form)
+    return _short_claim(words) if len(words) <= _MAX_SUBJECT_CHARS else _claim(words)
+
+
+@lru_cache(maxsize=8_192)
+def _short_claim(words: str) -> tuple[str, bool]:
+    return _claim(words)
+
+
+def _claim(words: str) -> tuple[str, bool]:
+    tables = language.load("en")
     affirmed = tables.negations.sub("", words) if tables.denial.match(words) else words
     # Without the mark of the third person: `does not live` denies `lives`.
     return " ".join(word.removesuffix("s") for word in affirmed.split()), affirmed != words

@@ -112,7 +112,7 @@ def new_headings(
         taken: headings that have another meaning.
         own: keys of the user's own name, which is no topic in his own memory.
     """
-    pool = _TopicPool.of(texts, own)
+    pool = _TopicPool.of(texts, fresh, own)
     waiting = set(fresh)
     refused = {" ".join(one.split()).casefold() for one in taken}
     for key in pool.best_first():
@@ -134,9 +134,10 @@ class _TopicPool:
     totals: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, texts: Iterable[str], own: Collection[str]) -> "_TopicPool":
-        """Return statements with the names and the things in them."""
-        named = [mentions(text) for text in texts]
+    def of(cls, texts: Sequence[str], fresh: Iterable[int], own: Collection[str]) -> "_TopicPool":
+        """Return statements with the names and the things in them that some of them, the fresh ones, name."""
+        wanted = {one.key for number in fresh for one in mentions(texts[number])}
+        named = [[one for one in mentions(text) if one.key in wanted] for text in texts]
         names, things = Counter[str](), Counter[str]()
         spellings: dict[str, Counter[str]] = {}
         for statement in named:

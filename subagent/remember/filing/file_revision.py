@@ -19,7 +19,7 @@ from memex.subagent.remember.filing.entries import (
 from memex.subagent.remember.filing.items import ListItem, line_end, list_items, prose_parts, prose_sentences
 from memex.subagent.remember.filing.sections import assign_headings, is_topic, leaves_topic
 from memex.subagent.statements import paraphrase
-from memex.subagent.statements.bullets import FENCE, STAMP, escape_line, render_bullet
+from memex.subagent.statements.bullets import FENCE, escape_line, render_bullet
 from memex.subagent.statements.places import general_heading, section_rank
 from memex.subagent.statements.subjects import is_replaceable, normal_form
 
@@ -140,6 +140,8 @@ class FileRevision:
 
     def _nests(self, item: ListItem) -> bool:
         """Whether something stands below a bullet."""
+        if item.own_end == item.end:
+            return bool(item.children)
         return bool(item.children) or bool(self._rendered(item.own_end, item.end).strip())
 
     def _add_task(self, planned: PlannedEntry) -> EntryOutcome:
@@ -338,10 +340,8 @@ class FileRevision:
         """Yield the dated bullets of the outermost lists under a heading that have nothing below them."""
         start, end = self._own_part(general) or (0, 0)
         for item in self.items:
-            lines = self.text[item.start : item.own_end].splitlines()
-            is_dated = item.is_changed or any(map(STAMP.search, lines))
             is_here = start <= item.start < end and item.marker[0] == "-" and not item.is_gone
-            if is_here and is_dated and not self._nests(item):
+            if is_here and (item.is_stamped or item.is_changed) and not self._nests(item):
                 yield item
 
     def _moved(self, item: ListItem, heading: str) -> ListItem:

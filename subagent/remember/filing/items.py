@@ -7,16 +7,29 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import takewhile
 
-from memex.store.markdown import MarkdownDocument
+from memex.store.markdown import Block, MarkdownDocument
 from memex.store.records import Span
 from memex.subagent.remember.filing.entries import Entry, entry_subject
 from memex.subagent.statements import language, sentences
-from memex.subagent.statements.bullets import ITEM, STAMP, parse_bullet, stamped_day, stamped_due_day
+from memex.subagent.statements.bullets import (
+    ITEM,
+    LINE_END,
+    STAMP,
+    parse_bullet,
+    stamped_day,
+    stamped_due_day,
+)
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import kind_of_item
 from memex.subagent.statements.subjects import normal_form
+from memex.subagent.text_cache import cached_for_texts
+
+MAX_KEPT_CHARS = 1 << 20  # of items whose reading is kept
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
+# A list of one line an item, as most are.
+_PLAIN_LIST = re.compile(r"(?:- [^\r\n]*(?:\n+|\Z))+")
+_PLAIN_ITEM = re.compile(r"- [^\n]*(?:\n|\Z)")
 _QUOTE = re.compile(r"(?:[ \t]*>)+[ \t]?")
 
 
@@ -39,6 +52,7 @@ class ListItem:
     start: int = 0
     own_end: int = 0  # behind its statement; what is nested below it follows
     end: int = 0
+    is_stamped: bool = False  # one of the lines of its statement ends with a date
     children: Sequence["ListItem"] = ()  # whose nested lines a new one in another section takes over
     lines: str = ""  # of one that moves to another section as it is
 
@@ -54,8 +68,9 @@ class ListItem:
     @property
     def is_changed(self) -> bool:
         """Whether an entry took the place of what the file says here."""
-        is_same = (self.normal_form, self.due) == (self.normal_form_before, self.due_before)
-        return self.entry is not None and not is_same
+        if self.entry is None:
+            return False
+        return (self.normal_form, self.due) != (self.normal_form_before, self.due_before)
 
 
 def line_end(text: str, start: int) -> int:
@@ -78,34 +93,26 @@ def list_items(text: str, document: MarkdownDocument, path: str = "", above: str
             continue
         index = bisect_right(starts, block.start) - 1
         heading = document.headings[index].title if index >= 0 else above
-        lines = _list_lines(text, block.start, block.end, document)
-        at = 0
-        while at < len(lines):
-            marker = lines[at].marker
-            if marker is None:
-                at += 1
-                continue
-            own, whole = _extent(lines, at, marker)
-            written = text[lines[at].start : lines[own - 1].end]
-            item_text = parse_bullet(written)
-            item_kind = kind_of_item(heading, path, marker[3])
-            form = normal_form(item_text)
+        kinds: dict[str | None, StatementKind] = {}
+        for start, own_end, end in _item_extents(text, block, document):
+            said = _written_item(text[start:own_end])
+            kind = kinds.get(said.box) or kinds.setdefault(said.box, kind_of_item(heading, path, said.box))
             yield ListItem(
-                item_text,
-                form,
-                entry_subject(item_kind, item_text, form),
-                item_kind,
+                said.text,
+                said.normal_form,
+                entry_subject(kind, said.text, said.normal_form),
+                kind,
                 heading,
-                _stamped(written, stamped_day),
-                due := _stamped(written, stamped_due_day),
-                due,
-                normal_form_before=form,
-                marker=marker[0] or "- ",
-                start=lines[at].start,
-                own_end=lines[own - 1].end,
-                end=lines[whole - 1].end,
+                said.day,
+                said.due,
+                said.due,
+                normal_form_before=said.normal_form,
+                marker=said.marker or "- ",
+                start=start,
+                own_end=own_end,
+                end=end,
+                is_stamped=said.is_stamped,
             )
-            at = own
 
 
 def prose_parts(text: str, document: MarkdownDocument) -> Iterator[str]:
@@ -138,6 +145,34 @@ def prose_sentences(text: str, document: MarkdownDocument, *, with_lines: bool =
             start = end
 
 
+@dataclass(frozen=True, slots=True)
+class _WrittenItem:
+    """What the lines of a list item say, without what is nested below it."""
+
+    text: str
+    normal_form: tuple[str, ...]
+    marker: str
+    box: str | None
+    day: date | None
+    due: date | None
+    is_stamped: bool
+
+
+@cached_for_texts(max_chars=MAX_KEPT_CHARS)
+def _written_item(written: str) -> _WrittenItem:
+    """Return what the lines of a list item say; each call reads most items that the last one read."""
+    text, marker = parse_bullet(written), ITEM.match(LINE_END.split(written, maxsplit=1)[0])
+    return _WrittenItem(
+        text,
+        normal_form(text),
+        marker[0] if marker else "",
+        marker[3] if marker else None,
+        _stamped(written, stamped_day),
+        _stamped(written, stamped_due_day),
+        any(map(STAMP.search, written.splitlines())),
+    )
+
+
 def _stamped(item: str, read: Callable[[str], date | None]) -> date | None:
     """Return a day in the stamp of an item: at its end, or behind its first line."""
     lines = item.strip().splitlines()
@@ -150,10 +185,35 @@ class _Line:
 
     start: int
     end: int
+    text: str
     marker: re.Match[str] | None
-    is_blank: bool
     is_code: bool
-    is_stamped: bool
+
+    @property
+    def is_blank(self) -> bool:
+        return not self.text.strip()
+
+    @property
+    def is_stamped(self) -> bool:
+        return STAMP.search(self.text) is not None
+
+
+def _item_extents(text: str, block: Block, document: MarkdownDocument) -> Iterator[tuple[int, int, int]]:
+    """Yield where each item of a list begins, where its statement ends, and where what is nested below it ends."""
+    if not document.fences and _PLAIN_LIST.fullmatch(text, block.start, block.end):
+        for line in _PLAIN_ITEM.finditer(text, block.start, block.end):
+            yield line.start(), line.end(), line.end()
+        return
+    lines = _list_lines(text, block.start, block.end, document)
+    at = 0
+    while at < len(lines):
+        marker = lines[at].marker
+        if marker is None:
+            at += 1
+            continue
+        own, whole = _extent(lines, at, marker)
+        yield lines[at].start, lines[own - 1].end, lines[whole - 1].end
+        at = own
 
 
 def _list_lines(text: str, start: int, end: int, document: MarkdownDocument) -> list[_Line]:
@@ -172,10 +232,9 @@ def _list_lines(text: str, start: int, end: int, document: MarkdownDocument) -> 
             _Line(
                 start,
                 until,
+                line,
                 ITEM.match(line) if may_begin else None,
-                not line.strip(),
                 is_code,
-                STAMP.search(line) is not None,
             )
         )
         start = until
