@@ -17,6 +17,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import dropwhile, islice, pairwise
 from typing import Any
 from urllib.parse import unquote
@@ -30,6 +31,7 @@ from memex.store.markdown import MAX_NESTING, BracketedText, MarkdownDocument
 # A file's, which keep the reading of a hostile megabyte near a second; what stands after them is not linked.
 MAX_LINKS = 10_000
 MAX_BRACKETS = 50_000
+MAX_KEPT_CHARS = 200  # of a link whose parts are kept: most links stand in a text that is written again
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
@@ -42,6 +44,8 @@ _CROSS_VAULT = re.compile(r"dendron://[^/]*/")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SAME_CHARACTERS = str.maketrans("_ ", "--")
+_WikiParts = tuple[tuple[str, ...], str | None, str | None]
+
 _NO_NAMES = ("", ".", "..")
 
 
@@ -234,8 +238,17 @@ def _places(text: str, content: str, lines: Sequence[tuple[int, int]]) -> tuple[
     return starts[:-1], shifts
 
 
-def _wiki_parts(inside: str) -> tuple[tuple[str, ...], str | None, str | None]:
+def _wiki_parts(inside: str) -> _WikiParts:
     """Return the targets, anchor and label of what stands between `[[` and `]]`."""
+    return _short_wiki_parts(inside) if len(inside) <= MAX_KEPT_CHARS else _read_wiki_parts(inside)
+
+
+@lru_cache(maxsize=4_096)
+def _short_wiki_parts(inside: str) -> _WikiParts:
+    return _read_wiki_parts(inside)
+
+
+def _read_wiki_parts(inside: str) -> _WikiParts:
     left, _, right = inside.replace("\\|", "|").partition("|")  # a table's cell escapes the bar
     targets: list[str] = []
     anchors: list[str] = []

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from itertools import accumulate
 from typing import Any, ClassVar
 
@@ -11,7 +10,6 @@ from memex.store.records import Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query
 from memex.store.search.snippet import window
-from memex.store.snapshot.reads import Reads
 from memex.subagent.context.assembly import WRAPPER_CHARS
 from memex.subagent.context.evidence import WHOLE_CHARS, ScoredPassage, gather_evidence, pinned_passages
 from memex.subagent.context.expansion import expand, with_synonyms
@@ -37,27 +35,19 @@ from memex.subagent.planner import (
 )
 from memex.subagent.remember import kept_documents
 from memex.subagent.remember.changes import Changes
-from memex.subagent.remember.file_series import (
-    LISTS_SERIES,
-    MAX_LISTED,
-    FileSeries,
-    first_file,
-    list_series,
-    series_name,
-)
+from memex.subagent.remember.file_series import FileSeries, first_file, list_series
 from memex.subagent.remember.forgetting import ForgetPlan, plan_forgetting, stated_beside
 from memex.subagent.remember.mounts import link_target, may_link
-from memex.subagent.remember.own_names import PROFILE, find_own_names
+from memex.subagent.remember.own_names import find_own_names
+from memex.subagent.remember.reading import read_text
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
 from memex.subagent.statements.bullets import parse_bullet, render_bullet
-from memex.subagent.statements.days.dating import with_dates
 from memex.subagent.statements.documents import Document, find_document
-from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement, extract_statements
+from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.forgetting import find_forget_request
 from memex.subagent.statements.language import STATEMENT_KINDS
 from memex.subagent.statements.places import destination, is_statement_file, mount_of
-from memex.subagent.statements.secrets.detection import holds_secret
 from memex.subagent.statements.subjects import normal_form
 
 READ_SHARE = 3  # so many times the budget's characters of passages are read, of which the best are chosen
@@ -168,7 +158,7 @@ class BuiltinPlanner:
 
     async def plan_remember(self, request: RememberRequest, tools: MemoryTools) -> RememberPlan:
         """Return where the statements of a text belong, which memory holds already, and what none is."""
-        reading = await offload.run(len(request.text), _extract_for_storage, request.text, request.day)
+        reading = await read_text(request)
         forgetting = ForgetPlan()
         if asked := find_forget_request(request.text):
             forgetting = await plan_forgetting(asked, request.project, request.day, tools)
@@ -179,7 +169,6 @@ class BuiltinPlanner:
         if document is not None:
             reading = document.reading
             kept_document = await kept_documents.keep(document, request.project, tools)
-        await tools.read_ahead(self._reads_of_places(reading.statements, request.project))
         adds = await self._place(reading.statements, document, request, tools)
         projects = {request.project, None}
         own_paths = frozenset(
@@ -239,17 +228,6 @@ class BuiltinPlanner:
             adds.append(Addition(path, place.title, place.heading, replace(statement, text=text)))
         return adds
 
-    def _reads_of_places(self, statements: Sequence[Statement], project: str | None) -> Reads:
-        """Return what is read of memory before statements are filed: their series, and the user's name."""
-        if not statements:
-            return Reads()
-        paths = dict.fromkeys(destination(one.kind, project, one.text).path for one in statements)
-        if self.version < LISTS_SERIES:
-            lists = [(path.removesuffix(".md"), MAX_LISTED) for path in paths]
-            return Reads(lists=[*lists, (PROFILE, 1)], files=[PROFILE])
-        series = [((series_name(path),), MAX_LISTED) for path in paths]
-        return Reads(series=series, lists=[(PROFILE, 1)], files=[PROFILE])
-
     async def _files_by_statement(self, path: str, tools: MemoryTools) -> dict[tuple[str, ...], str]:
         """Return which file of a series says what, by normal form."""
         found: dict[tuple[str, ...], str] = {}
@@ -279,20 +257,6 @@ async def _search_synonyms(
         if passage.text
     ]
     return with_synonyms(query, found.query), passages
-
-
-def _extract_for_storage(text: str, day: date) -> Extraction:
-    """Return what a text holds, with dates beside days; what names a secret is no statement to store."""
-    reading = extract_statements(text)
-    secret = [one for one in reading.statements if holds_secret(one.text)]
-    withheld = (SkippedSpan(one.start, one.end, "secret") for one in secret)
-    skipped = sorted((*reading.skipped, *withheld), key=lambda skip: skip.start)
-    dated = (
-        replace(one, text=with_dates(one.text, one.kind, day))
-        for one in reading.statements
-        if one not in secret
-    )
-    return Extraction(tuple(dated), tuple(skipped))
 
 
 def _links_to(document: KeptDocument | None, path: str) -> tuple[str, ...]:

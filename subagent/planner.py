@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from memex.store.records import Reference
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.statements.extraction import SkippedSpan, Statement
+from memex.subagent.statements.extraction import Extraction, SkippedSpan, Statement
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import series_order
 
@@ -96,11 +96,13 @@ class RememberRequest:
         text: as the caller sent it.
         project: whose work it is about, if any.
         day: the day on which the text was said: that of the call, unless the caller names another one.
+        reading: what the text holds, if it was read before memory was opened; see `remember.reading`.
     """
 
     text: str
     project: str | None
     day: date
+    reading: Extraction | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -258,9 +258,8 @@ class Draft:
         try:
             if self._are_members:
                 await self._check_stored_size()
-            if (done := await self._commit_short(call, answer)) is not None:
-                return done
-            return await self._commit_long(call, answer)
+            done = await self._commit_short(call, answer)
+            return done if isinstance(done, Commit) else await self._commit_long(call, answer, done)
         except psycopg.errors.UniqueViolation as violation:
             if violation.diag.table_name == "revision":
                 # `undo` read a deleted head in an earlier transaction, and nothing compares it under the lock. If
@@ -273,14 +272,17 @@ class Draft:
                 raise
             return Commit(first, is_repeat=True)
 
+    def committed_statement(self, call: Call) -> Statement:
+        """Return the statement that finds the commit which spent this call's id; if no row comes back, none did."""
+        return operations.committed_statement(self._access, call.request.tool_call_id)
+
     async def first_result(self, call: Call) -> dict[str, Any] | None:
         """Return the result of the commit that spent this call's id, None when none did.
 
         Raises:
             ToolCallConflict, ToolCallInProgress: it was another request, or still runs.
         """
-        committed = operations.committed_statement(self._access, call.request.tool_call_id)
-        [found] = await self._database.read(self._access, committed)
+        [found] = await self._database.read(self._access, self.committed_statement(call))
         if not found:
             return None
         async with self._database.transaction(self._access, snapshot=True) as connection:
@@ -301,8 +303,12 @@ class Draft:
 
     async def _commit_short(
         self, call: Call, answer: Callable[[tuple[FileChange, ...]], CallAnswer]
-    ) -> Commit | None:
-        """Apply the edits under the locks, which saves a transaction; return None if the texts are long."""
+    ) -> Commit | LoadedFiles | None:
+        """Apply the edits under the locks, which saves a transaction; if the texts are long, do nothing.
+
+        Returns:
+            What `_commit_long` begins with if the stored texts are long, and None if the new ones are.
+        """
         written = sum(map(_chars, self._edits))
         if written > SHORT_CHARS:
             return None
@@ -314,20 +320,25 @@ class Draft:
                 return Commit(first, is_repeat=True)
             loaded = load_files(files)
             if written + count_chars(loaded.heads) > SHORT_CHARS:
-                return None
+                return loaded
             plan = self._plan_now(loaded)
             await operations.end_queued_call(connection, found, "answered")
             return await self._write(connection, plan, call, answer, locked, loaded.scopes)
 
     async def _commit_long(
-        self, call: Call, answer: Callable[[tuple[FileChange, ...]], CallAnswer]
+        self,
+        call: Call,
+        answer: Callable[[tuple[FileChange, ...]], CallAnswer],
+        loaded: LoadedFiles | None,
     ) -> Commit:
         """Apply the edits before the locks are taken, and again under the locks if a file has changed since."""
-        committed = operations.committed_statement(self._access, call.request.tool_call_id)
-        found, files = await self._database.read(self._access, committed, self._load_statement())
-        if found and (first := await self.first_result(call)) is not None:
-            return Commit(first, is_repeat=True)
-        plan = await self._plan(load_files(files))  # no connection is held while a large file is analysed
+        if loaded is None:
+            committed = self.committed_statement(call)
+            found, files = await self._database.read(self._access, committed, self._load_statement())
+            if found and (first := await self.first_result(call)) is not None:
+                return Commit(first, is_repeat=True)
+            loaded = load_files(files)
+        plan = await self._plan(loaded)  # no connection is held while a large file is analysed
         statements = *self._lock_statements(call), self._load_statement(with_content=False)
         async with self._database.writing(self._access, *statements) as (connection, read):
             locked, _, found, files = read
@@ -376,8 +387,7 @@ class Draft:
 
     def _lock_statements(self, call: Call) -> tuple[Statement, Statement, Statement]:
         locked: Statement = ("writes/scope_lock", {"scope_ids": self._scope_ids()})
-        committed = operations.committed_statement(self._access, call.request.tool_call_id)
-        return locked, self._database.access_check(self._access), committed
+        return locked, self._database.access_check(self._access), self.committed_statement(call)
 
     def _load_statement(self, *more: ScopedPath, with_content: bool = True) -> Statement:
         wanted = lookup_columns([*self._places(), *more])

@@ -92,8 +92,8 @@ BOUNDS = {
     "move": 2,
     "delete": 2,
     "restore": 5,
-    "remember": 8,
-    "remember, three": 14,
+    "remember": 6,
+    "remember, three": 12,
     "write many": 3,
 }
 

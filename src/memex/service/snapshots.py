@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,12 +12,13 @@ from pydantic import Field, WrapValidator
 
 from memex.errors import ValidationFailed
 from memex.store.access import Access
-from memex.store.database import Connection, Database
+from memex.store.database import Connection, Database, Rows, Statement
 from memex.store.log.call import Call
 from memex.store.memory import Memory
 from memex.store.past.memory import check_mounts, open_past
 from memex.store.records import QueryVector
 from memex.store.snapshot.reads import NO_READS, Reads
+from memex.store.sql import sql
 from memex.subagent.memory_tools import MemorySnapshot
 
 HINT = (
@@ -103,11 +104,13 @@ class CallSnapshots(Protocol):
         state: the number of changes of each mount that the first snapshot saw; None before there is one.
         connection: the connection of the transaction, if one is held for the whole call.
         held: the memory that all operations see, if it is one; reads of it can be made ahead.
+        found: the rows of the statements that `Snapshots.begin` was given, if it ran them.
     """
 
     state: dict[str, int] | None
     connection: Connection | None
     held: Memory | None
+    found: Sequence[Rows]
 
     def open(self) -> AbstractAsyncContextManager[MemorySnapshot]:
         """The snapshot of the next operation."""
@@ -120,9 +123,16 @@ class Snapshots(Protocol):
         """Return the same for what a search in a project covers, and no more; see `Access.narrowed`."""
 
     def begin(
-        self, view: MemoryView, consistency: Consistency, ahead: Reads = NO_READS
+        self,
+        view: MemoryView,
+        consistency: Consistency,
+        ahead: Reads = NO_READS,
+        statements: Sequence[Statement] = (),
     ) -> AbstractAsyncContextManager[CallSnapshots]:
-        """The snapshots of a call, which end with the block; one that is held makes some reads as it begins."""
+        """The snapshots of a call, which end with the block.
+
+        One that is held makes some reads as it begins, and runs statements on what is no memory, such as the log.
+        """
 
 
 async def memory_at(
@@ -177,7 +187,11 @@ class LiveSnapshots:
 
     @asynccontextmanager
     async def begin(
-        self, view: MemoryView, consistency: Consistency, ahead: Reads = NO_READS
+        self,
+        view: MemoryView,
+        consistency: Consistency,
+        ahead: Reads = NO_READS,
+        statements: Sequence[Statement] = (),
     ) -> AsyncIterator[CallSnapshots]:
         """The snapshots of a call; see `Snapshots.begin`."""
         if consistency != "held":
@@ -190,15 +204,19 @@ class LiveSnapshots:
             self._access, snapshot=True, waits_for_disk=waits_for_disk
         ) as connection:
             memory = await memory_at(connection, self._access, view, whole=self._whole)
+            sent = [await connection.execute(sql(name), parameters) for name, parameters in statements]
             await memory.read_ahead(replace(ahead, state=True))
-            yield _HeldSnapshot(MemorySnapshot(memory, await memory.state(self._access.scopes)), connection)
+            found = [await cursor.fetchall() for cursor in sent]
+            snapshot = MemorySnapshot(memory, await memory.state(self._access.scopes))
+            yield _HeldSnapshot(snapshot, connection, found)
 
 
 class _HeldSnapshot:
     """One snapshot for all operations of a call."""
 
-    def __init__(self, snapshot: MemorySnapshot, connection: Connection) -> None:
+    def __init__(self, snapshot: MemorySnapshot, connection: Connection, found: Sequence[Rows]) -> None:
         self._snapshot = snapshot
+        self.found = found
         self.state: dict[str, int] | None = snapshot.state
         self.connection: Connection | None = connection
         self.held: Memory | None = snapshot.memory
@@ -223,6 +241,7 @@ class _OperationSnapshots:
         self._whole = whole
         self._view = view
         self._is_pinned = is_pinned
+        self.found: Sequence[Rows] = ()
         self.state: dict[str, int] | None = None
         self.connection: Connection | None = None
         self.held: Memory | None = None

@@ -1,8 +1,8 @@
 """memory_remember: a planner splits a text into statements, and one commit stores them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
@@ -15,13 +15,17 @@ from memex.service.tools.planned_tool import PlannedTool, planning_record
 from memex.service.tools.remember_answer import RememberResult, render_answer
 from memex.service.tools.tool import Arguments, StorableText
 from memex.service.tools.tool_context import ToolContext
+from memex.store.database import Statement
 from memex.store.log import queue
 from memex.store.log.call import CallAnswer
 from memex.store.records import FileChange
+from memex.store.snapshot.reads import NO_READS
 from memex.store.writes.draft import Draft
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import RememberPlan, RememberRequest
 from memex.subagent.remember import settling, stage
+from memex.subagent.remember.reading import with_first_reads
+from memex.subagent.remember.settling import Settlement
 from memex.subagent.remember.stage import MAX_TEXT_CHARS
 
 MAX_HELD_CHARS = 4_000  # of a text that is planned over one snapshot
@@ -94,10 +98,19 @@ async def remember_text(work: ToolContext, arguments: RememberArguments) -> dict
         return await _commit(work, arguments)
 
 
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A plan, and what handles settle; `is_repeat` if the log has a call with this id, and nothing was planned."""
+
+    plan: RememberPlan
+    settled: Settlement = field(default_factory=Settlement)
+    is_repeat: bool = False
+
+
 async def _preview(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
     """Answer what a text would write, without writing it."""
     draft = work.new_draft()
-    answer = await _stage(work, arguments, draft)
+    answer = _stage(work, arguments, draft, await _plan(work, arguments))
     preview = await draft.preview()
     made = answer(preview.changes)
     inner = work.call.record.inner
@@ -108,11 +121,20 @@ async def _preview(work: ToolContext, arguments: RememberArguments) -> dict[str,
 
 async def _commit(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
     """Write what a text says; a call that was committed before gets its answer."""
-    draft = work.new_draft()
-    if (first := await draft.first_result(work.call)) is not None:
-        await work.log.add("repeated")
-        return first
-    answer = await _stage(work, arguments, draft)
+    draft, project = work.new_draft(), _project(work, arguments)
+    # A plan that is made in one snapshot begins with a look at the log, which saves a transaction. A queued call
+    # stands in the log anyway, and a repeated call gets its answer also when its project is closed to it now.
+    is_open = project is None or f"projects/{project}" in work.access.by_mount
+    is_queued = work.call.request.accepted_id is not None
+    planned = None
+    if _is_held(work, arguments) and is_open and not is_queued:
+        planned = await _plan(work, arguments, [draft.committed_statement(work.call)])
+    if planned is None or planned.is_repeat:
+        if (first := await draft.first_result(work.call)) is not None:
+            await work.log.add("repeated")
+            return first
+        planned = await _plan(work, arguments)
+    answer = _stage(work, arguments, draft, planned)
     with telemetry.operation(telemetry.COMMIT, {}) as recorded:
         commit = await draft.commit(work.call, answer)
         written = [change.path for change in commit.changes if change.changed]
@@ -122,23 +144,55 @@ async def _commit(work: ToolContext, arguments: RememberArguments) -> dict[str, 
     return commit.result
 
 
-async def _stage(
-    work: ToolContext, arguments: RememberArguments, draft: Draft
-) -> Callable[[tuple[FileChange, ...]], CallAnswer]:
-    """Plan where the statements of a text go, stage that, and return what makes the answer of the changes."""
+async def _plan(
+    work: ToolContext, arguments: RememberArguments, committed: Sequence[Statement] = ()
+) -> _Planned:
+    """Plan where the statements of a text go.
+
+    Args:
+        work: the context of the call.
+        arguments: those of the call.
+        committed: statements that find a call with the same id: if any does, nothing is planned.
+    """
     planner, day = work.planners.remember, said_day(arguments.said_at, work.call.request.now)
-    own_project = work.call.request.principal.get("project")
-    project = arguments.project if arguments.project is not None else own_project
-    # No connection is held while a model thinks or a longer text is read: then each operation looks for itself.
-    is_short = len(arguments.text or "") <= MAX_HELD_CHARS and not planner.is_slow
-    consistency: Consistency = "held" if is_short else "fresh"
-    async with work.snapshots.narrowed(project).begin(MemoryView(), consistency) as snapshots:
-        tools = MemoryTools(snapshots.open, work.call, held=snapshots.held, spending=work.spending)
+    project = _project(work, arguments)
+    is_held = _is_held(work, arguments)
+    consistency: Consistency = "held" if is_held else "fresh"
+    request, ahead = RememberRequest(arguments.text or "", project, day), NO_READS
+    narrowed = work.snapshots.narrowed(project)
+    if is_held:
+        request, ahead = await with_first_reads(request)
+    async with narrowed.begin(MemoryView(), consistency, ahead, committed) as snapshots:
         plan = RememberPlan(planner=planner.name)
+        if any(snapshots.found):
+            return _Planned(plan, is_repeat=True)
+        tools = MemoryTools(snapshots.open, work.call, held=snapshots.held, spending=work.spending)
         if arguments.text is not None:
-            plan = await planner.plan_remember(RememberRequest(arguments.text, project, day), tools)
+            plan = await planner.plan_remember(request, tools)
         settled = await settling.settle(arguments.outdated, arguments.both_hold, project, tools)
-    plan = replace(plan, removals=(*plan.removals, *(removal for _, removal in settled.removals)))
+    removals = (*plan.removals, *(removal for _, removal in settled.removals))
+    return _Planned(replace(plan, removals=removals), settled)
+
+
+def _project(work: ToolContext, arguments: RememberArguments) -> str | None:
+    own: str | None = work.call.request.principal.get("project")
+    return arguments.project if arguments.project is not None else own
+
+
+def _is_held(work: ToolContext, arguments: RememberArguments) -> bool:
+    """Whether a text is planned over one snapshot.
+
+    No connection is held while a model thinks or a longer text is read: then each operation looks for itself.
+    """
+    return len(arguments.text or "") <= MAX_HELD_CHARS and not work.planners.remember.is_slow
+
+
+def _stage(
+    work: ToolContext, arguments: RememberArguments, draft: Draft, planned: _Planned
+) -> Callable[[tuple[FileChange, ...]], CallAnswer]:
+    """Stage a plan, and return what makes the answer of the changes."""
+    planner, day = work.planners.remember, said_day(arguments.said_at, work.call.request.now)
+    plan, settled = planned.plan, planned.settled
     confirmed = [(one.path, one.removes) for _, one in settled.confirmed]
     staged = stage.stage(draft, plan, day, confirmed)
     config = planning_record(work, planner, plan, "remember")

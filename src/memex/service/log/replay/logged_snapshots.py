@@ -7,7 +7,7 @@ from typing import Any
 
 from memex.service.snapshots import CallSnapshots, Consistency, MemoryView, parse_time
 from memex.store.access import Access
-from memex.store.database import Connection, Database
+from memex.store.database import Connection, Database, Rows, Statement
 from memex.store.log.operations import MODEL_REQUEST
 from memex.store.memory import Memory
 from memex.store.past.memory import PastMemory, check_mounts, open_past
@@ -96,6 +96,7 @@ class LoggedSnapshots:
         view: MemoryView,
         consistency: Consistency,
         ahead: Reads = NO_READS,  # noqa: ARG002  # as `Snapshots`
+        statements: Sequence[Statement] = (),  # noqa: ARG002
     ) -> AsyncIterator[CallSnapshots]:
         """The snapshots of a call that is run again; whatever it asks for, they show what the log says it saw."""
         snapshots = _LoggedCallSnapshots(
@@ -131,6 +132,7 @@ class _LoggedCallSnapshots:
         self.state: dict[str, int] | None = None
         self.connection: Connection | None = None
         self.held: Memory | None = None
+        self.found: Sequence[Rows] = ()
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[MemorySnapshot]:
