@@ -6,7 +6,7 @@ from dataclasses import replace
 from tests.cli.conftest import Memex
 
 OF_MODELS_AND_MCP = ("mcp", "openai", "pydantic_ai")
-OF_THE_SERVICE = ("fastapi", "numpy", "psycopg", "pydantic_settings", "structlog", "uvicorn")
+OF_THE_SERVICE = ("fastapi", "numpy", "psycopg", "pydantic", "pydantic_settings", "structlog", "uvicorn")
 
 # Runs the command that follows as `PROGRAM` does; the named modules cannot be imported.
 WITHOUT = """

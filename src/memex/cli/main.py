@@ -1,13 +1,19 @@
 """The command line `memex`. Each command loads heavy libraries only when it runs."""
 
 import gc
+import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from memex.cli.parameters import skip_needless_coercion
+
 MEMORY, FILES, VERSIONS, LOG, SERVICE = "Memory", "Files", "Versions", "Log", "Service"
+
+COMPLETION = "_MEMEX_COMPLETE"  # set by the shell, which asks how a command may go on
 
 # The panel of the help text, the name, and where below memex.cli the command or the group of commands is.
 COMMANDS = (
@@ -49,8 +55,13 @@ COMMANDS = (
 )
 
 
-def new_app(name: str | None = None) -> typer.Typer:
-    """Return the command line, or the part of it that knows one command: the other ones take long to set up."""
+def new_app(name: str | None = None, *, is_overview: bool = False) -> typer.Typer:
+    """Return the command line, or a part of it, because all commands take long to set up.
+
+    Args:
+        name: the only command that the part knows; None for all commands.
+        is_overview: whether to list the commands only, without their options and the commands below them.
+    """
     app = typer.Typer(
         name="memex",
         no_args_is_help=True,
@@ -62,11 +73,22 @@ def new_app(name: str | None = None) -> typer.Typer:
         if name in (None, command):
             module, _, attribute = place.partition(":")
             found = getattr(import_module(f"memex.cli.{module}"), attribute)
-            if isinstance(found, typer.Typer):
+            if is_overview:
+                app.command(command, rich_help_panel=panel)(_summary_of(found))
+            elif isinstance(found, typer.Typer):
                 app.add_typer(found, name=command, rich_help_panel=panel)
             else:
                 app.command(command, rich_help_panel=panel)(found)
     return app
+
+
+def _summary_of(found: Any) -> Callable[[], None]:
+    """Return a function that has the help text of a command or of a group of commands, and no parameters."""
+
+    def summary() -> None: ...
+
+    summary.__doc__ = found.info.help if isinstance(found, typer.Typer) else found.__doc__
+    return summary
 
 
 def _print_version(wanted: bool) -> None:
@@ -93,4 +115,8 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     first = sys.argv[1] if len(sys.argv) > 1 else None
-    new_app(first if any(first == name for _, name, _ in COMMANDS) else None)()
+    is_overview = first in (None, "-h", "--help", "--version") and COMPLETION not in os.environ
+    app = new_app(first if any(first == name for _, name, _ in COMMANDS) else None, is_overview=is_overview)
+    command = typer.main.get_command(app)
+    skip_needless_coercion(command)
+    command()

@@ -8,9 +8,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from memex.patterns import lazy_pattern
 from memex.subagent.statements.secrets.lock_codes import find_lock_codes
 
-_TOKENS = re.compile(
+_TOKENS = lazy_pattern(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"  # a JSON web token
     r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
@@ -97,7 +98,7 @@ _CODES = (
     r"|verificación)"
     rf"|{_OF}(?:alarma|puerta|portal|caja|tarjeta|candado|garaje|entrada|edificio|móvil|trastero))"
 )
-_NAMES = re.compile(
+_NAMES = lazy_pattern(
     rf"(?<![^\W_])(?:(?P<password>{_PASSWORDS})|(?P<code>{_CODES})"
     r"|(?P<key>(?:[\w-]{1,20}[_-])?(?:key|token|secret)|schlüssel|clé|clave|llave|jeton)"
     r"|(?P<bare>codes?|códigos?)"
@@ -162,7 +163,7 @@ _OBVIOUS = (
     r"(?<![^\s\"'`(:=])(?=[^\s]{0,40}(?-i:[a-zß-ÿ]))(?=[^\s]{0,40}[!#$%&*?+^~@_]"
     r"|(?-i:[^\s]{0,40}[a-z0-9][A-Z][a-z]))" + _STRONG
 )
-_PASSWORD_VALUE = re.compile(
+_PASSWORD_VALUE = lazy_pattern(
     rf"[^!?\n]{{0,70}}?{_OBVIOUS}"
     rf"|[^.!?\n]{{0,50}}?\s(?:to|auf|en|a|por|in|as|it's|zu)\s+[\"'`]*(?!v?\d+[.:]\d"
     rf"|\d{{1,4}}[-/.]\d){_MIXED}"
@@ -187,7 +188,7 @@ _CAPITALS = (
     r"[A-Z0-9]{1,12}(?:-[A-Z0-9]{1,12}){1,7}(?![\w-]))"
 )
 _SHORT_MIX = r"(?-i:(?<![\w.,:/-])(?=(?:[A-Z]{0,3}\d){3})\d{0,9}[A-Z]{1,3}\d{0,9}(?![\w:/-]|\.\d))"
-_CODE_VALUE = re.compile(
+_CODE_VALUE = lazy_pattern(
     rf"[^.!?\n]{{0,60}}?(?:{_DIGITS}|{_GROUPED}|{_CAPITALS}|{_SHORT_MIX})"
     rf"|[\"'`*)]*{_LINK}{_MIXED}|[^.!?\n]{{0,40}}?[\"'`*)]*{_LINK}\d{{3}}(?![\w:/%€-]|[.,]\d){_UNIT}"
     rf"|[^.!?\n]{{0,40}}?{_NO_COUNT}\d{{3}}[ -]\d{{3}}(?![\w:/%€-]|[.,]\d){_UNIT}"
@@ -195,12 +196,12 @@ _CODE_VALUE = re.compile(
     rf"|\s+\d{{3,8}}(?=[\"'`*).,;!]*(?:\s|$)){_UNIT}",
     re.IGNORECASE,
 )
-_BARE_VALUE = re.compile(
+_BARE_VALUE = lazy_pattern(
     rf"(?:\s+(?:now|jetzt|maintenant|ahora|since \w+|depuis \w+))?[\"'`*)]*{_LINK}(?:(?-i:\d{{4,8}}[#*A-Z]?"
     rf"|[A-Z]\d{{3,8}}){_UNIT}(?!\w)|{_CAPITALS})|\s+\d{{6}}(?![\w:/-]|[.,]\d){_UNIT}",
     re.IGNORECASE,
 )
-_KEY_VALUE = re.compile(
+_KEY_VALUE = lazy_pattern(
     rf"[^.!?\n:=]{{0,40}}?[\"'`*)]*{_LINK}(?=[^\s]{{0,60}}\d)(?=[^\s]{{0,60}}[^\W\d_])[\w+/=!*~-]{{8}}"
     r"|[^.!?\n]{0,60}?(?-i:(?<![\w/.-])(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[a-z])(?=[\w-]{0,60}[A-Z])[\w-]{20})",
     re.IGNORECASE,
@@ -210,8 +211,8 @@ _ACCOUNT_VALUES = (
     r"[^\s/\"'`,;]{6,60}(?=[\"'`,;.)]*(?:\s|$))"
     rf"|[^.!?\n]{{0,60}}?\b(?:key|schlüssel|clé|clave|code|pw|pass|mdp)\s*[:=]?\s*[\"'`]*{_MIXED}"
 )
-_ACCOUNT_VALUE = re.compile(_ACCOUNT_VALUES, re.IGNORECASE)
-_LOGIN_VALUE = re.compile(
+_ACCOUNT_VALUE = lazy_pattern(_ACCOUNT_VALUES, re.IGNORECASE)
+_LOGIN_VALUE = lazy_pattern(
     rf"[^!?\n]{{0,40}}?[:=]\s*(?=[^\s]{{0,40}}(?-i:[a-z]{{3}}))(?!v?\d+[.:]\d|\d{{1,4}}[-/.]\d|https?:"
     rf"|[\w.-]+\.[a-z]{{2,4}}\b)"
     rf"(?=[^\s]{{0,40}}\d)[\w!#$%&*?+^~=-]{{8,40}}(?=[\"'`,;.)]*\s*$)|"
@@ -222,7 +223,7 @@ _LOGIN_VALUE = re.compile(
     re.IGNORECASE,
 )
 # A bare `code` is one for a lock only behind one of these, and not in `error code`.
-_DETERMINER = re.compile(
+_DETERMINER = lazy_pattern(
     r"(?:^|\W)(?:the|new|old|my|our|her|his|their|le|mon|notre|nouveau|ancien|der|den|neue[rn]?|mein|unser"
     r"|el|nuevo|mi"
     r"|nuestro)\s$",
@@ -239,13 +240,13 @@ _VALUES = {
 _NEAR_CHARS = 130
 
 # `4471 is my PIN`.
-_VALUE_FIRST = re.compile(
+_VALUE_FIRST = lazy_pattern(
     rf"(?<![\w.,/:+-])(?:\d{{4,8}}[#*]?|{_MIXED}[^\s\"'`,;]{{0,40}})\s+"
     rf"(?:is|ist|est|es)\s+(?:[\w']{{1,20}} ){{0,4}}?(?:{_PASSWORDS}|{_CODES})(?![^\W_])",
     re.IGNORECASE,
 )
 # What proves to an office or a bank who somebody is, and the words that bring a wallet back.
-_PERSONAL = re.compile(
+_PERSONAL = lazy_pattern(
     r"\b(?:social security|ssn)\b[^.!?\n]{0,30}?\b\d{3}-?\d{2}-?\d{4}\b"
     r"|\b(?:maiden name|security (?:question|answer)|secret (?:question|answer)|sicherheitsfrage"
     r"|mädchenname|question (?:secrète|de sécurité)"
@@ -259,21 +260,21 @@ _PERSONAL = re.compile(
     re.IGNORECASE,
 )
 # The word by which one says to a guard or a hotline that one is who one is.
-_CODE_WORD = re.compile(
+_CODE_WORD = lazy_pattern(
     r"\b(?:safe ?word|code ?word|kodewort|codewort|losung|parole|mot de code"
     r"|palabra clave)\b[^.!?\n:]{0,50}?(?:[:=]|\b(?:is|ist|lautet|est|es))\s+"
     r"[\"'`]*(?-i:[A-ZÀ-Þ])[\w-]{2,}(?=[\"'`.!]*\s*$)"
     r"|(?<!\S)[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,30}){1,3}\s{0,3}[,;|]\s{0,3}" + _STRONG,
     re.IGNORECASE,
 )
-_KEY_END = re.compile(r"-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----")
-_WORD_REST = re.compile(r"[^\s\"'`<>]*")
-_CARD = re.compile(
+_KEY_END = lazy_pattern(r"-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----")
+_WORD_REST = lazy_pattern(r"[^\s\"'`<>]*")
+_CARD = lazy_pattern(
     r"(?<![\d.,-])[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,7}(?![\d.,-]*\d)"
     r"|(?<!\d)3[47]\d{2}[ -]?\d{6}[ -]?\d{5}(?!\d)"
 )
 # A value that stands alone behind the sentence that names its secret.
-_LONE_VALUE = re.compile(
+_LONE_VALUE = lazy_pattern(
     rf"(?:[^\W\d_]{{1,12}}(?:'[a-z]{{1,2}})?[:,]? (?:[/–=-] )?){{0,3}}"
     rf"[\"'`*]*(?:{_DIGITS}|{_MIXED}[^\s]{{0,60}}|{_CAPITALS}|{_GROUPED})"
     r"[\"'`*.!)]*\s*$",

@@ -7,6 +7,8 @@ A code is found by the lock and by what links it to a value: a verb of opening (
 import re
 from collections.abc import Iterator
 
+from memex.patterns import lazy_pattern
+
 # What has a code and nothing else that is written in digits; a value may follow without a mark.
 _LOCKS = (
     r"(?:bike |bicycle |combination |door |front ?door |gate |suitcase )?(?:pad)?lock|lock ?box|keypad"
@@ -33,7 +35,7 @@ _OTHERS = (
     r"|haus|gebäude|büro|handy|telefon|koffer|treppenhaus|tiefgarage|wohnung"
     r"|immeuble|téléphone|portable|valise|parking|local|bureau|edificio|móvil|teléfono|maleta|oficina|piso"
 )
-_OPENING = re.compile(
+_OPENING = lazy_pattern(
     r"(?<![^\W_])(?:open(?:s|ed|ing)?|unlock(?:s|ed)?|disarm(?:s|ed)?|get (?:in|into)|let (?:your|my"
     r"|our)self in|(?:turn|switch|shut)s? (?:it )?(?:off|on)"
     r"|type|dial|enter|punch in|tap in|key in|press|off|on"
@@ -65,23 +67,23 @@ _CODE = (
 # Single digits, as one sets them on wheels.
 _WHEELS = r"(?<![\w.,:/-])\d(?:(?: ?[-–,] ?| )\d){2,7}(?![\w:/-]|[.,]\d)" + _UNIT
 _TURNS = r"(?:left|right|links|rechts|gauche|droite|izquierda|derecha)\s+\d{1,2}\b.{1,20}?\d{1,2}\b"
-_LOCK = re.compile(
+_LOCK = lazy_pattern(
     rf"(?<![^\W_])(?:(?P<lock>{_LOCKS})|(?P<door>{_DOORS})|(?P<other>{_OTHERS}))(?![^\W_]| (?:threshold"
     rf"|limit|rate|sound|rent|fee|budget))",
     re.IGNORECASE,
 )
-_ANY_CODE = re.compile(rf"{_CODE}|{_WHEELS}|{_TURNS}", re.IGNORECASE)
-_AFTER_VERB = re.compile(rf"(?<![^\W_]){_BY}(?P<code>{_CODE}|{_TURNS})", re.IGNORECASE)
+_ANY_CODE = lazy_pattern(rf"{_CODE}|{_WHEELS}|{_TURNS}", re.IGNORECASE)
+_AFTER_VERB = lazy_pattern(rf"(?<![^\W_]){_BY}(?P<code>{_CODE}|{_TURNS})", re.IGNORECASE)
 # What may stand between a lock and its code: where it is, then a mark.
-_AFTER_MARK = re.compile(
+_AFTER_MARK = lazy_pattern(
     r"(?:'s)?(?: (?:off|on|code|pin|number|combo|combination|downstairs|unten|oben|en bas|abajo|aus|an))?"
     r"(?: (?:in|at|of|for|on|to|im|am|vom|von|der|des|du|de|de la|del|für|zum|zur) (?:the |my |our |la |le "
     r"|el |mein\w* )?[\w'-]{1,20}(?: [\w'-]{1,20})?)?"
     rf"\s*(?:[:=–—-]|\bis|\bist|\bc'est|\bes)\s*(?P<code>{_CODE}|{_TURNS})",
     re.IGNORECASE,
 )
-_SET = re.compile(_WHEELS)
-_WANTED = re.compile(
+_SET = lazy_pattern(_WHEELS)
+_WANTED = lazy_pattern(
     r"(?<![^\W_])(?:with|wants|needs|takes|mit|brauch(?:s?t|en)(?: du| man| ihr| wir)?|will|avec"
     r"|(?:il )?faut|veut|con|necesitas?|quiere|pide)"
     rf"(?: (?:code|the code|den code|le code|el código|pin|die|der|das|the|le"
@@ -89,21 +91,21 @@ _WANTED = re.compile(
     re.IGNORECASE,
 )
 # Behind a thing that has a code and nothing else in digits, any such number may be it.
-_CLOSE = re.compile(
+_CLOSE = lazy_pattern(
     r"(?<![£$€+#/.,:\d])(?<!\bin )(?<!\bon )(?<!\bam )(?<!\ble )(?<!\bsince )(?<!\bseit )(?<!\bcosts )"
     r"(?<!\bkostet )(?<!\bcoûte )(?<!\bcuesta )"
     r"(?<!\bdepuis )(?<!\bdesde )(?<!\broom )(?<!\bmodel )"
     r"(?<!\bmodell )(?<!\bcall )(?<!\bring )(?<!\bfor )(?<!\bversion )(?<!\buntil )(?<!\bbis )"
     rf"(?P<code>(?!(?:19|20)\d\d(?!\d)){_CODE})"
 )
-_LABELLED = re.compile(
+_LABELLED = lazy_pattern(
     r"(?<![^\W_])(?:code|pin|combo|combination|combinaison|código|kombination)(?: (?:is|ist|est|es|now"
     r"|c'est))?\s*[:=]?\s+"
     rf"(?P<code>{_CODE})",
     re.IGNORECASE,
 )
-_NEXT = re.compile(rf"\s+(?P<code>{_CODE})(?=[\"'`*).,;!]*(?:\s*$|[.,;]\s))", re.IGNORECASE)
-_CLAUSE_END = re.compile(r"[!?;]\s|(?<!Nr)(?<!no)\.\s|\n")
+_NEXT = lazy_pattern(rf"\s+(?P<code>{_CODE})(?=[\"'`*).,;!]*(?:\s*$|[.,;]\s))", re.IGNORECASE)
+_CLAUSE_END = lazy_pattern(r"[!?;]\s|(?<!Nr)(?<!no)\.\s|\n")
 _NEAR_CHARS = 90
 
 

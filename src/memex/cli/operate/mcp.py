@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from memex.cli.loading import load_structlog
 from memex.cli.options import UserOptions
 from memex.cli.output import report_errors
 from memex.errors import ValidationFailed
@@ -60,6 +61,7 @@ def _serve(
 ) -> None:
     import asyncio
 
+    load_structlog()
     from memex import logging, postgres
     from memex.call_context import CallContext
     from memex.settings import read_settings

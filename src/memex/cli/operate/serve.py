@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memex.cli.loading import load_structlog
 from memex.cli.options import Json
 from memex.cli.output import Screen, program_name, report_errors, to_json
 from memex.cli.session.session import check_local
@@ -77,6 +78,7 @@ class StartupReport:
 
 
 def _serve(options: dict[str, Any], *, as_json: bool) -> None:
+    load_structlog()
     from memex import logging
     from memex.cli.operate.service_run import ENDING, data_dir_of, run_alone, run_workers
     from memex.settings import read_settings

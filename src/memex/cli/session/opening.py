@@ -8,6 +8,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from memex.cli.loading import load_structlog
 from memex.cli.options import TenantOptions, UserOptions
 from memex.cli.session.session import CommandSession, Options
 from memex.errors import ValidationFailed
@@ -44,6 +45,7 @@ def remote_client(url: str) -> "RemoteMemex":
 @asynccontextmanager
 async def _local_session(options: Options) -> AsyncIterator[CommandSession]:
     """A session on DATABASE_URL or the embedded Postgres. It may act as an admin, because it has the database."""
+    load_structlog()
     from memex import logging, postgres
     from memex.settings import read_settings
 
