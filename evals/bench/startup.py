@@ -16,7 +16,7 @@ from typing import Any
 
 from rich.table import Table
 
-from memex.evals.bench.workbench import RandomText, console, process_mb
+from memex.evals.bench.workbench import RandomText, console, shared_mb, tree_of
 from memex.evals.fixtures.data_folder import temporary_data_folder
 
 HEAVY_LIBRARIES = (
@@ -78,27 +78,19 @@ def bench_start(*, rounds: int) -> None:
 def _load(served: ServedProcess, folder: Path, memory: dict[str, list[float]]) -> None:
     text = RandomText()
     for name, figures in memory.items():
-        figures += [process_mb(served.pid), _postgres_mb(folder)]
+        figures.extend(_memory_mb(served, folder))
         if name == "first answer":
             for number in range(CALLS):
                 served.call("memory_write", {"path": f"user/{number}.md", "content": text.file()})
                 served.call("memory_find", {"query": " ".join(text.words(5))})
 
 
-def _postgres_mb(folder: Path) -> float:
-    """Return the memory of the processes of the server in a folder, what they share counted once."""
+def _memory_mb(served: ServedProcess, folder: Path) -> tuple[float, float]:
+    """Return the memory of all processes of the service, and of the server in its folder."""
     [pid_file] = folder.rglob("postmaster.pid")
-    postmaster = pid_file.read_text(encoding="utf-8").splitlines()[0]
-    total_kb = 0
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = (process / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1]
-            if postmaster in (parent, process.name):
-                lines = (process / "smaps_rollup").read_text(encoding="utf-8").splitlines()
-                total_kb += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-        except OSError:
-            continue
-    return total_kb / 1024
+    postmaster = int(pid_file.read_text(encoding="utf-8").splitlines()[0])
+    servers = set(tree_of(postmaster))
+    return shared_mb(pid for pid in tree_of(served.pid) if pid not in servers), shared_mb(servers)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import random
 import statistics
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -204,6 +204,33 @@ def ratio_line(label: str, ours: Sequence[float], reference: Sequence[float]) ->
     ]
     p50, p95 = (mine / theirs for mine, theirs in pairs)
     return f"{label}: p50 {p50:.2f}, p95 {p95:.2f}\n"
+
+
+def tree_of(pid: int) -> list[int]:
+    """Return a process and all below it."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(stat.read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        children.setdefault(parent, []).append(int(stat.parent.name))
+    tree = [pid]
+    for one in tree:
+        tree += children.get(one, [])
+    return tree
+
+
+def shared_mb(pids: Iterable[int]) -> float:
+    """Return the memory of processes, what they share counted once, from /proc/<pid>/smaps_rollup."""
+    total_kb = 0
+    for pid in pids:
+        try:
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines()
+        except OSError:
+            continue
+        total_kb += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total_kb / 1024
 
 
 def process_mb(pid: int | str, name: str = "VmRSS") -> float:

@@ -120,23 +120,20 @@ class Memex:
         """Return what a command writes to a terminal of 100 columns."""
         ours, theirs = pty.openpty()
         terminal = {"TERM": "xterm-256color", "COLUMNS": "100"}
-        process = subprocess.Popen(
-            [*PROGRAM, *arguments],
-            env={**self.environment, **terminal},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-        )
-        os.close(theirs)
+        environment = {**self.environment, **terminal}
         written = b""
-        try:
-            while chunk := os.read(ours, 65_536):
-                written += chunk
-        except OSError:  # how Linux says that the other end is closed
-            pass
-        finally:
-            os.close(ours)
-        assert process.wait(PATIENCE_S) == 0, written
+        with self.forks.started(
+            arguments, environment, (theirs, theirs, theirs), timeout_s=PATIENCE_S
+        ) as ended:
+            os.close(theirs)
+            try:
+                while chunk := os.read(ours, 65_536):
+                    written += chunk
+            except OSError:  # how Linux says that the other end is closed
+                pass
+            finally:
+                os.close(ours)
+            assert int(ended.recv(16)) == 0, written
         return written
 
     @contextmanager

@@ -27,7 +27,7 @@ NOTES = {
     "tea": "# Tea\n\nOolong is brewed at ninety degrees.\n",
     "days/2026-11-02": "# A day\n\nBob repaired the rudder.\n",
     "moving-0": "# Moving\n\nA crate.\n",
-    **{f"old-{number}": f"# Old {number}\n\nA broken oar.\n" for number in range(CALLS)},
+    **{f"old-{number}": f"# Old {number}\n\nA broken bell.\n" for number in range(CALLS)},
 }
 
 Arguments = dict[str, Any]

@@ -28,8 +28,10 @@ def reachable_folder(prefix: str) -> Iterator[Path]:
     in_memory = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ENOUGH_BYTES
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=MEMORY if in_memory else DISK))
     folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def await_stop(data_dir: Path) -> None:

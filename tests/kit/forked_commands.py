@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import NoReturn
 
@@ -56,22 +57,35 @@ class Forks:
     ) -> tuple[int, bytes, bytes]:
         """Run a command to its end; return its exit code and what it wrote on its two streams."""
         with (
-            socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door,
             tempfile.TemporaryFile() as given,
             tempfile.TemporaryFile() as out,
             tempfile.TemporaryFile() as err,
         ):
             given.write(stdin)
             given.seek(0)
-            door.settimeout(timeout_s)
-            door.connect(self.door)
-            streams = array.array("i", [given.fileno(), out.fileno(), err.fileno()])
-            asked = json.dumps([["-c", *arguments], dict(environment), str(Path.cwd())]).encode()
-            door.sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
-            code = int(door.recv(16))
+            streams = (given.fileno(), out.fileno(), err.fileno())
+            with self.started(arguments, environment, streams, timeout_s=timeout_s) as ended:
+                code = int(ended.recv(16))
             out.seek(0)
             err.seek(0)
             return code, out.read(), err.read()
+
+    @contextmanager
+    def started(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        streams: tuple[int, int, int],
+        *,
+        timeout_s: float,
+    ) -> Iterator[socket.socket]:
+        """Start a command with these three streams; its exit code can be received once it has ended."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
+            door.settimeout(timeout_s)
+            door.connect(self.door)
+            asked = json.dumps([["-c", *arguments], dict(environment), str(Path.cwd())]).encode()
+            door.sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))])
+            yield door
 
     def program(self, path: Path) -> None:
         """Write the program that asks for the command it is called with."""
@@ -103,6 +117,7 @@ def serve(path: str) -> NoReturn:
     new_app()
     for name in LOADED:
         import_module(name)
+    _read_tables()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how the waiting ones end
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -115,6 +130,17 @@ def serve(path: str) -> NoReturn:
             listener.close()
             _attend(door)
         door.close()
+
+
+def _read_tables() -> None:
+    """Read and compile the tables of the built-in planner, which takes a command longer than its own work."""
+    from memex.subagent.statements.extraction import extract_statements
+
+    extract_statements("I prefer tea.")
+    for name, module in [*sys.modules.items()]:
+        load = getattr(module, "_load", None) if name.startswith("memex.subagent.") else None
+        if load is not None and not signature(load).parameters:
+            load()
 
 
 def _attend(door: socket.socket) -> NoReturn:

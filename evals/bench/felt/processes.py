@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psycopg
 
-from memex.evals.bench.workbench import process_mb
+from memex.evals.bench.workbench import process_mb, tree_of
 
 CPU_CLOCK = 2  # of a process, with its ended threads; see clock_getcpuclockid(3) and CPUCLOCK_SCHED of Linux
 
@@ -29,26 +29,12 @@ class ServiceProcess:
     @property
     def cpu_s(self) -> float:
         """The seconds that all its processes were on a CPU."""
-        return sum(cpu_s(pid) for pid in self._tree())
+        return sum(cpu_s(pid) for pid in tree_of(self.pid))
 
     @property
     def memory_mb(self) -> float:
         """The resident memory of all its processes, what they share counted in each."""
-        return sum(process_mb(pid) for pid in self._tree())
-
-    def _tree(self) -> list[int]:
-        """Return the process and all below it."""
-        children: dict[int, list[int]] = {}
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                parent = int(stat.read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-            except OSError:
-                continue
-            children.setdefault(parent, []).append(int(stat.parent.name))
-        tree = [self.pid]
-        for pid in tree:
-            tree += children.get(pid, [])
-        return tree
+        return sum(process_mb(pid) for pid in tree_of(self.pid))
 
 
 @dataclass(slots=True)

@@ -8,8 +8,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from memex.patterns import lazy_pattern
 from memex.subagent.statements.secrets.lock_codes import find_lock_codes
+from memex.subagent.statements.secrets.patterns import lazy_pattern
 
 _TOKENS = lazy_pattern(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"

@@ -7,7 +7,7 @@ A code is found by the lock and by what links it to a value: a verb of opening (
 import re
 from collections.abc import Iterator
 
-from memex.patterns import lazy_pattern
+from memex.subagent.statements.secrets.patterns import lazy_pattern
 
 # What has a code and nothing else that is written in digits; a value may follow without a mark.
 _LOCKS = (

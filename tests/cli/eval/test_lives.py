@@ -75,13 +75,12 @@ def test_what_is_no_life_ends_with_two(fresh: Memex, life: Path, tmp_path: Path)
 
 
 def test_pairs_are_told_and_measured(fresh: Memex) -> None:
-    """The open pairs as a table, with those that went wrong, and as JSON; the sealed ones are not listed."""
-    (shown, document) = fresh.both("eval", "pairs", "--no-sealed", "--misses")
+    """The figures of the open pairs alone; how they are shown is tested with a life."""
+    document = fresh.json("eval", "pairs", "--no-sealed")
     figures = document["open"]
 
     assert figures["pairs: new value applied"]["count"] == 36
     assert figures["pairs: new value applied"]["share"] >= 0.88
     assert figures["pairs: digest applied"]["share"] >= 0.6
     assert figures["pairs: removed, though both hold"]["hits"] == 0
-    assert "open: pairs: digest applied" in shown
-    assert "sealed" not in shown
+    assert "sealed" not in document

@@ -87,7 +87,7 @@ async def test_a_long_text_is_read_in_the_parts_of_then(database: Database, alic
     chat = ChatModel("function:test", lambda: (FunctionModel(play), None))
     planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()))
     service = Service(database, max_files=100, planning=Planners(planner, planner))
-    text = " ".join(f"The buoy {number} is painted red." for number in range(2_500))
+    text = " ".join(f"The buoy {number} is painted red." for number in range(1_000))
     await service.execute(alice, "memory_remember", {"text": text}, tool_call_id="long")
     result = await replay_call(service, alice, "long")
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from memex.patterns import lazy_pattern
+from memex.subagent.statements.secrets.patterns import lazy_pattern
 
 
 def test_a_lazy_pattern_finds_what_a_compiled_one_finds() -> None:
