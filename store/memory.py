@@ -84,7 +84,7 @@ class Memory:
     ) -> SearchResult:
         """Return the files that answer a query best; see `find.search`."""
         within = parse_prefix(prefix) if prefix is not None else None
-        return await find.search(
+        found = await find.search(
             self._connection,
             self._access,
             with_iso_days(query, {scope.language for scope in self._mounted(project)}),
@@ -96,6 +96,8 @@ class Memory:
             vector=self._vectors.get(query),
             dated=self._dated(query, project),
         )
+        self._spans.keep_passages(hit.file for hit in found.hits if hit.file is not None)
+        return found
 
     async def read_ahead(self, reads: Reads) -> None:
         """Make reads that the methods of this memory will be asked for, with one round trip.

@@ -7,7 +7,7 @@ from memex.errors import ValidationFailed, VersionNotFound
 from memex.store.access import Access, Scope
 from memex.store.database import Statement
 from memex.store.paths import parse
-from memex.store.records import Reference
+from memex.store.records import FilePassages, Reference
 from memex.store.snapshot.reader import SnapshotReader, SnapshotRows
 
 
@@ -18,12 +18,21 @@ class SpanReader:
         self._reader = reader
         self._access = access
         self._contents: dict[tuple[str, int], str] = {}  # by virtual path and version
+        self._texts: dict[Reference, str] = {}
 
     def keep(self, found: Iterable[SnapshotRows]) -> None:
         """Keep whole texts, the rows of `memory/file_text`."""
         for rows in found:
             for scope_id, path, version, content in rows:
                 self._contents[self._access.by_id[scope_id].virtual(path), version] = content
+
+    def keep_passages(self, files: Iterable[FilePassages]) -> None:
+        """Keep the texts of passages that were read with them."""
+        for file in files:
+            path, version = file.path, file.version
+            for span, _, _, text in file.passages:
+                if text is not None:
+                    self._texts[Reference(path, version, span)] = text
 
     async def read(
         self, references: Sequence[Reference], statement: Callable[[Sequence[Scope]], Statement]
@@ -46,7 +55,9 @@ class SpanReader:
     def _known(self, reference: Reference) -> str | None:
         path, version, (start, end) = reference
         content = self._contents.get((path, version))
-        return content[start:end] if content is not None and 0 <= start <= end <= len(content) else None
+        if content is None:
+            return self._texts.get(reference)
+        return content[start:end] if 0 <= start <= end <= len(content) else None
 
     async def _stored(
         self, references: Sequence[Reference], statement: Callable[[Sequence[Scope]], Statement]

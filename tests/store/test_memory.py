@@ -223,6 +223,22 @@ async def test_passages_score_as_hits_do(service: Service, alice: Caller) -> Non
             assert passage.text == (text if hit.path == "user/a.md" else "oolong")[slice(*passage.span)]
 
 
+async def test_a_passage_that_search_has_read_is_not_read_again(service: Service, alice: Caller) -> None:
+    """Its text is known, whatever the length of its characters; that of another span is not."""
+    texts = {"user/a.md": "# Tea\n\noolong", "user/b.md": "# Tee\n\noolong für Ünal, 烏龍茶"}
+    await put(service, alice, texts)
+    async with memory_of(service, alice) as memory:
+        found = await memory.find("oolong", passages=1)
+    passages = [(hit, passage) for hit in found.hits if hit.file for passage in hit.file.passages]
+
+    assert {hit.path for hit, _ in passages} == texts.keys()
+    for hit, passage in passages:
+        text = texts[hit.path][slice(*passage.span)]
+        assert await memory.spans([Reference(hit.path, 1, passage.span)]) == [text]
+        with pytest.raises(VersionNotFound):  # as above: outside of a transaction
+            await memory.spans([Reference(hit.path, 1, (1, 2))])
+
+
 async def test_passages_of_a_long_file_are_its_first(service: Service, alice: Caller) -> None:
     """So that a file of a megabyte costs no more than a page; without a known word too."""
     await put(service, alice, {"user/a.md": "\n\n".join(f"# Part {n}\n\ntext" for n in range(60))})
