@@ -15,6 +15,8 @@ Change the code
   make coverage         the tests, with the lines that did not run (takes twice as long)
   make structure        count modules, class names and circles of imports, and trace one call of each tool
   make docs             build the documentation into build/site
+  make packaging        build the wheel, install it and run its command
+  make image            build what the Dockerfile builds, without Docker, and run it
   make lock             bring requirements.lock to the newest versions (needs uv)
   make clean            remove everything that these commands made
 
@@ -31,8 +33,8 @@ STAMP  := $(VENV)/installed
 # Compiled modules are kept, whatever the machine says: else each process of the tests compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install serve format fix check test test-fast test-all test-llm coverage structure docs bench
-.PHONY: eval-remember eval-replay lock clean
+.PHONY: help install serve format fix check packaging image test test-fast test-all test-llm coverage structure docs
+.PHONY: bench eval-remember eval-replay lock clean
 
 help:
 	@: $(info $(HELP))
@@ -101,8 +103,13 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy -n 2
 	$(BIN)/lint-imports
-	@$(MAKE) --no-print-directory docs
+	@$(MAKE) --no-print-directory --jobs 3 docs packaging image
+
+# These two wait for the package index most of the time, so `check` runs them at once.
+packaging: $(STAMP)
 	PYTHON=$(BIN)/python sh tests/packaging.sh
+
+image: $(STAMP)
 	PYTHON=$(BIN)/python sh tests/image.sh
 
 # Into build/site. The two variables silence what the theme and a plugin say of MkDocs' future.

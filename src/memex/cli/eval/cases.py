@@ -286,12 +286,13 @@ async def _run(
     name, folder = compare
     async with open_rater(judge) as rate:
         options = replace(options, judge=rate, kept={**options.kept, "judge": judge})
-        if adapter is not None and not where.keeps_runs:
-            earlier = _earlier(runs.find(name, folder, suite) if name else None, name)
-            return await evaluation.run_cases(suite, cases, adapter, options, progress=progress), earlier
+        earlier = runs.find(name, folder, suite) if name else None
+        if not where.keeps_runs:
+            earlier = _earlier(earlier, name)  # before a server is started
+            if adapter is not None:
+                return await evaluation.run_cases(suite, cases, adapter, options, progress=progress), earlier
         async with open_service(where) as service:
             tenant_id = await ensure_tenant(service.database, DEFAULT_TENANT) if where.keeps_runs else None
-            earlier = runs.find(name, folder, suite) if name else None
             if name and earlier is None and tenant_id is not None:
                 earlier = await runs.load_stored(service.database, tenant_id, name)
             earlier = _earlier(earlier, name)
