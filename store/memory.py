@@ -66,6 +66,7 @@ class Memory:
         self._reader = SnapshotReader(connection)
         self._graph = LinkGraph(connection, access, self._reader)
         self._spans = SpanReader(self._reader, access)
+        self._passages_ahead: dict[tuple[Query, tuple[str, ...]], list[Statement]] = {}
 
     @property
     def language(self) -> str:
@@ -105,14 +106,21 @@ class Memory:
         The transaction must be a snapshot: what was read ahead is what these methods return later.
         """
         access = self._access
-        passages = (find.passages_statements(access, query, paths) for query, paths in reads.passages)
-        texts = text_statements(access, reads.texts)
+        sizes = dict(reads.texts)
+        passages = []
+        for query, paths in reads.passages:
+            statements = find.passages_statements(access, query, paths, sizes)
+            passages += statements
+            self._passages_ahead[query, tuple(paths)] = statements
+            for path in paths:
+                sizes.pop(path, None)
+        texts = text_statements(access, sizes)
         await self._reader.read_ahead(
             (
                 *([state_statement(access.scopes)] if reads.state else ()),
                 *([pinned_statement(access.scopes, reads.pinned)] if reads.pinned else ()),
                 *(self._series_statement(names, limit) for names, limit in reads.series),
-                *chain.from_iterable(passages),
+                *passages,
                 *([self._graph.near_statement(reads.near)] if reads.near else ()),
                 *([self._graph.back_statement(reads.back)] if reads.back else ()),
                 *file_statements(access, reads.files),
@@ -120,11 +128,17 @@ class Memory:
                 *texts,
             )
         )
-        self._spans.keep(await self._reader.rows(*texts))
+        self._spans.keep(chain.from_iterable(await self._reader.rows(*texts)))
+        for (_, parameters), found in zip(passages, await self._reader.rows(*passages), strict=True):
+            scope_id = parameters["scope_id"]
+            whole = (row for row in found if row[-1] is not None)
+            self._spans.keep((scope_id, path, version, content) for path, version, *_, content in whole)
 
     async def passages(self, query: Query, paths: Sequence[str]) -> list[FilePassages]:
         """Return the first passages of files, scored by a query; see `find.passages`."""
-        statements = find.passages_statements(self._access, query, paths)
+        statements = self._passages_ahead.get((query, tuple(paths)))
+        if statements is None:
+            statements = find.passages_statements(self._access, query, paths)
         return find.passages(self._access, query, statements, await self._reader.rows(*statements))
 
     async def pinned(self, *, limit: int) -> list[str]:

@@ -41,6 +41,7 @@ OVERSAMPLING = (
 )
 MIN_FETCHED = 60  # chunks of the first fetch at least: neighbours in a series may raise a lower rank
 MIN_FETCHED_AGAIN = 2_000  # chunks of the second fetch at least; no chunk of a lower rank is found
+NO_SIZES: Mapping[str, int] = {}
 FUSED_FILES = 100  # files of each of the two lists that are blended
 
 
@@ -140,15 +141,23 @@ async def search(
     return SearchResult(tuple(hits), query, None if near is None else tuple(near))
 
 
-def passages_statements(access: Access, query: Query, paths: Sequence[str]) -> list[Statement]:
-    """Return the statements by which `passages` reads, one for each scope."""
-    by_scope: dict[Scope, list[str]] = {}
-    for path in dict.fromkeys(paths):
+def passages_statements(
+    access: Access, query: Query, paths: Sequence[str], sizes: Mapping[str, int] = NO_SIZES
+) -> list[Statement]:
+    """Return the statements by which `passages` reads, one for each scope.
+
+    Files that are named in `sizes`, and have at most so many characters, are read whole too.
+    """
+    by_scope: dict[Scope, dict[str, int]] = {}
+    for path in paths:
         parsed = parse(path)
-        by_scope.setdefault(access.scope_of(parsed), []).append(parsed.relative)
+        by_scope.setdefault(access.scope_of(parsed), {}).setdefault(parsed.relative, sizes.get(path, 0))
     common = {"lexemes": list(query.lexemes), "limit": MAX_PASSAGES}
     return [
-        ("search/chunk_of_file", common | {"scope_id": scope.scope_id, "paths": mine})
+        (
+            "search/chunk_of_file",
+            common | {"scope_id": scope.scope_id, "paths": list(mine), "sizes": list(mine.values())},
+        )
         for scope, mine in by_scope.items()
     ]
 
@@ -174,7 +183,7 @@ def passages(
             passages = tuple(
                 [
                     Passage((start, end), tuple(heading), score_counts(query, tfs, length) if tfs else 0)
-                    for _, _, _, start, end, heading, length, tfs in group
+                    for _, _, _, start, end, heading, length, tfs, _ in group
                 ]
             )
             found.append(

@@ -8,7 +8,7 @@ from memex.store.access import Access, Scope
 from memex.store.database import Statement
 from memex.store.paths import parse
 from memex.store.records import FilePassages, Reference
-from memex.store.snapshot.reader import SnapshotReader, SnapshotRows
+from memex.store.snapshot.reader import SnapshotReader
 
 
 class SpanReader:
@@ -20,11 +20,10 @@ class SpanReader:
         self._contents: dict[tuple[str, int], str] = {}  # by virtual path and version
         self._texts: dict[Reference, str] = {}
 
-    def keep(self, found: Iterable[SnapshotRows]) -> None:
-        """Keep whole texts, the rows of `memory/file_text`."""
-        for rows in found:
-            for scope_id, path, version, content in rows:
-                self._contents[self._access.by_id[scope_id].virtual(path), version] = content
+    def keep(self, found: Iterable[tuple[int, str, int, str]]) -> None:
+        """Keep whole texts, each with its scope, path and version: the rows of `memory/file_text`."""
+        for scope_id, path, version, content in found:
+            self._contents[self._access.by_id[scope_id].virtual(path), version] = content
 
     def keep_passages(self, files: Iterable[FilePassages]) -> None:
         """Keep the texts of passages that were read with them."""
