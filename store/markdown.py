@@ -101,7 +101,8 @@ class MarkdownDocument:
 
     `front_matter` holds the top-level scalars, as written, and lists of scalars. `fences` are all fenced
     code blocks, those inside lists and quotes too, by whole lines. `bracketed` is for `store.links`; it is None if
-    the body has HTML blocks or tables, which links read like any other text.
+    the body has HTML blocks or tables, which links read like any other text. `is_plain` says that the body holds
+    nothing but headings, paragraphs and lists of one line an item, which cost little.
     """
 
     front_matter: Mapping[str, FieldValue]
@@ -110,6 +111,7 @@ class MarkdownDocument:
     fences: tuple[tuple[int, int], ...]
     blocks: tuple[Block, ...]
     bracketed: BracketedTexts | None
+    is_plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +192,13 @@ class _PlainBlocks:
         """Return the structure of the whole text."""
         bracketed = BracketedTexts(tuple(self.bracketed), {})
         return MarkdownDocument(
-            front_matter, self.body_start, tuple(self.headings), (), tuple(self.blocks), bracketed
+            front_matter,
+            self.body_start,
+            tuple(self.headings),
+            (),
+            tuple(self.blocks),
+            bracketed,
+            is_plain=True,
         )
 
 

@@ -27,7 +27,7 @@ from typing import Any, Literal
 import psycopg
 
 from memex.errors import LimitExceeded, ValidationFailed, VersionConflict, VersionNotFound
-from memex.store import offload
+from memex.store import markdown, offload
 from memex.store.access import Access
 from memex.store.database import Connection, Database, Rows, Statement, batch, row_as
 from memex.store.log import operations
@@ -66,6 +66,7 @@ from memex.store.writes.pending import Counters, counters_of
 MAX_FILES_PER_SCOPE = 10_000
 MAX_EDITS = 1_000
 SHORT_CHARS = 16 * 1024  # of all texts that are read or written: some 10 ms of work while the locks are held
+PLAIN_SHARE = 3  # a stored text of plain Markdown counts as so many times shorter, for it is that cheap
 MAX_CHUNKS_PER_FILE = 10_000
 MAX_BATCH_STORED_CHARS = 16 << 20  # of the files that a batch edits; it holds each of them twice
 
@@ -319,7 +320,7 @@ class Draft:
             if first is not None:
                 return Commit(first, is_repeat=True)
             loaded = load_files(files)
-            if written + count_chars(loaded.heads) > SHORT_CHARS:
+            if written + sum(_weighed_chars(one.content or "") for one in loaded.heads) > SHORT_CHARS:
                 return loaded
             plan = self._plan_now(loaded)
             await operations.end_queued_call(connection, found, "answered")
@@ -450,6 +451,12 @@ class Draft:
         if len(self._edits) >= MAX_EDITS:
             raise LimitExceeded(f"A draft holds at most {MAX_EDITS:,} edits.", limit=MAX_EDITS)
         self._edits.append(edit)
+
+
+def _weighed_chars(content: str) -> int:
+    """Return as how many characters a stored text counts."""
+    is_cheap = len(content) <= PLAIN_SHARE * SHORT_CHARS and markdown.parse(content).is_plain
+    return len(content) // PLAIN_SHARE if is_cheap else len(content)
 
 
 def _chars(edit: Edit) -> int:

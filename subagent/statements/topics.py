@@ -140,7 +140,7 @@ class _TopicPool:
         named = [[one for one in mentions(text) if one.key in wanted] for text in texts]
         names, things = Counter[str](), Counter[str]()
         spellings: dict[str, Counter[str]] = {}
-        for statement in named:
+        for statement in filter(None, named):
             names.update({one.key for one in statement if one.is_name})
             things.update({one.key for one in statement if one.is_thing})
             for one in statement:
