@@ -879,6 +879,30 @@ async def test_a_file_of_too_many_sections_is_refused(service: Service, alice: C
         await service.execute(alice, "memory_patch", append)
 
 
+@pytest.mark.parametrize("unit", ["```\ncode\n```\n", "- An item of a list.\n"])
+async def test_a_change_of_a_long_file_before_the_lock_is_seen(
+    service: Service, alice: Caller, monkeypatch: pytest.MonkeyPatch, unit: str
+) -> None:
+    """A long text is planned before the lock; the plan is made again if somebody wrote the file meanwhile."""
+    await write(service, alice, "user/long.md", unit * 4_000)
+    planned, between = Draft._plan, ["First."]
+
+    async def plan(draft: Draft, stored: Any) -> Any:
+        made = await planned(draft, stored)
+        if between:
+            line = {"path": "user/long.md", "operation": "append", "text": between.pop()}
+            await service.execute(alice, "memory_patch", line)
+        return made
+
+    monkeypatch.setattr(Draft, "_plan", plan)
+    line = {"path": "user/long.md", "operation": "append", "text": "Second."}
+    await service.execute(alice, "memory_patch", line)
+    text = await content(service, alice, "user/long.md") or ""
+
+    assert text.endswith("First.\nSecond.\n")
+    assert not between
+
+
 async def test_base_version_0_never_replaces(service: Service, alice: Caller) -> None:
     """Who says that nothing stands there is refused when something does, on a restore too."""
     await service.execute(alice, "memory_write", {"path": "user/a.md", "content": "one"})
