@@ -26,6 +26,7 @@ from memex.store.search import find
 from memex.store.search.bm25 import Query
 from memex.store.search.dates import DateRange, parse_days, with_iso_days
 from memex.store.search.find import SearchResult
+from memex.store.snapshot.passages import PassageReader
 from memex.store.snapshot.reader import SnapshotReader
 from memex.store.snapshot.reads import (
     Reads,
@@ -66,7 +67,7 @@ class Memory:
         self._reader = SnapshotReader(connection)
         self._graph = LinkGraph(connection, access, self._reader)
         self._spans = SpanReader(self._reader, access)
-        self._passages_ahead: dict[tuple[Query, tuple[str, ...]], list[Statement]] = {}
+        self._passages = PassageReader(self._reader, access)
 
     @property
     def language(self) -> str:
@@ -106,14 +107,7 @@ class Memory:
         The transaction must be a snapshot: what was read ahead is what these methods return later.
         """
         access = self._access
-        sizes = dict(reads.texts)
-        passages = []
-        for query, paths in reads.passages:
-            statements = find.passages_statements(access, query, paths, sizes)
-            passages += statements
-            self._passages_ahead[query, tuple(paths)] = statements
-            for path in paths:
-                sizes.pop(path, None)
+        passages, sizes = self._passages.statements(reads)
         texts = text_statements(access, sizes)
         await self._reader.read_ahead(
             (
@@ -129,17 +123,11 @@ class Memory:
             )
         )
         self._spans.keep(chain.from_iterable(await self._reader.rows(*texts)))
-        for (_, parameters), found in zip(passages, await self._reader.rows(*passages), strict=True):
-            scope_id = parameters["scope_id"]
-            whole = (row for row in found if row[-1] is not None)
-            self._spans.keep((scope_id, path, version, content) for path, version, *_, content in whole)
+        self._spans.keep(await self._passages.texts(passages))
 
     async def passages(self, query: Query, paths: Sequence[str]) -> list[FilePassages]:
         """Return the first passages of files, scored by a query; see `find.passages`."""
-        statements = self._passages_ahead.get((query, tuple(paths)))
-        if statements is None:
-            statements = find.passages_statements(self._access, query, paths)
-        return find.passages(self._access, query, statements, await self._reader.rows(*statements))
+        return await self._passages.read(query, paths)
 
     async def pinned(self, *, limit: int) -> list[str]:
         """Return the paths of the pinned files, in the order of the scopes."""
