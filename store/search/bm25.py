@@ -123,6 +123,21 @@ def score_counts(query: Query, tfs: Sequence[int], length: int) -> int:
     )
 
 
+def term_scores(query: Query, tfs: Mapping[str, int], length: int) -> dict[str, int]:
+    """Return what each lexeme of a query scores in a chunk, where it stands there."""
+    scores = {
+        lexeme: term_score(weight, tfs[lexeme], length, query.c2, query.c3)
+        for lexeme, weight in zip(query.lexemes, query.weights, strict=True)
+        if tfs.get(lexeme)
+    }
+    return {lexeme: value for lexeme, value in scores.items() if value}
+
+
+def named_tfs(query: Query, tfs: Sequence[int]) -> dict[str, int]:
+    """Return how often lexemes stand in a chunk, from numbers in the order of a query."""
+    return {lexeme: tf for lexeme, tf in zip(query.lexemes, tfs, strict=True) if tf}
+
+
 def rank(query: Query, documents: Iterable[tuple[Key, Mapping[str, int], int]]) -> list[tuple[Key, int]]:
     """Return key and score of the documents that score, best first, ties by key.
 

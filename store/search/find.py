@@ -14,7 +14,7 @@ from memex.store.paths import Prefix, parse
 from memex.store.records import FilePassages, Hit, Match, NearSpan, Passage, QueryVector
 from memex.store.search import lexical, neighbours, vectors
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.bm25 import SCALE, Query, score_counts
+from memex.store.search.bm25 import SCALE, Query, named_tfs, score_counts, term_scores
 from memex.store.search.dates import DateRange
 from memex.store.search.index import tag_key
 from memex.store.search.lexical import (
@@ -24,8 +24,6 @@ from memex.store.search.lexical import (
     ScopeView,
     ScoredChunk,
     Shown,
-    named_tfs,
-    term_scores,
 )
 from memex.store.search.rank import VECTOR_WEIGHT, blend, to_nearness
 from memex.store.search.recorded_vectors import find_recorded_chunks

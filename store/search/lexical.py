@@ -10,7 +10,7 @@ from memex.store.access import Scope
 from memex.store.database import Connection, Statement, batch, tuples
 from memex.store.records import Span
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.bm25 import MAX_QUERY_LEXEMES, Query, term_score, weigh
+from memex.store.search.bm25 import MAX_QUERY_LEXEMES, Query, named_tfs, term_scores, weigh
 from memex.store.search.dates import DateRange
 from memex.store.search.postings import Postings, ScoredChunks, to_chunk_ids
 
@@ -388,16 +388,6 @@ def _literal(numbers: Sequence[int]) -> str:
     return f"{{{','.join(map(str, numbers))}}}"
 
 
-def term_scores(query: Query, tfs: Mapping[str, int], length: int) -> dict[str, int]:
-    """Return what each lexeme of a query scores in a chunk, where it stands there."""
-    scores = {
-        lexeme: term_score(weight, tfs[lexeme], length, query.c2, query.c3)
-        for lexeme, weight in zip(query.lexemes, query.weights, strict=True)
-        if tfs.get(lexeme)
-    }
-    return {lexeme: value for lexeme, value in scores.items() if value}
-
-
 def added_chunk(
     lexemes: Sequence[str],
     *,
@@ -470,11 +460,6 @@ def _scored_chunk(
         )
     span = (start_char, end_char)
     return ScoredChunk(score, scope.virtual(path), span, scope, chunk_id, file_id, length, detail=detail)
-
-
-def named_tfs(query: Query, tfs: Sequence[int]) -> dict[str, int]:
-    """Return how often lexemes stand in a chunk, from numbers in the order of a query."""
-    return {lexeme: tf for lexeme, tf in zip(query.lexemes, tfs, strict=True) if tf}
 
 
 def _score_added(one: ScopeView, filters: Filters) -> list[ScoredChunk]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from memex.store.database import Connection, Rows, batch
 from memex.store.search import series
+from memex.store.search.bm25 import term_scores
 from memex.store.search.lexical import (
     AddedChunk,
     Filters,
@@ -12,7 +13,6 @@ from memex.store.search.lexical import (
     added_chunk,
     is_allowed,
     scored_added,
-    term_scores,
 )
 
 MAX_RESCORED_FILES = 15  # files, the best, whose neighbours in a series are looked at
