@@ -97,6 +97,7 @@ INDEXES = {
     "writes/file_load": "revision_head",
     "log/operation_committed": "operation_call|operation_once",  # as good as each other
     "log/operation_inner": "operation_inner",
+    "log/operation_add": "operation_call",
     "memory/file_pinned": "revision_pinned",
     "search/chunk_of_file": "chunk_file",
     "memory/revision_span": "revision_pkey",
@@ -194,7 +195,9 @@ async def test_plans_need_no_statistics(service: Service, alice: Caller) -> None
         for table in TABLES:
             await connection.execute(f"alter table {table} set (autovacuum_enabled = off)")
     await _many_scopes(service, alice, analyzed=False)
-    searched = {name: index for name, index in INDEXES.items() if name.startswith("search/")}
+    searched = {
+        name: index for name, index in INDEXES.items() if name.startswith(("search/", "log/operation_add"))
+    }
     await _check_plans(service, alice, searched)
     # The partial indexes of heads seem as good as each other, but only one of them holds what is looked up.
     scope_id = alice.access.log_scope_id
