@@ -15,6 +15,7 @@ from memex.store.search.bm25 import Query
 # An element of a bigint[] in Postgres' binary format: its length in bytes, which is 8, and the number.
 _ELEMENT = np.dtype([("size", ">i4"), ("entry", ">i8")])
 _LOW = (1 << 16) - 1
+DENSE = 16  # times as many ids as postings may be summed in an array of all ids; it costs less than sorting
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +89,13 @@ def _entries(run: bytes, hidden: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _sum_by_chunk(chunk_ids: list[NDArray[np.int64]], scores: list[NDArray[np.int64]]) -> ScoredChunks:
-    if len(chunk_ids) == 1:
-        order = np.argsort(chunk_ids[0], kind="stable")
-        found = ScoredChunks(chunk_ids[0][order], scores[0][order])
-    else:
-        every = np.concatenate(chunk_ids)
-        order = np.argsort(every, kind="stable")  # runs that are ascending are merged, in one pass a doubling
-        every = every[order]
-        starts = np.flatnonzero(np.diff(every, prepend=-1))
-        found = ScoredChunks(every[starts], np.add.reduceat(np.concatenate(scores)[order], starts))
-    return found._where(found.scores > 0)  # noqa: SLF001  # of the same class
+    every, values = np.concatenate(chunk_ids), np.concatenate(scores)
+    if every.max() < DENSE * len(every):
+        sums = np.bincount(every, weights=values)  # doubles, which hold these whole numbers exactly
+        found = np.flatnonzero(sums)
+        return ScoredChunks(found, sums[found].astype(np.int64))
+    order = np.argsort(every, kind="stable")  # runs that are ascending are merged, in one pass a doubling
+    every, values = every[order], values[order]
+    starts = np.flatnonzero(np.diff(every, prepend=-1))
+    sparse = ScoredChunks(every[starts], np.add.reduceat(values, starts))
+    return sparse._where(sparse.scores > 0)  # noqa: SLF001  # of the same class

@@ -35,8 +35,10 @@ async def write_commit(
     counters: dict[int, Counters],
     *,
     analyzers: Mapping[int, str],
-) -> None:
+) -> bool:
     """Store the revisions and everything derived from them, under the locks that `counters` came with.
+
+    Return whether what waited of a scope was merged into its postings, as it is after each few hundred passages.
 
     Args:
         connection: a connection in the transaction that took the locks.
@@ -47,7 +49,7 @@ async def write_commit(
         analyzers: the version of the analyzer and the chunker that made the chunks, by scope.
     """
     if not written:
-        return
+        return False
     revisions: list[Row] = []
     derived = DerivedRows()
     for planned, file_index in written:
@@ -70,11 +72,12 @@ async def write_commit(
         },
     )
     await write_derived(connection, access.tenant_id, derived, changed)
-    for counter in changed:
-        if counter.unmerged > pending.BOUND:
-            await pending.merge(connection, counter)
-            await pending.put(connection, [counter])
+    full = [counter for counter in changed if counter.unmerged > pending.BOUND]
+    for counter in full:
+        await pending.merge(connection, counter)
+        await pending.put(connection, [counter])
     await _mark_series(connection, written, counters)
+    return bool(full)
 
 
 async def _mark_series(

@@ -37,6 +37,7 @@ from memex.store.records import FileChange, ScopeState, revision_of
 from memex.store.search import vectors
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.index import FileIndex, deleted_file_index, index, index_version
+from memex.store.writes import statistics
 from memex.store.writes.commit import write_commit
 from memex.store.writes.edits import (
     Delete,
@@ -117,6 +118,7 @@ class Draft:
         self._is_embedded = is_embedded
         self._edits: list[Edit] = []
         self._are_members = False
+        self._has_merged = False
 
     def begin_batch(self) -> None:
         """Say that each edit is a member of a batch, which errors name by its index."""
@@ -260,7 +262,7 @@ class Draft:
             if self._are_members:
                 await self._check_stored_size()
             done = await self._commit_short(call, answer)
-            return done if isinstance(done, Commit) else await self._commit_long(call, answer, done)
+            commit = done if isinstance(done, Commit) else await self._commit_long(call, answer, done)
         except psycopg.errors.UniqueViolation as violation:
             if violation.diag.table_name == "revision":
                 # `undo` read a deleted head in an earlier transaction, and nothing compares it under the lock. If
@@ -272,6 +274,9 @@ class Draft:
             if (first := await self.first_result(call)) is None:
                 raise
             return Commit(first, is_repeat=True)
+        if self._has_merged:
+            await statistics.refresh(self._database)
+        return commit
 
     def committed_statement(self, call: Call) -> Statement:
         """Return the statement that finds the commit which spent this call's id; if no row comes back, none did."""
@@ -368,7 +373,9 @@ class Draft:
         self._check_limits(plan, counters)
         made = answer(plan.changes)
         analyzers = {scope.scope_id: index_version(analyzer_of(scope.language)) for scope in scopes}
-        await write_commit(connection, self._access, call, plan.written, counters, analyzers=analyzers)
+        self._has_merged = await write_commit(
+            connection, self._access, call, plan.written, counters, analyzers=analyzers
+        )
         if self._is_embedded and plan.written:
             changed = {planned.file.scope.scope_id for planned, _ in plan.written}
             await vectors.defer(connection, sorted(changed))

@@ -12,7 +12,7 @@ from memex.evals.bench.felt.proxy import Traffic
 
 @dataclass(frozen=True, slots=True)
 class DatabaseState:
-    """A state of the database that is measured."""
+    """A state of the database that is measured. It is analyzed when autovacuum's work is done, too."""
 
     is_analyzed: bool
     is_merged: bool
@@ -20,7 +20,7 @@ class DatabaseState:
     @property
     def name(self) -> str:
         """What the state is called in the tables."""
-        analyzed = "analyzed" if self.is_analyzed else "never analyzed"
+        analyzed = "analyzed" if self.is_analyzed else "before autovacuum"
         return f"{analyzed}, {'merged' if self.is_merged else 'fresh'}"
 
 
