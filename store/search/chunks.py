@@ -21,7 +21,8 @@ _JOINER = "\u200d"
 _CONTENT = re.compile(r"\S")
 _SPACE = re.compile(r"\s+")
 _LINE_END = re.compile(r"\r\n?|\n")
-_SENTENCE_END = re.compile(r"[.!?…]+[)\]\"'”’*_]*\s+|[。！？]+[」』）]*")
+# Tried only where a run of marks begins, so that a long run is read once.
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[)\]\"'”’*_]*+\s+|[。！？]+[」』）]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +122,9 @@ class _Cutter:
     def _places(self, start: int, reach: int) -> Iterator[list[int]]:
         first, last = bisect_right(self._block_starts, start), bisect_right(self._block_starts, reach)
         yield self._block_starts[first:last]
+        part = self._text[start:reach]  # a pattern that looks back must not see what stands before it
         for pattern in (_LINE_END, _SENTENCE_END, _SPACE):
-            yield [match.end() for match in pattern.finditer(self._text, start, reach)]
+            yield [start + match.end() for match in pattern.finditer(part)]
 
     def _inside(self, place: int) -> bool:
         """Return whether `place` is inside of a fence or of what a reader sees as one character."""

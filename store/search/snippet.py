@@ -21,11 +21,12 @@ _LINE_MARK = re.compile(r"^[ \t]*(?:>[ \t]*)*(?:#{1,6}[ \t]+|[-*+][ \t]+(?:\[[ x
 _WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 # By name, since `<u8>` in code is no tag.
-_TAG = re.compile(
-    r"<!--.*?-->|</?(?:a|b|br|code|details|div|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|span|strong|su[bp]|summary"
-    r"|table|tbody|td|th|thead|tr|u|ul)\b[^<>]*>",
-    re.DOTALL | re.IGNORECASE,
+_TAG = (
+    r"</?(?:a|b|br|code|details|div|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|span|strong|su[bp]|summary"
+    r"|table|tbody|td|th|thead|tr|u|ul)\b[^<>]*>"
 )
+_TAG_ALONE = re.compile(_TAG, re.IGNORECASE)
+_TAG_OR_COMMENT = re.compile(rf"<!--.*?-->|{_TAG}", re.DOTALL | re.IGNORECASE)
 _MARKS = re.compile(r"[`~*_]+")
 _EMPHASIS = re.compile(r"(?<!\\)(?:`+|~~|(?<!\s)\*+|\*+(?!\s)|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w))")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -70,7 +71,7 @@ def _plain(markdown: str) -> str:
     if "|" in text:
         text = _TABLE_ROW.sub(lambda row: row[0].replace("|", " "), text)
     if "<" in text:
-        text = _TAG.sub(" ", text)
+        text = _without_tags(text)
     text = _LINE_MARK.sub("", text)
     if "[" in text:
         text = _LINK.sub(r"\1", _WIKI_LINK.sub(r"\1", text))
@@ -78,6 +79,12 @@ def _plain(markdown: str) -> str:
     if "\\" in text:
         text = _ESCAPE.sub(r"\1", text)
     return " ".join(text.split())
+
+
+def _without_tags(text: str) -> str:
+    """Return a text with a space for each tag and comment. No comment is looked for behind the last `-->`."""
+    before, closing, after = text.rpartition("-->")
+    return _TAG_OR_COMMENT.sub(" ", before + closing) + _TAG_ALONE.sub(" ", after)
 
 
 def _without_emphasis(marks: re.Match[str]) -> str:

@@ -46,7 +46,7 @@ MARKED_FROM = 0.5  # likelihood from which the older of two statements is shown 
 
 _BOX = re.compile(r"[-*+][ \t]+\[ \]")
 _LINE = re.compile(r"[^\n]*\n?")
-_HEADING = re.compile(r"#{1,6}[ \t]+(.*)$")
+_HEADING = re.compile(r"#{1,6}[ \t]++(.*)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NUMBER = re.compile(r"\d+")
 _GROUPED = re.compile(r"(?<!\d)\d{1,3}(?:[,.'’ ]\d{3})+(?!\d)")
 _ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
-_SENTENCE_END = re.compile(r"(?:^|[.!?:;。！？\n]|[-*+])[\s\"'“”„‘’«»(\[*_`]*$")
+_SENTENCE_END = frozenset(".!?:;。！？\n-*+")
+_OPENING = frozenset("\"'“”„‘’«»([*_`")  # may stand between the end of a sentence and the next word
 _POSSESSIVE = re.compile(r"['’]s$")
 _ALWAYS_GROUNDED = frozenset({"user", "users", "user's", "i", "i'm", "i've", "i'd", "i'll"})
 _FIGURES = {
@@ -147,9 +148,18 @@ def _names(statement: str) -> Iterator[str]:
     for match in _TOKEN.finditer(statement):
         word = match[0]
         is_inside = any(char.isupper() for char in word[1:]) and any(char.islower() for char in word)
-        begins = _SENTENCE_END.search(statement, 0, match.start()) is not None
-        if is_inside or (word[0].isupper() and not begins):
+        if is_inside or (word[0].isupper() and not _begins_sentence(statement, match.start())):
             yield word
+
+
+def _begins_sentence(text: str, place: int) -> bool:
+    """Whether nothing but space and opening marks stands between a word and the end of a sentence before it."""
+    for at in range(place - 1, -1, -1):
+        if text[at] in _SENTENCE_END:
+            return True
+        if not (text[at].isspace() or text[at] in _OPENING):
+            return False
+    return True
 
 
 def _numbers(text: str) -> set[str]:

@@ -15,7 +15,7 @@ _ALIKE = str.maketrans(
 _QUOTED_LINE = re.compile(r"[ \t]*>")
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
 _SPACE = re.compile(r"\s+")
-_WRAPPED = re.compile(r"[\"'“”„‘’«»]+(.*?)[\"'“”„‘’«»]+", re.DOTALL)
+_QUOTATION_MARKS = "\"'“”„‘’«»"
 
 
 class QuoteFinder:
@@ -35,8 +35,8 @@ class QuoteFinder:
         if sum(map(str.isalnum, wanted)) < MIN_LETTERS:
             return None
         found = self._exact(wanted, first) or self._loose(wanted, first)
-        if found is None and (inner := _WRAPPED.fullmatch(wanted)):
-            return self.find(inner[1], first) if inner[1] != wanted else None
+        if found is None and wanted[0] in _QUOTATION_MARKS and wanted[-1] in _QUOTATION_MARKS:
+            return self.find(wanted.strip(_QUOTATION_MARKS), first)
         return found
 
     def is_quoted(self, span: Span) -> bool:

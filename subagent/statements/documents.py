@@ -13,7 +13,7 @@ from memex.subagent.statements import extraction, language, segments
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, SkipReason, Statement
 from memex.subagent.statements.language import LanguageTables
 from memex.subagent.statements.secrets.detection import find_secrets
-from memex.subagent.statements.segments import Segment
+from memex.subagent.statements.segments import HEADING_TITLE, Segment
 from memex.subagent.statements.subjects import subject_of
 
 MIN_CHARS = 300  # a shorter text is its statements
@@ -37,7 +37,7 @@ _MAIL_SUBJECT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _MAIL_FIELD = re.compile(r"[> ]{0,4}[A-ZÀ-Þ][\w -]{1,12}[ ]?: \S")
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t#]*$")
+_HEADING = re.compile(rf" {{0,3}}#{{1,6}}[ \t]++{HEADING_TITLE}")
 _MARKUP = re.compile(r"[*_`#\[\]]+|^\s*\d{1,2}(?:\.\d{1,2}){0,3}[.)]?\s+(?=\S)")
 _SENTENCE_END = re.compile(r"[.!?;,…]$")
 _REPLY = re.compile(r"^(?:(?:re|aw|fwd?|wg|tr|rv|sv|antw)\s*:\s*)+", re.IGNORECASE)

@@ -73,7 +73,7 @@ _TASK_WORDS = 8
 
 _TASK_MARK = re.compile(r"[,;] (?:and |und |et |y )?(?!then |dann |puis |luego )| \+ ")
 _SEMICOLON = re.compile(r"; ")
-_NUMBERED = re.compile(r"[\n:：]\s*1[.)]\s")
+_NUMBERED = re.compile(r"(?:[:：]|(?<!\s)[^\S\n]*+\n)\s*+1[.)]\s")
 _PART = re.compile(r"[,;!.…–—]+ *| - |(?<=\w)[ ]*[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+ *")
 _QUESTION = re.compile(r"[?？؟][\"'”’)\]*_\s\U0001f000-\U0001faff\u2600-\u27bf\ufe0f!?]*$")
 _WORD = re.compile(r"\S+")

@@ -23,7 +23,9 @@ _FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 _KEY_BLOCK = re.compile(r"-----BEGIN [A-Z ]{0,40}-----")
 _KEY_LINE = re.compile(r"[\w+/=-]*$|[\w-]{1,40}: ")
 _KEY_BLOCK_END = "-----END "
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)(.*?)[ \t#]*$")
+# The text of a heading, one group, and the marks that may close it: each run of them is read once.
+HEADING_TITLE = r"((?:[^ \t#\n]++|[ \t#]++(?!$))*+)[ \t#]*+$"
+_HEADING = re.compile(rf" {{0,3}}(#{{1,6}})(?:[ \t]++|$){HEADING_TITLE}")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _RULE = re.compile(r" {0,3}(?:[-*_=~][ \t]*){3,}$")
 _ITEM = re.compile(r"([ \t]*)([-*+•‣–]|\d{1,3}[.)])(?:[ \t]+|$)(?:\[([ xX])\][ \t]+)?")
@@ -42,7 +44,7 @@ _TAG = re.compile(
     r"\s*(?:<\|?/?(system|assistant|im_start|instructions?)\b[^>\n]{0,80}>|\[/?(INST)\])", re.IGNORECASE
 )
 _MARKUP = re.compile(r"[*_`#]+")
-_TITLE_NUMBER = re.compile(r"^[\W\d]+|[\W]+$")
+_TITLE_NUMBER = re.compile(r"^[\W\d]+|(?<!\W)\W++$")
 
 
 @dataclass(frozen=True, slots=True)

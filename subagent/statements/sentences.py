@@ -18,7 +18,10 @@ _ITEM_BELOW = re.compile(r"\n[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]")
 _PAIRED = re.compile(
     r'"[^"\n]{1,400}"|“[^“”]{1,400}”|„[^„“”]{1,400}[“”]|«[^«»]{1,400}»|\([^()]{1,400}\)|`[^`\n]{1,400}`|「[^「」]{1,400}」'
 )
-_END = re.compile(r"(?:[.!?]+|[。！？؟۔।]+)[\"'”’»)\]」』）*_]*(?=\s|$)|[。！？]+[」』”’）]*|\n")
+# A run of marks is looked at from its first one only.
+_END = re.compile(
+    r"(?:(?<![.!?])[.!?]++|(?<![。！？؟۔।])[。！？؟۔।]++)[\"'”’»)\]」』）*_]*+(?=\s|$)|[。！？]+[」』”’）]*|\n"
+)
 _WORD_BEFORE = re.compile(r"[^\s(\[\"“'‘]+$")
 _WORD_AFTER = re.compile(r"\s*[\"“'‘(\[*_]*([^\W_]+(?:['’]\w+)?|\S)")
 # The first number of a list, at the head of a line or behind a colon; and what follows a mark inside such a list.

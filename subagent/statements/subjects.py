@@ -15,7 +15,8 @@ _MAX_SUBJECT_CHARS = 300
 
 APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "：": ":", "，": ","})
 _EMPHASIS = re.compile(r"(?<!\w)[*_~]{1,3}|[*_~]{1,3}(?!\w)|`")
-CLOSING = re.compile(r"[\s.!…;,\"')\]\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d:)(]+$")
+_CLOSING_MARKS = r"[\s.!…;,\"')\]\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d:)(]"
+CLOSING = re.compile(rf"(?<!{_CLOSING_MARKS}){_CLOSING_MARKS}++$")
 _OPENING = re.compile(r"^[\s\"'(\[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d>•-]+")
 _STRIPPED = ".,;:!?…\"'()[]{}*_`“”‘’«»„。！？、，；：؟،؛|"
 _PLAIN_WORD = re.compile(r"[a-z]+")

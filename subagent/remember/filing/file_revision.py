@@ -19,7 +19,7 @@ from memex.subagent.remember.filing.entries import (
 from memex.subagent.remember.filing.items import ListItem, line_end, list_items, prose_parts, prose_sentences
 from memex.subagent.remember.filing.sections import assign_headings, is_topic, leaves_topic
 from memex.subagent.statements import paraphrase
-from memex.subagent.statements.bullets import FENCE, escape_line, render_bullet
+from memex.subagent.statements.bullets import escape_line, render_bullet
 from memex.subagent.statements.places import general_heading, section_rank
 from memex.subagent.statements.subjects import is_replaceable, normal_form
 
@@ -384,7 +384,8 @@ class FileRevision:
 
     def _gap(self, start: int, end: int) -> str:
         """Return a line ending if text would run into a bullet when the code between them goes."""
-        is_code = FENCE.search(self.text, start, end) is not None
+        said = self.text[start:end]
+        is_code = "~~~" in said or said[: said.rfind("`") + 1].endswith("```")
         return self.line_ending if is_code and _TEXT_LINE.match(self.text, end) else ""
 
     def _lines(self, item: ListItem) -> str:

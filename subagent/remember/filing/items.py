@@ -30,7 +30,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 # A list of one line an item, as most are.
 _PLAIN_LIST = re.compile(r"(?:- [^\r\n]*(?:\n+|\Z))+")
 _PLAIN_ITEM = re.compile(r"- [^\n]*(?:\n|\Z)")
-_QUOTE = re.compile(r"(?:[ \t]*>)+[ \t]?")
+_QUOTE = re.compile(r"(?<![ \t])(?:[ \t]*+>)++[ \t]?")
 
 
 @dataclass(slots=True, eq=False)
