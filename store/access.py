@@ -106,11 +106,20 @@ class Access:
     def narrowed(self, project: str | None = None) -> "Access":
         """Return an access to the scopes of `searched` alone; raises the same errors."""
         named = project if project is not None else self.project
-        return replace(self, scopes=self.searched(named), project=named)
+        return replace(self.limited_to(self.searched(named)), project=named)
+
+    def limited_to(self, scopes: tuple[Scope, ...]) -> "Access":
+        """Return an access to some of the scopes alone.
+
+        A transaction for it sees that these are still open, which says nothing of the other ones. So it has a
+        standing of its own, unless it is cached: then each transaction compares all rights.
+        """
+        standing = self.standing if self.is_cached else replace(self.standing)
+        return replace(self, scopes=scopes, standing=standing)
 
     def for_log(self) -> "Access":
         """Return an access to nothing but the log that holds the call."""
-        return replace(self, scopes=(), is_cached=False)
+        return replace(self, is_cached=False).limited_to(())
 
     @cached_property
     def logs(self) -> list[int]:

@@ -222,6 +222,43 @@ async def test_rights_that_are_kept_follow_what_admins_do(
     await other.execute(await cached(other, admin_secret), "memory_write", made)
 
 
+async def test_a_refusal_is_not_forgotten_by_the_log_of_it(
+    service: Service, standing: Caller, caller_of: CallerOf
+) -> None:
+    """A call that names the project which its user left is refused each time, whatever was logged meanwhile."""
+    secret, _ = await tenants.create_key(service.database, "default", "agent", user_id="alice")
+    kept = await cached(service, secret, project="apollo")
+    await write(service, kept, "projects/apollo/a.md", "tea")
+
+    admin = await caller_of(None, role="admin")
+    await service.administer(admin, "leave", {}, lambda c, a: tenants.remove_member(c, a, "apollo", "alice"))
+
+    for _ in range(3):
+        for tool, arguments in (
+            ("memory_find", {"query": "tea"}),
+            ("memory_read", {"path": "projects/apollo/a.md"}),
+            ("memory_write", {"path": "projects/apollo/b.md", "content": "text"}),
+        ):
+            with pytest.raises(ProjectNotFound):
+                await service.execute(await cached(service, secret, project="apollo"), tool, arguments)
+
+
+async def test_some_of_the_rights_say_nothing_of_the_others(service: Service, standing: Caller) -> None:
+    """An access to some of the scopes holds on when another scope is closed, and the whole one does not."""
+    whole = standing.access
+    known = whole.standing.epoch
+    await select(service.database, "delete from project_member")
+
+    for part in (whole.for_log(), whole.limited_to(tuple(s for s in whole.scopes if not s.is_project))):
+        async with service.database.transaction(part):
+            pass
+
+    assert whole.standing.epoch == known
+    with pytest.raises(AccessChanged):
+        async with service.database.transaction(whole):
+            pass
+
+
 async def test_a_user_who_is_erased_has_nothing_that_is_kept(service: Service, standing: Caller) -> None:
     """The next call of the user begins anew, with nothing of before."""
     secret, _ = await tenants.create_key(service.database, "default", "agent", user_id="alice")

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
@@ -90,7 +89,7 @@ async def prompt_block(
             memory = Memory(connection, access)
             state = await memory.state(access.scopes)
             files = await memory.list_files(limit=catalogue.MAX_FILES)
-            shared = Memory(connection, replace(access, scopes=(access.scope_at(SHARED),)))
+            shared = Memory(connection, access.limited_to((access.scope_at(SHARED),)))
             pinned = await _pinned(shared, arguments.budget)
             block = render(guide.body, pinned, files, budget=arguments.budget)
         result = _result(block, arguments.budget, state, len(files))

@@ -4,7 +4,6 @@ import asyncio
 import unicodedata
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -132,7 +131,7 @@ async def _user_access(service: Service, caller: Caller) -> Access:
         return access
     agent = caller.principal.acting_as("agent")
     of_user = await authentication.resolve(service.database, agent, CallContext(access.user_id))
-    return replace(access, scopes=tuple(one for one in access.scopes if one.scope_id in of_user.by_id))
+    return access.limited_to(tuple(one for one in access.scopes if one.scope_id in of_user.by_id))
 
 
 class _Export:
