@@ -35,7 +35,8 @@ _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_KEPT_CHARS = 100_000  # of a text whose structure is kept for the next time
 
 # Lines that can begin nothing but a paragraph, and the headings and bullets before such text.
-_NOT_PLAIN = re.compile(r"[\x00\t\r]")
+# Python takes U+001C to U+001F and U+0085 for white space, which Markdown does not.
+_NOT_PLAIN = re.compile(r"[\x00\t\r\x1c-\x1f\x85]")
 _PLAIN_TEXT = re.compile(r"""(?:[^\W\d_]|["'(“‘«„¿¡$€£]|\d(?!\d{0,8}[.)]))[^\n]*""")
 _PLAIN_BLOCK = re.compile(
     rf"(?P<blank>\n+)"

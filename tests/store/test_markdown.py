@@ -199,6 +199,19 @@ def test_plain_lines_are_read_as_markdown_reads_them(lines: list[str]) -> None:
     assert ours.bracketed == theirs.bracketed
 
 
+@pytest.mark.parametrize("char", "\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u2028\u3000\ufeff")
+@pytest.mark.parametrize(
+    "line", ["# {}_a_ [[b]]{}", "## _a_ {}", "- a [[b]]{}", "- a [[b]] {}", "a [[b]] {}"]
+)
+def test_odd_white_space_is_read_as_markdown_reads_it(line: str, char: str) -> None:
+    """What Python takes for white space, Markdown may not; a text with CRLF is read by the parser."""
+    text = line.replace("{}", char)
+    ours, theirs = parse(text + "\n"), parse(text + "\r\n")
+
+    assert [one.title for one in ours.headings] == [one.title for one in theirs.headings]
+    assert ours.bracketed == theirs.bracketed
+
+
 @given(st.text())
 def test_any_text_is_parsed(text: str) -> None:
     """Parsing and describing are total, and what they return is printable."""
