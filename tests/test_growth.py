@@ -31,7 +31,7 @@ BOUNDED = {
     (
         "subagent.statements.secrets.detection",
         "_TOKENS",
-    ): "no bound: `eyJ-` that repeats takes quadratic time",
+    ): "4,000 characters for the head of a token",
     ("subagent.statements.secrets.lock_codes", "_AFTER_VERB"): "90 characters on each side of a lock",
     ("subagent.statements.secrets.lock_codes", "_LABELLED"): "90 characters on each side of a lock",
     ("subagent.statements.comparison.values", "_SENTENCE_START"): "40 characters before a name",

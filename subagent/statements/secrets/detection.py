@@ -13,7 +13,7 @@ from memex.subagent.statements.secrets.patterns import lazy_pattern
 
 _TOKENS = lazy_pattern(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
-    r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"  # a JSON web token
+    r"|\beyJ[\w-]{8,4000}\.[\w-]{8,}\.[\w-]{8,}"  # a JSON web token
     r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
     r"|\bgh[oprsu]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
     r"|\bxox[abeoprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\b(?:npm|hf)_[A-Za-z0-9]{30,}"
