@@ -112,7 +112,7 @@ def parse(text: str, path: str, document: MarkdownDocument | None = None) -> tup
     texts, references = _bracketed_texts(text, document)
     # Inline parsing costs the most, and only a block that may hold a link is worth it.
     sign = _ANY_LINK if references else _DIRECT_LINK
-    lines = list(pairwise([0, *(line_end.end() for line_end in _LINE_END.finditer(text)), len(text)]))
+    lines = line_spans(text)
     found: list[ParsedLink] = []
     brackets_left = MAX_BRACKETS
     for one in texts:
@@ -133,8 +133,8 @@ def _bracketed_texts(
     front = text[: document.body_start] if document else ""
     # A byte order mark belongs to the first line, and a fence could reach from the front matter into the body.
     if document is None or document.bracketed is None or front == "\ufeff" or _FENCE.search(front):
-        return _parse_blocks(text)
-    texts, references = _parse_blocks(front) if "[" in front else ([], {})
+        return parse_blocks(text)
+    texts, references = parse_blocks(front) if "[" in front else ([], {})
     lines = len(_LINE_END.findall(front))
     texts += [
         BracketedText(one.content, one.first_line + lines, one.end_line + lines)
@@ -143,7 +143,8 @@ def _bracketed_texts(
     return texts, {**document.bracketed.references, **references}
 
 
-def _parse_blocks(text: str) -> tuple[list[BracketedText], dict[str, Any]]:
+def parse_blocks(text: str) -> tuple[list[BracketedText], dict[str, Any]]:
+    """Return the inline texts of a Markdown text that hold a bracket, and its reference definitions."""
     env: dict[str, Any] = {}
     tokens = _BLOCKS.parse(text, env)
     texts = [
@@ -152,6 +153,11 @@ def _parse_blocks(text: str) -> tuple[list[BracketedText], dict[str, Any]]:
         if token.type == "inline" and token.map and "[" in token.content
     ]
     return texts, env.get("references", {})
+
+
+def line_spans(text: str) -> list[tuple[int, int]]:
+    """Return where each line of a text starts and ends, its line break included."""
+    return list(pairwise([0, *(line_end.end() for line_end in _LINE_END.finditer(text)), len(text)]))
 
 
 def resolve(targets: Sequence[str], candidates: Sequence[LinkCandidate]) -> LinkCandidate | None:
@@ -191,7 +197,7 @@ def _block_links(
     text: str, content: str, lines: Sequence[tuple[int, int]], env: dict[str, Any], path: str
 ) -> Iterator[ParsedLink]:
     """Yield the links of one inline block: `content`, which stands in `text` on `lines`."""
-    starts, shifts = _places(text, content, lines)
+    starts, shifts = line_places(text, content, lines)
 
     def in_text(offset: int) -> int:
         return offset + shifts[bisect_right(starts, offset) - 1]
@@ -221,7 +227,7 @@ def _block_links(
             yield ParsedLink(text[start:end], start, end, targets, anchor, label, embed=text[start] == "!")
 
 
-def _places(text: str, content: str, lines: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
+def line_places(text: str, content: str, lines: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
     """Return where each line of `content` starts, and how far from there it stands in `text`.
 
     The parser cuts indentation and the marks of quotes, lists and headings from a line; the rest is its end.

@@ -23,6 +23,7 @@ from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.context.recall import recall
+from memex.subagent.context.rendering import Rendering
 from memex.subagent.memory_tools import MemorySnapshot, MemoryTools
 from memex.subagent.planner import ContextRequest
 
@@ -117,7 +118,8 @@ async def _measure_context(bench: Bench, caller: Caller, query: str, into: dict[
         memory = Memory(connection, access)
         moment = MemorySnapshot(memory, await memory.state(access.scopes))
         tools = MeasuredTools(moment, call, clock)
-        await recall(planner, ContextRequest(query, BUDGET, 1, call.request.now.date()), tools)
+        request = ContextRequest(query, BUDGET, 1, call.request.now.date())
+        await recall(planner, request, tools, Rendering())
         tools.spent["assembly"].append(clock.lap())
         answer = CallAnswer({}, call.request.arguments, {})
         await log.add(connection, access, call, status="answered", answer=answer, state=moment.state)

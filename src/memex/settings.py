@@ -238,6 +238,13 @@ class Settings(BaseSettings):
         description="A folder with your own context.md, remember.md or block.md. Each file replaces the prompt of "
         "the same name.",
     )
+    context_images: Literal["alt", "keep"] = Field(
+        "alt",
+        validation_alias="MEMEX_CONTEXT_IMAGES",
+        description="How contexts show images whose address is on another host: alt (the words of the image) or "
+        "keep (the image as it is stored). An application that displays a remote image tells its host whatever the "
+        "address holds.",
+    )
     trace_content: bool = Field(
         False,
         validation_alias="MEMEX_TRACE_CONTENT",

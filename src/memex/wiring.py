@@ -23,6 +23,7 @@ from memex.store.database import Database
 from memex.store.search.analyzer import LANGUAGES, Analyzer
 from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.context.rendering import Rendering
 from memex.subagent.embedders.choose import choose_embedder
 from memex.subagent.embedders.interface import Embedder
 from memex.subagent.limits import Limits
@@ -93,6 +94,7 @@ async def running_service(
                 metrics=metrics,
                 tracing=tracing,
                 prompts_dir=settings.prompts_dir,
+                rendering=Rendering(images=settings.context_images),
                 call_locks=call_locks,
             )
             if with_worker and database.has_jobs:

@@ -23,8 +23,9 @@ from dataclasses import dataclass
 from memex.store import catalogue
 from memex.store.records import FileSummary, Reference
 from memex.subagent.context.assembly import Section, enclose, wrapper_chars
+from memex.subagent.context.rendering import RENDERING, Rendering
 
-FORMAT = "memex-prompt-block-1"
+FORMAT = "memex-prompt-block-2"
 SENTENCE = "Pinned notes, and the list of files."
 FILES = "files"
 LEFT_OUT = "pinned notes that do not fit: {count}"
@@ -34,16 +35,18 @@ FILES_SHARE = 4  # the list of files has this part of the room, one in four, how
 
 @dataclass(frozen=True, slots=True)
 class PinnedNote:
-    """The text of a pinned file, or its beginning, and where that stands."""
+    """The stored text of a pinned file, or its beginning, where that stands, and how it is shown."""
 
     reference: Reference
     text: str
     is_whole: bool = True
+    rendering: Rendering = RENDERING
 
     @property
     def section(self) -> Section:
-        """Itself with its line."""
-        return Section(f"{self.reference}{'' if self.is_whole else ' · cut'}", self.text)
+        """What the block shows of it, with its line."""
+        about = f"{self.reference}{'' if self.is_whole else ' · cut'}"
+        return Section(about, self.rendering.render(self.text))
 
     def cut(self, max_chars: int) -> "PinnedNote | None":
         """Return its first lines, of which the section has at most so many characters; None for not even one."""
@@ -54,7 +57,11 @@ class PinnedNote:
             return None
         start = self.reference.span[0]
         span = start, start + len(text)  # of no more digits than the one that was counted
-        return PinnedNote(Reference(self.reference.path, self.reference.version, span), text, is_whole=False)
+        reference = Reference(self.reference.path, self.reference.version, span)
+        beginning = PinnedNote(reference, text, is_whole=False, rendering=self.rendering)
+        return (
+            beginning if beginning.section.chars <= max_chars else None
+        )  # it may be shown longer than it is
 
 
 @dataclass(frozen=True, slots=True)

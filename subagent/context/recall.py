@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from memex.errors import ValidationFailed
 from memex.subagent.context.assembly import WRAPPER_CHARS, Note, assemble
+from memex.subagent.context.rendering import Rendering
 from memex.subagent.context.statement_selection import note_of
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Choice, ContextPlan, ContextRequest, Omitted, Planner
@@ -35,7 +36,9 @@ class RecalledContext:
     failure: str | None
 
 
-async def recall(planner: Planner, request: ContextRequest, tools: MemoryTools) -> RecalledContext:
+async def recall(
+    planner: Planner, request: ContextRequest, tools: MemoryTools, rendering: Rendering
+) -> RecalledContext:
     """Return the context that a planner chooses; never longer than the request's budget.
 
     Raises:
@@ -45,10 +48,10 @@ async def recall(planner: Planner, request: ContextRequest, tools: MemoryTools) 
     plan = await planner.plan_context(request, tools)
     _check(plan)
     texts = await tools.read([choice.reference for choice in plan.choices])
-    groups = group_choices(plan.choices, texts)
+    groups = [(rendering.render_note(note), spans) for note, spans in group_choices(plan.choices, texts)]
     fitting = groups[: _count_fitting([note for note, _ in groups], request.budget)]
     kept = sum(count for _, count in fitting)
-    assembled = assemble([note for note, _ in fitting])
+    assembled = assemble([note for note, _ in fitting], form=rendering.format)
     return RecalledContext(
         text=assembled.text,
         sha256=assembled.sha256,

@@ -48,6 +48,7 @@ from memex.store.log.queue import LeasedCall
 from memex.store.memory import Memory
 from memex.store.paths import check_tool_call_id
 from memex.store.writes.draft import Draft
+from memex.subagent.context.rendering import RENDERING, Rendering
 from memex.subagent.embedders.interface import Embedder
 from memex.telemetry import Tracing
 
@@ -73,11 +74,13 @@ class Service:
         tracing: Tracing | None = None,
         prompts_dir: Path | None = None,
         call_locks: CallLocks | None = None,
+        rendering: Rendering = RENDERING,
     ) -> None:
         if prompts_dir is not None:
             definitions.check_prompts(prompts_dir)
         self.database = database
         self.prompts_dir = prompts_dir
+        self.rendering = rendering
         self.metrics = metrics or new_metrics()
         self.recorder = Recorder(database, self.metrics, tracing or Tracing())
         self._query_embedder = QueryEmbedder(embedder if database.has_vectors else None, search_mode)
@@ -324,6 +327,7 @@ class Service:
             call_locks=self._call_locks,
             database=self.database,
             prompts_dir=self.prompts_dir,
+            rendering=self.rendering,
         )
 
     async def _log_refusal(

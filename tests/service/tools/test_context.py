@@ -42,7 +42,7 @@ from memex.subagent.planner import Choice, ContextPlan, ContextRequest, Remember
 
 CallerOf = Callable[..., Awaitable[Caller]]
 Found = dict[str, Any]
-EMPTY_HASH = hashlib.sha256(b"memex-context-2\n").hexdigest()
+EMPTY_HASH = hashlib.sha256(b"memex-context-3\n").hexdigest()
 PINNED = "---\npinned: true\n---\n"
 LONG = " ".join(f"sentence {n} speaks of oolong tea." for n in range(400))
 
@@ -84,7 +84,7 @@ async def check(service: Service, caller: Caller, found: Found) -> None:
     opening, closing = (f"<{sign}memory-{found['hash'][:16]}>" for sign in ("", "/"))
     assert context.count(closing) == 1
     body = context.removeprefix(f"{opening}\n").removesuffix(closing)
-    assert hashlib.sha256(f"memex-context-2\n{body}".encode()).hexdigest() == found["hash"]
+    assert hashlib.sha256(f"memex-context-3\n{body}".encode()).hexdigest() == found["hash"]
     guard = body.partition("\n\n[")[2][:12]
     assert re.fullmatch(r"[0-9a-f]{12}", guard)
     left = body.partition("\n")[2]

@@ -56,7 +56,7 @@ def test_nothing_is_the_empty_text() -> None:
     found = assemble([])
 
     assert found.text == ""
-    assert found.sha256 == hashlib.sha256(b"memex-context-2\n").hexdigest()
+    assert found.sha256 == hashlib.sha256(b"memex-context-3\n").hexdigest()
 
 
 @given(notes_of())

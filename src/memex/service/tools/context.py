@@ -143,11 +143,11 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
             prepare=partial(_prepare, work, vectors) if planner.is_slow and arguments.as_of is None else None,
         )
         request = ContextRequest(arguments.query, arguments.budget, arguments.max_hops, _today(view))
-        recalled = await recall(planner, request, tools)
+        recalled = await recall(planner, request, tools, work.rendering)
         state = snapshots.state or {}
         result = context_result(recalled, arguments, state, vectors.degraded).body()
         logged = {name: value for name, value in result.items() if name != "context"}
-        config = planning_record(work, planner, recalled, "context")
+        config = planning_record(work, planner, recalled, "context") | work.rendering.config
         answer = CallAnswer(result, arguments.canonical(), logged, config)
         await work.log.add("answered", answer, state=state, connection=snapshots.connection)
     return result

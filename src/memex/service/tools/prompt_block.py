@@ -17,6 +17,7 @@ from memex.store.memory import Memory
 from memex.store.records import Reference
 from memex.subagent import prompts
 from memex.subagent.context.prompt_block import PinnedNote, PromptBlock, render
+from memex.subagent.context.rendering import Rendering
 from memex.subagent.memory_tools import MAX_PINNED
 
 NAME = "prompt_block"
@@ -90,7 +91,7 @@ async def prompt_block(
             state = await memory.state(access.scopes)
             files = await memory.list_files(limit=catalogue.MAX_FILES)
             shared = Memory(connection, access.limited_to((access.scope_at(SHARED),)))
-            pinned = await _pinned(shared, arguments.budget)
+            pinned = await _pinned(shared, arguments.budget, service.rendering)
             block = render(guide.body, pinned, files, budget=arguments.budget)
         result = _result(block, arguments.budget, state, len(files))
         body = result.body()
@@ -102,7 +103,7 @@ async def prompt_block(
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
 
 
-async def _pinned(shared: Memory, budget: int) -> list[PinnedNote]:
+async def _pinned(shared: Memory, budget: int, rendering: Rendering) -> list[PinnedNote]:
     """Return the pinned files of a mount in the order of their paths, as far as a block can hold them."""
     paths = await shared.pinned(limit=MAX_PINNED)
     standing = await shared.read_files(paths, with_content=False)
@@ -115,20 +116,19 @@ async def _pinned(shared: Memory, budget: int) -> list[PinnedNote]:
         for revision in standing
     ]
     notes = [
-        _note(reference, text, is_whole=reference.span[1] == revision.size_chars)
+        _note(reference, text, is_whole=reference.span[1] == revision.size_chars, rendering=rendering)
         for reference, text, revision in zip(read, await shared.spans(read), standing, strict=True)
     ]
     return [note for note in notes if note.text]
 
 
-def _note(reference: Reference, text: str, *, is_whole: bool) -> PinnedNote:
+def _note(reference: Reference, text: str, *, is_whole: bool, rendering: Rendering) -> PinnedNote:
     """Return a file without its front matter and the empty lines around the rest."""
     body = text[markdown.body_start(text) :]
     start = len(text) - len(body.lstrip("\r\n"))
     kept = text[start:].rstrip()
-    return PinnedNote(
-        Reference(reference.path, reference.version, (start, start + len(kept))), kept, is_whole=is_whole
-    )
+    placed = Reference(reference.path, reference.version, (start, start + len(kept)))
+    return PinnedNote(placed, kept, is_whole=is_whole, rendering=rendering)
 
 
 def _result(block: PromptBlock, budget: int, state: dict[str, int], files: int) -> PromptBlockResult:

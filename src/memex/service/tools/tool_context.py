@@ -15,6 +15,7 @@ from memex.store.database import Connection, Database
 from memex.store.log.call import Call, CallAnswer
 from memex.store.records import Status
 from memex.store.writes.draft import Draft
+from memex.subagent.context.rendering import RENDERING, Rendering
 from memex.subagent.limits import Spending
 
 
@@ -58,6 +59,7 @@ class ToolContext:
         call_locks: make calls of this service with the same tool call id run one after the other.
         database: the database, which has the queue.
         prompts_dir: a directory with prompts that replace those of Memex.
+        rendering: how a context shows stored text.
     """
 
     access: Access
@@ -71,3 +73,4 @@ class ToolContext:
     call_locks: CallLocks
     database: Database
     prompts_dir: Path | None = None
+    rendering: Rendering = RENDERING

@@ -1,5 +1,6 @@
 """A call of the log is run again in the state that it saw, and gives the same bytes."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ from memex.store.search.analyzer import Analyzer
 from memex.store.upkeep.reindex import rebuild
 from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.context.assembly import FORMAT, VERBATIM_FORMAT
+from memex.subagent.context.rendering import Rendering
 from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.model.planner import ModelPlanner
@@ -120,6 +123,39 @@ async def test_a_call_of_an_older_planner_makes_its_reads(database: Database, al
     assert [told(result) for result in results.values() if not result.is_equal] == []
     assert [one.part for one in results["older"].changed] == ["planner"]
     assert [len(files) for files in listed.values()] == [3, 2]
+
+
+async def test_a_context_is_shown_again_as_it_was(database: Database, alice: Caller) -> None:
+    """Each call has its format and its setting of images in the log; the replay takes them, not those of today."""
+    renderings = {
+        "older": Rendering(format=VERBATIM_FORMAT),
+        "kept": Rendering(images="keep"),
+        "newer": Rendering(),
+    }
+    services = {name: Service(database, max_files=100, rendering=one) for name, one in renderings.items()}
+    text = "# Plan\n\nThe plan is ![a map](https://host.example/?q=1), in order\u202e.\n"
+    await services["newer"].execute(alice, "memory_write", {"path": "user/plan.md", "content": text})
+    asked = {name: await one.execute(alice, "memory_context", {"query": "plan map"}, tool_call_id=name)
+             for name, one in services.items()}  # fmt: skip
+    async with database.maintenance() as connection:
+        query = "update operation set engine = replace(engine, %s, %s) where tool_call_id = 'older'"
+        await connection.execute(query, [FORMAT, VERBATIM_FORMAT])
+    results = [await replay_call(services["newer"], alice, name) for name in services]
+
+    assert [told(result) for result in results if not result.is_equal] == []
+    shown = {
+        name: answer["context"].split("The plan is ")[1].split("\n")[0] for name, answer in asked.items()
+    }
+    assert shown == {
+        "older": "![a map](https://host.example/?q=1), in order\u202e.",
+        "kept": "![a map](https://host.example/?q=1), in order⟨U+202E⟩.",
+        "newer": "a map, in order⟨U+202E⟩.",
+    }
+    [[span], *others] = [
+        [one for source in answer["sources"] for one in source["spans"]] for answer in asked.values()
+    ]
+    assert others == [[span], [span]]  # digests are those of the stored text
+    assert span["sha256"] == hashlib.sha256(text[span["start"] : span["end"]].encode()).hexdigest()
 
 
 async def test_an_index_made_anew_changes_nothing(plain: Service, alice: Caller) -> None:

@@ -27,6 +27,7 @@ from memex.store.records import FileChange, Operation, Status
 from memex.store.search.analyzer import Analyzer
 from memex.store.writes.draft import Commit, Draft, Preview
 from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.context.rendering import logged_rendering
 from memex.subagent.engine import planner_version_of
 from memex.subagent.limits import Spending, UnlimitedSpending
 from memex.subagent.planner import Planner
@@ -152,6 +153,7 @@ async def rerun(
         spending=options.spending,
         call_locks=CallLocks(),
         database=database,
+        rendering=logged_rendering(operation.engine, operation.config),
     )
     result = await tool.run(work, arguments)
     duration_ms = (time.perf_counter() - started_s) * 1000
