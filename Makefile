@@ -11,6 +11,7 @@ Change the code
   make test             the tests of every change, at most 7 minutes on 2 cores
   make test-fast        the tests that start no database and no other process
   make test-all         all tests on both Postgres servers, slow ones included; for releases
+  make faults           memory while services, Postgres, lines, disks and clocks fail; at most 30 minutes
   make test-llm         the tests with a small real model (downloads 1.2 GB)
   make coverage         the tests, with the lines that did not run (takes twice as long)
   make structure        count modules, class names and circles of imports, and trace one call of each tool
@@ -33,7 +34,7 @@ STAMP  := $(VENV)/installed
 # Compiled modules are kept, whatever the machine says: else each process of the tests compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install serve format fix check packaging image test test-fast test-all test-llm coverage structure docs
+.PHONY: help install serve format fix check packaging image test test-fast test-all faults test-llm coverage structure docs
 .PHONY: bench eval-remember eval-replay lock clean
 
 help:
@@ -66,6 +67,11 @@ test: $(STAMP)
 # Before a release: each test, on both servers where it can, and properties on a thousand inputs.
 test-all: $(STAMP)
 	$(PYTEST) -n 2 --dist loadfile --all --hypothesis-profile=thorough
+
+# ONLY=short does a part of each in half a minute; ARGS=--pdb and others go to pytest.
+faults: $(STAMP)
+	@sh tests/faults/install.sh
+	$(PYTEST) --faults $(or $(ONLY),full) tests/faults $(ARGS)
 
 # Folders of modules that need no database. Of the tests in them, those run that start no server and no process.
 FAST := tests/subagent tests/store tests/sources

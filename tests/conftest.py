@@ -48,10 +48,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "slow: takes over 5 seconds; runs in make test-all and, in shares, in .ci/run"
     )
+    config.addinivalue_line(
+        "markers", "faults: takes minutes; runs in make faults, and a short part in .ci/run"
+    )
     config.addinivalue_line("markers", "process: starts a server or another process; not in make test-fast")
     config.addinivalue_line("markers", "both_servers: runs on each of the two servers in each run")
     config.addinivalue_line("markers", "embedded_only: runs on the embedded server, which has pgvector")
-    if not (config.getoption("--all") or config.getoption("--no-time-limit") or config.getoption("usepdb")):
+    unlimited = ("--all", "--faults", "--no-time-limit", "usepdb")
+    if not any(config.getoption(name) for name in unlimited):
         config.pluginmanager.register(TimeLimit())
     if config.getoption("--fast"):
         config.pluginmanager.register(NoProcess())

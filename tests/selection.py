@@ -70,6 +70,11 @@ def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup("memex", "which tests run")
     group.addoption("--all", action="store_true", help="Run slow tests too, and each test on both servers.")
     group.addoption("--fast", action="store_true", help="Run only tests that start no server and no process.")
+    group.addoption(
+        "--faults",
+        choices=["short", "full"],
+        help="Run also the tests under faults, or a short part of each and no others.",
+    )
     group.addoption("--slow-share", metavar="K/N", help="Run one share of the slow tests too, such as 2/5.")
 
 
@@ -77,12 +82,15 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests that the options ask for, and report the others as deselected."""
     is_all = config.getoption("--all")
     is_fast = config.getoption("--fast")
+    faults = config.getoption("--faults")
     shared = _shared_slow_tests(config, items)
     kept: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
         is_kept = _is_on_its_server(item, is_all=is_all) and (
-            is_all or not is_slow(item) or item.nodeid in shared
+            is_all or faults or not is_slow(item) or item.nodeid in shared
         )
+        if faults != "full":  # which runs all tests of its folder
+            is_kept = is_kept and (faults == "short") == (item.get_closest_marker("faults") is not None)
         kept[is_kept and (not is_fast or _is_fast(item))].append(item)
     items[:] = kept[True]
     config.hook.pytest_deselected(items=kept[False])
