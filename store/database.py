@@ -16,6 +16,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from memex.errors import AccessChanged, MemexError, StoreUnavailable, Unauthenticated
 from memex.store import migrate, pooler
 from memex.store.access import Access
+from memex.store.embedded.space import Space, disk_low
 from memex.store.pooler import PoolerSetting
 from memex.store.sql import FlatListDumper, sql
 
@@ -58,7 +59,7 @@ class Database:
     Requests act as the roles `memex_agent` and `memex_admin`. Where the login may not become them it stays
     the tables' owner, whom forced row-level security binds: `acts_by_role` says which. `is_pooled` says whether the
     connections lead through a pooler, `has_vectors` whether the database can hold embeddings, `has_jobs` whether it
-    has a queue.
+    has a queue. `space` says how much space the database has left.
     """
 
     def __init__(
@@ -68,8 +69,10 @@ class Database:
         acts_by_role: bool,
         is_pooled: bool,
         tracks: frozenset[str],
+        space: Space | None = None,
     ) -> None:
         self._pool = pool
+        self.space = space or Space()
         self.acts_by_role = acts_by_role
         self.is_pooled = is_pooled
         self.has_vectors = migrate.VECTORS.name in tracks
@@ -77,7 +80,12 @@ class Database:
 
     @classmethod
     async def open(
-        cls, conninfo: str, *, max_connections: int = 10, pooler_setting: PoolerSetting = "auto"
+        cls,
+        conninfo: str,
+        *,
+        max_connections: int = 10,
+        pooler_setting: PoolerSetting = "auto",
+        space: Space | None = None,
     ) -> Self:
         """Connect, and check the schema and the login.
 
@@ -108,7 +116,7 @@ class Database:
         except BaseException:
             await pool.close()
             raise
-        return cls(pool, acts_by_role=acts_by_role, is_pooled=is_pooled, tracks=tracks)
+        return cls(pool, acts_by_role=acts_by_role, is_pooled=is_pooled, tracks=tracks, space=space)
 
     async def close(self) -> None:
         """Close every connection."""
@@ -126,6 +134,7 @@ class Database:
         """A connection outside any transaction, acting as nobody: row-level security shows it no row.
 
         Raises:
+            DiskLow: the disk of the database is full.
             StoreUnavailable: the database went away, or no connection became free in 10 s.
         """
         try:
@@ -137,6 +146,9 @@ class Database:
                         # A cancelled call may leave psycopg's pipeline unended: later statements would share one
                         # transaction. The pool replaces a closed connection.
                         await connection.close()
+        except psycopg.errors.DiskFull as error:
+            self.space.note_full()
+            raise disk_low() from error
         except (psycopg.OperationalError, PoolTimeout) as error:
             raise StoreUnavailable(f"The database did not answer: {_first_line(error)}") from error
         except psycopg.DatabaseError as error:
@@ -225,6 +237,12 @@ class Database:
         statement = b"select set_config('memex.maintenance', 'on', true)"
         async with self._begin(BEGIN, statement, {}) as (connection, _):
             yield connection
+
+    async def size_bytes(self) -> int:
+        """Return the size of the database on its disk."""
+        async with self.connection() as connection:
+            measured = await row(connection, "upkeep/database_size")
+        return int(measured["bytes"]) if measured else 0
 
     def access_check(self, access: Access) -> Statement:
         """Return the statement by which a transaction for `access` sees once more that the access holds."""

@@ -242,6 +242,11 @@ create table eval_run (
   primary key (tenant_id, run_id)
 );
 
+-- Where a readiness probe tries whether the database takes writes.
+create table write_probe (
+  probe_id  bigint generated always as identity primary key
+);
+
 -- Row-level security. What a transaction may see is in its local settings:
 --   memex.tenant      the tenant's id
 --   memex.readable    the scopes that an agent may read, as an array literal
@@ -281,7 +286,7 @@ declare
 begin
   foreach name in array array[
     'tenant', 'api_key', 'scope', 'project_member', 'revision', 'link', 'chunk', 'chunk_removed', 'posting',
-    'scope_stat', 'operation', 'prompt', 'spend', 'eval_run', 'schema_migration'] loop
+    'scope_stat', 'operation', 'prompt', 'spend', 'eval_run', 'write_probe', 'schema_migration'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
   end loop;
@@ -315,7 +320,7 @@ begin
   foreach name in array array['tenant', 'project_member', 'eval_run'] loop
     execute format('create policy administers on %I using (%s or %s)', name, is_admin, is_owner);
   end loop;
-  foreach name in array array['api_key', 'schema_migration'] loop
+  foreach name in array array['api_key', 'write_probe', 'schema_migration'] loop
     execute format('create policy maintains on %I using (%s)', name, is_owner);
   end loop;
   foreach name in array array['prompt', 'spend'] loop

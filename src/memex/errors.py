@@ -26,11 +26,13 @@
     │   │   ├── PatchAmbiguous        PATCH_AMBIGUOUS
     │   │   ├── BudgetTooSmall        BUDGET_TOO_SMALL
     │   │   └── LimitExceeded         LIMIT_EXCEEDED
+    │   ├── QuotaExceeded             QUOTA_EXCEEDED
     │   └── RateLimited               RATE_LIMITED
     └── Unavailable                   the operator must act
         ├── WorkerStartFailed
         ├── StoreUnavailable          STORE_UNAVAILABLE
         │   └── EmbeddedServerError   STORE_UNAVAILABLE
+        ├── DiskLow                   DISK_LOW
         ├── SchemaTooNew              SCHEMA_TOO_NEW
         └── ModelUnavailable          MODEL_UNAVAILABLE
 
@@ -223,6 +225,12 @@ class LimitExceeded(ValidationFailed):
     default_hint = "Ask for less at once, or delete what is no longer needed."
 
 
+class QuotaExceeded(Refused):
+    """The call would exceed a quota; `details` holds the name of the `quota`, `used` and `limit`."""
+
+    code = "QUOTA_EXCEEDED"
+
+
 class RateLimited(Refused):
     """Too many texts of the user wait in the queue; `details` holds `retry_after_s`."""
 
@@ -251,6 +259,16 @@ class StoreUnavailable(Unavailable):
 
 class EmbeddedServerError(StoreUnavailable):
     """Memex cannot start or use the embedded Postgres; the hint says what to do."""
+
+
+class DiskLow(Unavailable):
+    """The database has too little space left to grow; reading and deleting go on."""
+
+    code = "DISK_LOW"
+    default_hint = (
+        "Free some space on the disk of the database, or raise MEMEX_MAX_DATABASE_BYTES; `memex doctor` says how "
+        "much is left. Reading and deleting go on meanwhile."
+    )
 
 
 class SchemaTooNew(Unavailable):

@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from memex.counts import SharedCounts
+from memex.errors import DiskLow, QuotaExceeded
 from memex.store.log.call import CallOutcome, InnerOperation
 from memex.store.log.operations import MODEL_REQUEST
 from memex.subagent.embedders.interface import Embedder, InputType
@@ -29,12 +30,15 @@ OTHER = "other"
 SUM = "sum"
 CANCELLED = "cancelled"  # the caller went away before the call ended, so the log has no row
 MAX_MODELS = 20  # models that have series of their own; settings name two or three
+GROWTH_CODES = (DiskLow.code, QuotaExceeded.code)
 BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 COUNTERS: dict[str, tuple[str, Labels]] = {
     "memex_operations_total": ("Calls, by how they ended.", ("tool", "status")),
     "memex_unauthenticated_total": ("Requests without a valid key, which no log has.", ()),
     "memex_degraded_total": ("Answers that a model or an embedder should have had a part in.", ("tool",)),
+    "memex_unlogged_total": ("Answers without a row in the log, because the disk is full.", ("tool",)),
+    "memex_refused_growth_total": ("Calls that were refused because memory may not grow.", ("code",)),
     "memex_model_requests_total": ("Requests to chat models.", ("model", "outcome")),
     "memex_model_tokens_total": ("Tokens that chat models read and wrote.", ("model", "direction")),
     "memex_model_cost_usd_total": ("What they cost, where a price is known.", ("model",)),
@@ -48,6 +52,9 @@ HISTOGRAMS: dict[str, tuple[str, Labels]] = {
 GAUGES: dict[str, tuple[str, Labels]] = {
     "memex_db_connections": ("Connections to the database.", ("state",)),
     "memex_db_requests_waiting": ("Transactions that wait for a connection.", ()),
+    "memex_disk_free_bytes": ("Free space on the disk of the embedded Postgres.", ()),
+    "memex_database_bytes": ("The size of the database, if MEMEX_MAX_DATABASE_BYTES limits it.", ()),
+    "memex_disk_low": ("Whether nothing may be stored because of the disk: 0 or 1.", ()),
     "memex_queue_calls": ("Calls that wait to be worked on, or were given up.", ("status",)),
     "memex_build_info": ("What runs here; always 1.", ("version", "engine")),
 }
@@ -86,9 +93,15 @@ class Metrics:
         self._add_time("memex_operation_seconds", tool, seconds)
         if ended is not None and ended.degraded is not None:
             self._counts.add("memex_degraded_total", (tool,))
+        if ended is not None and ended.error_code in GROWTH_CODES:
+            self._counts.add("memex_refused_growth_total", (ended.error_code,))
         for one in inner:
             if one.kind == MODEL_REQUEST:
                 self._add_request(one)
+
+    def add_unlogged(self, tool: str) -> None:
+        """Count an answer that has no row in the log; `tool` is a label."""
+        self._counts.add("memex_unlogged_total", (tool,))
 
     def add_unauthenticated(self) -> None:
         """Count a request without a valid key."""

@@ -109,6 +109,14 @@ class Settings(BaseSettings):
         "and then prepares no statements), none (Memex refuses to start behind a pooler), transaction (there is a "
         "pooler, even if Memex does not notice it).",
     )
+    max_database_bytes: int | None = Field(
+        None,
+        validation_alias="MEMEX_MAX_DATABASE_BYTES",
+        ge=1 << 20,
+        description="The size of the database in bytes from which on nothing is stored any more (DISK_LOW). Leave "
+        "512 MB more on its disk, for deletions and the log. The free space on the disk of the embedded Postgres "
+        "is watched anyway.",
+    )
     max_files: int = Field(
         10_000,
         validation_alias="MEMEX_MAX_FILES",

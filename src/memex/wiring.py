@@ -20,6 +20,7 @@ from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.registry import new_metrics
 from memex.settings import Settings
 from memex.store.database import Database
+from memex.store.embedded.space import Space
 from memex.store.search.analyzer import LANGUAGES, Analyzer
 from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
@@ -73,10 +74,17 @@ async def running_service(
     ):
         planning = planners_of(settings, chats, capabilities=tracing.capabilities() if any(chats) else ())
         async with AsyncExitStack() as held:
+            space = Space(ready.lease.data_dir if ready.lease else None, settings.max_database_bytes)
             database = await Database.open(
-                ready.conninfo, max_connections=settings.max_connections, pooler_setting=settings.pooler
+                ready.conninfo,
+                max_connections=settings.max_connections,
+                pooler_setting=settings.pooler,
+                space=space,
             )
             held.push_async_callback(database.close)
+            if space.is_measured:
+                measuring = asyncio.create_task(space.keep_measured(database.size_bytes))
+                held.callback(measuring.cancel)
             for chat in chats:
                 if chat is not None:
                     held.push_async_callback(chat.close)

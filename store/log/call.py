@@ -84,6 +84,7 @@ class CallRecord:
         prompts: the texts of the prompts that they name, by SHA-256; the log keeps each text once.
         config: what the call ran with, such as the embedder.
         outcomes: how the call ended, one for each row of the log; the last one counts.
+        is_unlogged: whether the answer has no row in the log, because no space was left for one.
         started_s: when the call began, on the clock of `time.perf_counter`.
     """
 
@@ -91,6 +92,7 @@ class CallRecord:
     prompts: dict[bytes, str] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
     outcomes: list[CallOutcome] = field(default_factory=list)
+    is_unlogged: bool = False
     started_s: float = field(default_factory=time.perf_counter)
 
     @property
@@ -102,6 +104,7 @@ class CallRecord:
         """Forget what happened so far, because the call is run again from its start; its time goes on."""
         for kept in (self.inner, self.prompts, self.config, self.outcomes):
             kept.clear()
+        self.is_unlogged = False
 
 
 @dataclass(frozen=True, slots=True)

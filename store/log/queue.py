@@ -72,7 +72,9 @@ async def accept(database: Database, access: Access, call: Call, answer: CallAns
         ToolCallConflict: the tool call id is another request's.
         ToolCallInProgress: it runs outside of the queue.
         RateLimited: a thousand calls of this caller's wait already.
+        DiskLow: the database may not grow.
     """
+    database.space.refuse_growth()
     try:
         return await _accept(database, access, call, answer)
     except psycopg.errors.UniqueViolation as violation:

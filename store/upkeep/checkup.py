@@ -23,6 +23,7 @@ class DatabaseReport:
     """
 
     server_version: str
+    database_bytes: int
     is_pooled: bool
     max_connections: int
     pgvector: str | None

@@ -37,7 +37,7 @@ from memex.store.records import FileChange, ScopeState, revision_of
 from memex.store.search import vectors
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.index import FileIndex, deleted_file_index, index, index_version
-from memex.store.writes import statistics
+from memex.store.writes import growth, statistics
 from memex.store.writes.commit import write_commit
 from memex.store.writes.edits import (
     Delete,
@@ -255,7 +255,7 @@ class Draft:
         Raises:
             Unauthenticated, AccessChanged: the caller may not write this any more.
             ToolCallConflict, ToolCallInProgress: the tool call id is taken.
-            LimitExceeded: more files or edits than allowed.
+            LimitExceeded, DiskLow: more files or edits than allowed, or no space for what would grow.
             VersionConflict, FileExists, FileNotFound, …: an edit does not fit; nothing was written.
         """
         try:
@@ -344,6 +344,8 @@ class Draft:
             if found and (first := await self.first_result(call)) is not None:
                 return Commit(first, is_repeat=True)
             loaded = load_files(files)
+        if not growth.can_shrink(self._edits):
+            self._database.space.refuse_growth()
         plan = await self._plan(loaded)  # no connection is held while a large file is analysed
         statements = *self._lock_statements(call), self._load_statement(with_content=False)
         async with self._database.writing(self._access, *statements) as (connection, read):
@@ -371,6 +373,7 @@ class Draft:
     ) -> Commit:
         counters = counters_of(locked)
         self._check_limits(plan, counters)
+        growth.refuse_growth(self._database.space, self._edits, [planned for planned, _ in plan.written])
         made = answer(plan.changes)
         analyzers = {scope.scope_id: index_version(analyzer_of(scope.language)) for scope in scopes}
         self._has_merged = await write_commit(

@@ -27,8 +27,10 @@ STATUS: dict[type[MemexError], int] = {
     errors.Conflict: 409,
     errors.FileTooLarge: 413,
     errors.ValidationFailed: 422,
+    errors.QuotaExceeded: 507,
     errors.RateLimited: 429,
     errors.Unavailable: 503,
+    errors.DiskLow: 507,
     MemexError: 500,
 }
 

@@ -27,7 +27,11 @@ def record_load(service: Service) -> None:
 async def _gauges(service: Service) -> Gauges:
     async with service.database.maintenance() as connection:
         calls = await queue.count(connection)
+    space = service.database.space.report()
+    measured = {"memex_disk_free_bytes": space.free_bytes, "memex_database_bytes": space.database_bytes}
     return {
+        **{name: {(): value} for name, value in measured.items() if value is not None},
+        "memex_disk_low": {(): space.level != "ample"},
         "memex_queue_calls": {(status,): number for status, number in calls.items()},
         "memex_build_info": {(distribution.version(), ENGINE): 1},
     }

@@ -9,6 +9,7 @@ from typing import Any
 import structlog
 
 from memex.errors import (
+    DiskLow,
     FileNotFound,
     Forbidden,
     MemexError,
@@ -27,8 +28,13 @@ from memex.store.log.call import Call, CallAnswer, CallOutcome
 from memex.store.records import Status
 from memex.telemetry import ActiveSpan, Tracing
 
+UNLOGGED = "log"  # `degraded` of an answer that has no row in the log
 CANCELLED = "CANCELLED"  # the code of a call whose caller went away
 DENIED = (Forbidden, PhysicalPathForbidden, ProjectNotFound)
+# Of calls that wrote nothing.
+UNWRITTEN = frozenset[Status]({"answered", "dry_run", "repeated", "failed", "denied"})
+# Calls that ended so are not logged: to wait for a connection or to take the last space would make matters worse.
+UNLOGGED_CODES = frozenset({StoreUnavailable.code, DiskLow.code})
 
 
 class CallLogger:
@@ -56,10 +62,21 @@ class CallLogger:
             state: the number of changes that the call saw of each mount.
             error_code: the code of the error, for a call that failed.
             connection: write the row in the transaction of this connection; by default in one of its own.
+
+        Raises:
+            DiskLow: there is no space for the row, and the call did more than to read.
         """
+        if status in UNWRITTEN and not self._database.space.is_logged:
+            self.call.record.is_unlogged = True
+            return
         if connection is None:
-            async with self._database.transaction(self._access) as own:
-                await self.add(status, answer, state=state, error_code=error_code, connection=own)
+            try:
+                async with self._database.transaction(self._access) as own:
+                    await self.add(status, answer, state=state, error_code=error_code, connection=own)
+            except DiskLow:
+                if status not in UNWRITTEN:
+                    raise
+                self.call.record.is_unlogged = True
             return
         await operations.add(
             connection,
@@ -132,11 +149,13 @@ class Recorder:
             finally:
                 duration_s = time.perf_counter() - call.record.started_s
                 self._metrics.add_call(tool, ended, duration_s, call.record.inner)
+                if call.record.is_unlogged:
+                    self._metrics.add_unlogged(tool)
                 span.call_ended(ended)
 
     async def _log_failure(self, caller: Caller, call: Call, ended: CallOutcome) -> None:
-        if ended.error_code == StoreUnavailable.code:  # who waited for a connection does not wait again
-            self._warn_unlogged(call, StoreUnavailable.code)
+        if ended.error_code in UNLOGGED_CODES:
+            self._warn_unlogged(call, ended.error_code)
             return
         try:
             logger = CallLogger(self._database, caller.access.for_log(), call)
@@ -146,5 +165,5 @@ class Recorder:
         except MemexError as unlogged:
             self._warn_unlogged(call, unlogged.code)
 
-    def _warn_unlogged(self, call: Call, code: str) -> None:
+    def _warn_unlogged(self, call: Call, code: str | None) -> None:
         self._log.warning("operation_not_logged", tool_call_id=call.request.tool_call_id, code=code)

@@ -1,6 +1,5 @@
 """The service: permission, idempotency and the log around every operation of the store."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -16,7 +15,6 @@ from memex.errors import (
     MemexError,
     OperationNotFound,
     Refused,
-    StoreUnavailable,
     Unauthenticated,
     UnknownTool,
 )
@@ -28,7 +26,8 @@ from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.trace import load_trace
 from memex.service.planners import Planners, builtin_planners
 from memex.service.query_embedding import QueryEmbedder
-from memex.service.recording import CallLogger, Recorder
+from memex.service.readiness import Readiness
+from memex.service.recording import UNLOGGED, CallLogger, Recorder
 from memex.service.snapshots import LiveSnapshots
 from memex.service.spending import SpendingResult, TenantSpending, read_spending
 from memex.service.tools import definitions, revisions
@@ -53,7 +52,6 @@ from memex.subagent.embedders.interface import Embedder
 from memex.telemetry import Tracing
 
 T = TypeVar("T")
-READY_TIMEOUT_S = 2  # a request waits longer for a connection, but a readiness probe needs a quick answer
 
 __all__ = ["ACTIONS", "TOOLS", "AnyTool", "Caller", "Service", "check_role", "new_call"]
 
@@ -85,6 +83,7 @@ class Service:
         self.recorder = Recorder(database, self.metrics, tracing or Tracing())
         self._query_embedder = QueryEmbedder(embedder if database.has_vectors else None, search_mode)
         self.identities = Identities(database, self.metrics, language=language)
+        self._readiness = Readiness(database)
         self._planners = planning or builtin_planners()
         self._call_locks = call_locks or CallLocks()
         self._max_files = max_files
@@ -284,12 +283,8 @@ class Service:
         return await read_spending(self.database, caller.access, since, daily_usd=self._planners.daily_usd)
 
     async def check_ready(self) -> None:
-        """Touch the database; raises StoreUnavailable when it does not answer within 2 s."""
-        try:
-            async with asyncio.timeout(READY_TIMEOUT_S), self.database.connection() as connection:
-                await connection.execute("select 1")
-        except TimeoutError:
-            raise StoreUnavailable(f"The database did not answer within {READY_TIMEOUT_S} s.") from None
+        """Raise StoreUnavailable unless the database takes writes; see `Readiness.check`."""
+        await self._readiness.check()
 
     def draft(self, caller: Caller) -> Draft:
         """Return an empty draft of a caller's."""
@@ -308,6 +303,8 @@ class Service:
 
         async def run(current: Caller) -> dict[str, Any]:
             result = await tool.run(self._tool_context(current, asked), parsed)
+            if tool.is_read_only and asked.record.is_unlogged and not result.get("degraded"):
+                result = result | {"degraded": UNLOGGED}
             return result | {"tool_call_id": call.request.tool_call_id}
 
         return await self.identities.run_with_rights(caller, call, run)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from pydantic import Field, WrapValidator
 
-from memex.errors import ValidationFailed
+from memex.errors import DiskLow, ValidationFailed
 from memex.store.access import Access
 from memex.store.database import Connection, Database, Rows, Statement
 from memex.store.log.call import Call
@@ -200,15 +200,24 @@ class LiveSnapshots:
             )
             return
         waits_for_disk = self._call is None or self._call.record.has_asked_model
-        async with self._database.transaction(
-            self._access, snapshot=True, waits_for_disk=waits_for_disk
-        ) as connection:
-            memory = await memory_at(connection, self._access, view, whole=self._whole)
-            sent = [await connection.execute(sql(name), parameters) for name, parameters in statements]
-            await memory.read_ahead(replace(ahead, state=True))
-            found = [await cursor.fetchall() for cursor in sent]
-            snapshot = MemorySnapshot(memory, await memory.state(self._access.scopes))
-            yield _HeldSnapshot(snapshot, connection, found)
+        is_answered = False
+        try:
+            async with self._database.transaction(
+                self._access, snapshot=True, waits_for_disk=waits_for_disk
+            ) as connection:
+                memory = await memory_at(connection, self._access, view, whole=self._whole)
+                sent = [await connection.execute(sql(name), parameters) for name, parameters in statements]
+                await memory.read_ahead(replace(ahead, state=True))
+                found = [await cursor.fetchall() for cursor in sent]
+                snapshot = MemorySnapshot(memory, await memory.state(self._access.scopes))
+                yield _HeldSnapshot(snapshot, connection, found)
+                is_answered = True
+        except DiskLow:
+            # The row of the log is all that is written here. What was read before it is of one moment, whether the
+            # row is stored or not.
+            if self._call is None or not is_answered:
+                raise
+            self._call.record.is_unlogged = True
 
 
 class _HeldSnapshot:

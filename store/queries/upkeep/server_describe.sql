@@ -1,5 +1,6 @@
 -- What a server says of itself, and which parts of our schema were begun.
 select current_setting('server_version') as server_version,
+       pg_database_size(current_database()) as database_bytes,
        current_setting('max_connections')::integer as max_connections,
        (select coalesce(installed_version, default_version)
           from pg_available_extensions

@@ -1,37 +1,24 @@
 """`memex doctor`: check the installation and the database. It works without a database too."""
 
 import platform
-import shutil
 import stat
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import typer
 
+from memex.cli.operate.findings import Finding, examine_disk, examine_size, problem, show
 from memex.cli.options import Json
-from memex.cli.output import CommandOutput, Screen, format_count, print_output
+from memex.cli.output import CommandOutput, format_count, print_output
 from memex.errors import MemexError
 
 if TYPE_CHECKING:
     from memex.settings import Settings
     from memex.store.upkeep.checkup import DatabaseReport
-
-LOW_DISK_BYTES = 1 << 30
-MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "problem": ("✗", "red")}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check. The hint says what to do next."""
-
-    name: str
-    detail: str
-    state: Literal["ok", "note", "problem"] = "ok"
-    hint: str = ""
 
 
 def doctor(as_json: Json = False) -> None:
@@ -41,7 +28,7 @@ def doctor(as_json: Json = False) -> None:
     findings = asyncio.run(_collect())
     is_well = all(finding.state != "problem" for finding in findings)
     document = {"ok": is_well, "checks": [asdict(finding) for finding in findings]}
-    print_output(CommandOutput(document, lambda screen: _show(screen, findings)), as_json=as_json)
+    print_output(CommandOutput(document, lambda screen: show(screen, findings)), as_json=as_json)
     if not is_well:
         raise typer.Exit(1)
 
@@ -81,7 +68,7 @@ async def _examine() -> AsyncIterator[Finding]:
             async for finding in _examine_database(conninfo, settings):
                 yield finding
         except MemexError as error:
-            yield _problem("settings" if error.code == "VALIDATION_ERROR" else "database", error)
+            yield problem("settings" if error.code == "VALIDATION_ERROR" else "database", error)
 
 
 async def _examine_service(url: str) -> AsyncIterator[Finding]:
@@ -124,12 +111,12 @@ def _examine_embedded(settings: "Settings") -> Iterator[Finding]:
             yield Finding("data", said)
     else:
         yield Finding("data", f"{data_dir} (not made yet)", "note")
-    yield _disk(data_dir)
+    yield examine_disk(data_dir)
     try:
         yield Finding("programs", str(find_binaries(settings.pg_bin_dir)))
         report = embedded.inspect(data_dir)
     except MemexError as error:
-        yield _problem("programs", error)
+        yield problem("programs", error)
         return
     if report.running and not report.supervisor_alive:
         yield Finding(
@@ -169,6 +156,8 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     yield _embedder(report, settings)
     yield await _models(settings)
     yield _queue(report)
+    if settings.max_database_bytes is not None:
+        yield examine_size(report.database_bytes, settings.max_database_bytes)
     yield _pool(settings.max_connections, None if report.is_pooled else report.max_connections)
     database = await Database.open(conninfo, max_connections=1, pooler_setting=settings.pooler)
     await database.close()
@@ -231,7 +220,7 @@ async def _models(settings: "Settings") -> Finding:
             check_prompts(settings.prompts_dir)
         chats = chat_models(settings)
     except MemexError as error:
-        return _problem("planner", error)
+        return problem("planner", error)
     if chats == (None, None):
         return Finding("planner", "builtin: by rules, and no text is sent to any model")
     names = ["builtin" if chat is None else chat.name for chat in chats]
@@ -253,7 +242,7 @@ def _embedder(report: "DatabaseReport", settings: "Settings") -> Finding:
     try:
         embedder = embedder_of(settings)
     except MemexError as error:
-        return _problem("embedder", error)
+        return problem("embedder", error)
     if embedder is None and settings.search_mode == "hybrid":
         return Finding(
             "embedder",
@@ -304,15 +293,6 @@ def _pool(wanted: int, offered: int | None) -> Finding:
     return Finding("pool", said)
 
 
-def _disk(data_dir: Path) -> Finding:
-    place = next(folder for folder in (data_dir, *data_dir.parents) if folder.exists())
-    free_bytes = shutil.disk_usage(place).free
-    said = f"{free_bytes / (1 << 30):,.1f} GiB free"
-    if free_bytes < LOW_DISK_BYTES:
-        return Finding("disk", said, "problem", f"Free some space on the disk of {place}.")
-    return Finding("disk", said)
-
-
 def _data_dir(settings: "Settings") -> Path:
     from memex.store.embedded import server as embedded
 
@@ -335,15 +315,3 @@ def _user_name(uid: int) -> str:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return str(uid)
-
-
-def _problem(name: str, error: MemexError) -> Finding:
-    return Finding(name, f"{error.code}: {error.message}", "problem", error.hint)
-
-
-def _show(screen: Screen, findings: list[Finding]) -> None:
-    for finding in findings:
-        mark, style = MARKS[finding.state]
-        screen.line((f"{mark} ", style), (f"{finding.name:10}", "bold"), finding.detail)
-        if finding.hint:
-            screen.line(" " * 12, ("→ ", style), finding.hint)

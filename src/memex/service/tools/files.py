@@ -12,10 +12,10 @@ from memex.service.snapshots import AsOf
 from memex.service.tools.tool import (
     MAX_VERSION,
     Arguments,
+    ReadAnswer,
     ReadTool,
     ResultPart,
     StorableText,
-    ToolResult,
     from_cursor,
     to_cursor,
 )
@@ -94,7 +94,7 @@ class HitResult(ResultPart):
     more_spans: list[SpanResult]
 
 
-class FindResult(ToolResult):
+class FindResult(ReadAnswer):
     """The hits, best first."""
 
     hits: list[HitResult]
@@ -171,7 +171,7 @@ class LinkTarget(ResultPart):
     exists: bool
 
 
-class ReadResult(ToolResult):
+class ReadResult(ReadAnswer):
     """A file, or the part that was asked for: `span` says which, `sha256` is of `content`."""
 
     path: str
@@ -236,7 +236,7 @@ class ListedResult(ResultPart):
     updated_at: str
 
 
-class ListResult(ToolResult):
+class ListResult(ReadAnswer):
     """Files by path; `next_cursor` is null after the last."""
 
     files: list[ListedResult]
@@ -288,7 +288,7 @@ class LinkResult(ResultPart):
     hop: int
 
 
-class LinksResult(ToolResult):
+class LinksResult(ReadAnswer):
     """Links, the nearest first."""
 
     links: list[LinkResult]

@@ -10,6 +10,7 @@ from memex.service.tools.files import Path
 from memex.service.tools.tool import (
     MAX_VERSION,
     Arguments,
+    ReadAnswer,
     ReadTool,
     ResultPart,
     ToolResult,
@@ -50,7 +51,7 @@ class RevisionResult(ResultPart):
     created_at: str
 
 
-class HistoryResult(ToolResult):
+class HistoryResult(ReadAnswer):
     """Versions, the newest first; `next_cursor` is null after the first one."""
 
     revisions: list[RevisionResult]
@@ -87,7 +88,7 @@ class DiffArguments(Arguments):
     ] = None
 
 
-class DiffResult(ToolResult):
+class DiffResult(ReadAnswer):
     """A unified diff; "" when the texts are equal. `from_version` 0 is the empty text before the first version."""
 
     path: str

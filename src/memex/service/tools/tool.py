@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from memex.errors import ValidationFailed
 from memex.service.query_embedding import QueryEmbeddings
@@ -77,6 +77,12 @@ class ToolResult(ResultPart):
     def body(self) -> dict[str, Any]:
         """Return the result as JSON, without the call's id."""
         return self.model_dump(mode="json", exclude={"tool_call_id"})
+
+
+class ReadAnswer(ToolResult):
+    """What a tool returns that only reads; `degraded` is `log` if the disk was too full to log the call."""
+
+    degraded: Annotated[str | None, Field(exclude_if=lambda code: code is None)] = None
 
 
 def _is_storable(text: str) -> bool:

@@ -1,0 +1,191 @@
+"""A disk that fills up: what would grow is refused, reading and deleting go on, and nothing is lost."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.kit.http_service import Served, serving_http
+from tests.test_crash import served
+
+from memex import postgres
+from memex.settings import Settings
+from memex.store.identity import tenants
+
+pytestmark = pytest.mark.slow
+
+DISK = "400m"
+LARGER_DISK = "1000m"
+FILE_WORDS = 8_000
+MOST_FILES = 2_000
+RECOVERY_S = 90
+ALICE = {"context": {"userId": "alice"}}
+CONTEXT = ALICE | {"arguments": {"query": "word13 of file 1", "budget": 2_000}}
+# A long question has a long row in the log, for which Postgres soon needs another page.
+LONG_QUESTION = ALICE | {"arguments": {"query": "word13 " * 400, "budget": 2_000}}
+
+
+@pytest.fixture
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A small disk of its own, which lies in memory."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small disk")
+    folder = Path(f"/var/tmp/memex-full-disk-{os.getpid()}")  # reachable for the user of Postgres
+    folder.mkdir(mode=0o755)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=755", "tmpfs", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if mounted.returncode:
+        folder.rmdir()
+        pytest.skip(f"no small disk can be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        folder.rmdir()
+
+
+def test_a_full_disk_stops_growth_alone(disk: Path) -> None:
+    """Until the reserve is reached everything is stored; then reading and deleting go on, and all comes back."""
+    stored: dict[str, str] = {}
+    with (
+        served(disk / "data") as service,
+        _client(service.url, service.keys["agent_key"]) as client,
+    ):
+        refused = _write_until_refused(client, stored)
+
+        assert (refused.status_code, refused.json()["code"]) == (507, "DISK_LOW"), refused.text
+        assert "memex doctor" in refused.json()["hint"]
+        _check_answers(client, degraded=None)
+        assert client.get("/health/ready").is_success
+        gone = stored.popitem()[0]
+        assert client.delete("/v1/file", params={"path": gone}).is_success
+
+        with _ballast(disk):
+            _wait_for(lambda: client.get("/health/ready").status_code == 503)
+            _check_answers(client, degraded="log")
+            probed = client.get("/health/ready").json()
+            assert (probed["code"], probed["reason"]) == ("STORE_UNAVAILABLE", "disk_full")
+            assert client.get("/health/live").is_success
+            path = next(iter(stored))
+            assert client.delete("/v1/file", params={"path": path}).json()["code"] == "DISK_LOW"
+            numbers = client.get("/metrics", headers=_bearer(service.keys["admin_key"])).text
+            assert 'memex_unlogged_total{tool="memory_context"} 1.0' in numbers
+            assert "memex_disk_low 1.0" in numbers
+
+        subprocess.run(["mount", "-o", f"remount,size={LARGER_DISK}", str(disk)], check=True)
+        _wait_for(lambda: client.get("/health/ready").is_success)
+        _wait_for(lambda: client.put("/v1/file", params={"path": "user/after.md"}, content="room").is_success)
+        _check_answers(client, degraded=None)
+        for path, text in stored.items():
+            assert client.get("/v1/file", params={"path": path}).json()["content"] == text
+        assert client.get("/v1/file", params={"path": gone}).status_code == 404
+
+
+def test_a_full_disk_that_only_postgres_notices_is_outlived(disk: Path) -> None:
+    """A service that cannot see the disk goes by what Postgres says, and reads are served without the log."""
+    stored: dict[str, str] = {}
+    settings = Settings(data_dir=disk / "data")
+    with (
+        closing(postgres.start(settings)) as started,
+        serving_http(started.conninfo) as service,
+        _client(service.url, _agent_key(service)) as client,
+    ):
+        for number in range(3):
+            _write(client, stored, number)
+
+        with _ballast(disk):
+            refused = _write_until_refused(client, stored)
+            assert (refused.status_code, refused.json()["code"]) == (507, "DISK_LOW"), refused.text
+            _check_answers(client, degraded="log")  # nothing is tried for a while
+            _wait_for(lambda: _has_degraded_after_a_try(client, service))
+
+        _wait_for(lambda: _is_written(client, "user/after.md"))
+        _check_answers(client, degraded=None)
+        for path, text in stored.items():
+            assert client.get("/v1/file", params={"path": path}).json()["content"] == text
+
+
+def _has_degraded_after_a_try(client: httpx2.Client, service: Served) -> bool:
+    """Read until the row of a read was refused by Postgres itself; each read is answered."""
+    assert service.service is not None
+    is_tried = service.service.database.space.is_logged
+    answer = client.post("/v1/tools/memory_context/execute", json=LONG_QUESTION)
+    assert answer.is_success, answer.text
+    return is_tried and answer.json()["degraded"] == "log"
+
+
+def _agent_key(service: Served) -> str:
+    assert service.service is not None
+    secret, _ = service.run(tenants.create_key(service.service.database, "home", "agent", user_id="alice"))
+    return secret
+
+
+def _write_until_refused(client: httpx2.Client, stored: dict[str, str]) -> httpx2.Response:
+    for number in range(len(stored), MOST_FILES):
+        answer = _write(client, stored, number)
+        if not answer.is_success:
+            return answer
+    raise AssertionError("nothing was refused")
+
+
+def _write(client: httpx2.Client, stored: dict[str, str], number: int) -> httpx2.Response:
+    words = " ".join(f"word{number * 7 + place * 13}" for place in range(FILE_WORDS))
+    path, text = f"user/{number}.md", f"# File {number}\n\n{words}\n"
+    answer = client.put("/v1/file", params={"path": path}, content=text)
+    if answer.is_success:
+        stored[path] = text
+    return answer
+
+
+def _is_written(client: httpx2.Client, path: str) -> bool:
+    return client.put("/v1/file", params={"path": path, "overwrite": True}, content="room").is_success
+
+
+def _check_answers(client: httpx2.Client, *, degraded: str | None) -> None:
+    """Read, find, list and ask for a context."""
+    read = client.get("/v1/file", params={"path": "user/1.md"})
+    found = client.post("/v1/tools/memory_find/execute", json=ALICE | {"arguments": {"query": "word13"}})
+    listed = client.post("/v1/tools/memory_list/execute", json=ALICE | {"arguments": {"prefix": "user/"}})
+    context = client.post("/v1/tools/memory_context/execute", json=CONTEXT)
+
+    for answer in (read, found, listed, context):
+        assert answer.is_success, answer.text
+        assert answer.json().get("degraded") == degraded, answer.text[-200:]
+    assert found.json()["hits"]
+    assert context.json()["context"]
+
+
+@contextmanager
+def _ballast(disk: Path) -> Iterator[None]:
+    """Another program's file that takes all space of the disk."""
+    file = disk / "ballast"
+    with file.open("wb") as ballast:
+        found = os.statvfs(disk)
+        os.posix_fallocate(ballast.fileno(), 0, found.f_bavail * found.f_frsize)
+    try:
+        yield
+    finally:
+        file.unlink()
+
+
+def _client(url: str, key: str) -> httpx2.Client:
+    return httpx2.Client(base_url=url, headers=_bearer(key) | {"Memex-User": "alice"}, timeout=60)
+
+
+def _bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+def _wait_for(condition: Any) -> None:
+    deadline = time.monotonic() + RECOVERY_S
+    while not condition():
+        assert time.monotonic() < deadline, "it did not recover"
