@@ -17,6 +17,7 @@ Change the code
   make structure        count modules, class names and circles of imports, and trace one call of each tool
   make docs             build the documentation into build/site
   make packaging        build the wheel, install it and run its command
+  make sbom             list what the image holds in build/memex.cdx.json (CycloneDX)
   make image            build what the Dockerfile builds, without Docker, and run it
   make lock             bring requirements.lock to the newest versions (needs uv)
   make clean            remove everything that these commands made
@@ -34,7 +35,7 @@ STAMP  := $(VENV)/installed
 # Compiled modules are kept, whatever the machine says: else each process of the tests compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install serve format fix check packaging image test test-fast test-all faults test-llm coverage structure docs
+.PHONY: help install serve format fix check packaging image sbom test test-fast test-all faults test-llm coverage structure docs
 .PHONY: bench eval-remember eval-replay lock clean
 
 help:
@@ -117,6 +118,11 @@ packaging: $(STAMP)
 
 image: $(STAMP)
 	PYTHON=$(BIN)/python sh tests/image.sh
+
+# What the image holds. EXTRAS are those of the image; DEBIAN is a copy of its /var/lib/dpkg/status.
+EXTRAS ?= embedded
+sbom: $(STAMP)
+	$(BIN)/python deploy/sbom.py build/memex.cdx.json $(if $(DEBIAN),--debian $(DEBIAN)) $(EXTRAS)
 
 # Into build/site. The two variables silence what the theme and a plugin say of MkDocs' future.
 docs: $(STAMP)

@@ -12,25 +12,30 @@ from pathlib import Path
 from typing import Any
 
 
-def main(extras: list[str]) -> None:
-    """Print the entries of all packages that the project, its build and these extras need, directly or not."""
+def locked(extras: list[str], *, builds: bool) -> dict[str, list[str]]:
+    """Return the entries of all packages that the project and these extras need, directly or not.
+
+    With `builds`, those that the build of the project needs are among them.
+
+    A package has several entries where its version depends on that of Python.
+    """
     settings = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
     project = settings["project"]
-    asked = [*settings["build-system"]["requires"], *project["dependencies"]]
+    asked = [*project["dependencies"], *(settings["build-system"]["requires"] if builds else [])]
     for extra in extras:
         asked += _requirements(project, extra)
     entries = re.split(
         r"^(?=[a-z0-9])", Path("requirements.lock").read_text(encoding="utf-8"), flags=re.MULTILINE
     )
     named: dict[str, list[str]] = {}
-    for entry in filter(None, entries):  # a package has several where its version depends on that of Python
+    for entry in filter(None, entries):
         named.setdefault(_name(entry), []).append(entry)
     needed = {_name(requirement) for requirement in asked} & named.keys()
     before: set[str] = set()
     while needed != before:
         before = set(needed)
-        needed |= {name for name, found in named.items() if needed & _asked_for_by(found)}
-    print("".join(entry for name in sorted(needed) for entry in named[name]), end="")  # noqa: T201  # its output
+        needed |= {name for name, found in named.items() if needed & asked_for_by(found)}
+    return {name: named[name] for name in sorted(needed)}
 
 
 def _requirements(project: dict[str, Any], extra: str) -> list[str]:
@@ -45,10 +50,12 @@ def _name(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", found[0]).lower() if found else ""
 
 
-def _asked_for_by(entries: list[str]) -> set[str]:
+def asked_for_by(entries: list[str]) -> set[str]:
     """Return the packages that the comments `# via` of entries name."""
     comments = "\n".join(entry.partition("# via")[2] for entry in entries)
     return {_name(word) for word in re.findall(r"^[ #]*([A-Za-z0-9._-]+)", comments, re.MULTILINE)}
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    for found in locked(sys.argv[1:], builds=True).values():
+        print("".join(found), end="")  # noqa: T201  # its output

@@ -1,5 +1,6 @@
 """The examples of deployment name what there is: fields of Kubernetes, variables, routes, versions, files."""
 
+import ipaddress
 import json
 import re
 import shutil
@@ -106,6 +107,63 @@ def test_two_replicas_are_ready_before_they_are_asked() -> None:
     assert container["readinessProbe"]["httpGet"]["path"] == "/health/ready"
     assert container["livenessProbe"]["httpGet"]["path"] == "/health/live"
     assert service["spec"]["ports"][0]["targetPort"] == container["ports"][0]["name"]
+
+
+def policies() -> dict[str, dict[str, Any]]:
+    """The specifications of the network policies by their names."""
+    return {each["metadata"]["name"]: each["spec"] for each in objects() if each["kind"] == "NetworkPolicy"}
+
+
+def selects(selector: dict[str, Any], labels: dict[str, str]) -> bool:
+    """Tell whether a selector of pods, of labels or of sets with `In`, covers a pod with these labels."""
+    return all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items()) and all(
+        one["operator"] == "In" and labels.get(one["key"]) in one["values"]
+        for one in selector.get("matchExpressions", [])
+    )
+
+
+def ports_of(kind: str, labels: dict[str, str]) -> set[tuple[int | str, str]]:
+    """The ports that the policies open to a pod in one direction, with their protocols."""
+    return {
+        (port["port"], port["protocol"])
+        for spec in policies().values()
+        if selects(spec["podSelector"], labels)
+        for rule in spec.get(kind, [])
+        for port in rule["ports"]
+    }
+
+
+def test_the_network_is_closed_but_for_what_memex_needs() -> None:
+    """The service is reached on its port; it and the migrations reach names and Postgres; the rest is denied."""
+    labels = [
+        each["spec"]["template"]["metadata"]["labels"]
+        for each in objects()
+        if each["kind"] in {"Deployment", "Job"}
+    ]
+    needed: set[tuple[int | str, str]] = {(53, "UDP"), (53, "TCP"), (5432, "TCP")}
+    [service] = [each for each in objects() if each["kind"] == "Service"]
+    deny = policies()["default-deny"]
+
+    assert deny == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    by_name = {one["app.kubernetes.io/name"]: one for one in labels}
+    assert ports_of("ingress", by_name["memex"]) == {(service["spec"]["ports"][0]["targetPort"], "TCP")}
+    assert ports_of("egress", by_name["memex"]) == needed | {(443, "TCP")}
+    assert ports_of("ingress", by_name["memex-migrate"]) == set()
+    assert ports_of("egress", by_name["memex-migrate"]) == needed
+    assert ports_of("ingress", {"app.kubernetes.io/name": "other"}) == set()
+
+
+def test_models_are_reached_on_public_addresses_only() -> None:
+    """The policy for providers opens neither the cluster nor a cloud's metadata service, and can be left out."""
+    [manifest] = [each for each in MANIFESTS if each.name == "network-policy-models.yaml"]
+    [policy] = yaml.safe_load_all(manifest.read_text(encoding="utf-8"))
+    [rule] = policy["spec"]["egress"]
+    [peer] = rule["to"]
+    closed = [ipaddress.ip_network(each) for each in peer["ipBlock"]["except"]]
+
+    for address in ("10.96.0.1", "172.20.1.1", "192.168.1.1", "169.254.169.254", "100.64.1.1"):
+        assert any(ipaddress.ip_address(address) in network for network in closed)
+    assert not any(ipaddress.ip_address("104.18.6.192") in network for network in closed)
 
 
 def test_compose_waits_for_a_database_with_vectors() -> None:
