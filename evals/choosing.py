@@ -27,7 +27,7 @@ from memex.service.tools.definitions import define
 from memex.settings import read_settings
 from memex.subagent.model.chat import ChatModel, ModelAccess, chat_model
 from memex.subagent.remember import note
-from memex.subagent.remember.settling import handle_of
+from memex.subagent.remember.filing.handles import handle_of
 from memex.toolcalls import result_text
 
 Choice = Literal["memory_context", "memory_remember", "none"]

@@ -4,13 +4,14 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from memex.store import links, offload
+from memex.store import links
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, Statement, rows_as
 from memex.store.paths import parse
 from memex.store.records import Link, NearLink
 from memex.store.search.index import MAX_ANCHOR_CHARS, MAX_KEY_CHARS, MAX_RAW_CHARS
 from memex.store.snapshot.reader import SnapshotReader, SnapshotRows
+from memex.store.text_pool import offload
 
 MAX_LINKS = 1_000
 MAX_LINKS_PER_HOP = links.MAX_LINKS  # in one hop; a file is always read whole
@@ -81,7 +82,7 @@ class LinkGraph:
 
     async def links_in_text(self, scope: Scope, path: str, content: str) -> Sequence[Link]:
         """Return the links of a text that stood at a path, as `walk` would if it stood there now."""
-        written = await offload.run(len(content), parse_links, LinkedFile(scope, 0, path), content)
+        written = await read_links(LinkedFile(scope, 0, path), content)
         found: LinksByKey = {}
         await self._add(found, written, hop=1)
         return list(found.values())[:MAX_LINKS]
@@ -310,11 +311,20 @@ class LinkGraph:
 
 def parse_links(source: LinkedFile, content: str) -> list[WrittenLink]:
     """Return the links that stand in a file's text, as the store would hold them."""
+    return _written_links(source, links.parse(content, source.path))
+
+
+async def read_links(source: LinkedFile, content: str) -> list[WrittenLink]:
+    """Return the same as `parse_links`; a long text is read in a process."""
+    return _written_links(source, await offload.run(len(content), links.parse, content, source.path))
+
+
+def _written_links(source: LinkedFile, parsed: Iterable[links.ParsedLink]) -> list[WrittenLink]:
     return [
         WrittenLink(
             source, target_keys, link.raw[:MAX_RAW_CHARS], link.anchor and link.anchor[:MAX_ANCHOR_CHARS]
         )
-        for link in links.parse(content, source.path)
+        for link in parsed
         if (target_keys := [target for target in link.targets if len(target) <= MAX_KEY_CHARS])
     ]
 

@@ -16,6 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 MAX_FRONT_MATTER_CHARS = 64 * 1024
+MAX_PLAIN_HEADER_CHARS = 2 * 1024  # of front matter before a text that is plain
 MAX_TITLE_CHARS = 300
 MAX_TAGS = 100
 MAX_TAG_CHARS = 100
@@ -139,10 +140,23 @@ def parse(text: str) -> MarkdownDocument:
     return _parse(text) if len(text) > MAX_KEPT_CHARS else _parse_kept(text)
 
 
+def is_plain(text: str) -> bool:
+    """Whether a text holds nothing but headings, paragraphs and lists of one line an item, and little before them.
+
+    Other than `parse`, this takes little time for any text, and says no where the front matter is long.
+    """
+    header = _FRONT_MATTER.match(text)
+    return (header is None or header.end() <= MAX_PLAIN_HEADER_CHARS) and _plain_kept(text) is not None
+
+
 def _parse(text: str) -> MarkdownDocument:
+    return _plain_document(text) or _parse_blocks(text, *_front_matter(text))
+
+
+def _plain_document(text: str) -> MarkdownDocument | None:
     front_matter, body_start = _front_matter(text)
     plain = _plain_blocks(text, body_start)
-    return _parse_blocks(text, front_matter, body_start) if plain is None else plain.document(front_matter)
+    return None if plain is None else plain.document(front_matter)
 
 
 def _parse_blocks(text: str, front_matter: Mapping[str, FieldValue], body_start: int) -> MarkdownDocument:
@@ -257,7 +271,12 @@ def _bracketed(tokens: Sequence[Token], references: Mapping[str, Any]) -> Bracke
 
 @lru_cache(maxsize=64)
 def _parse_kept(text: str) -> MarkdownDocument:
-    return _parse(text)
+    return _plain_kept(text) or _parse_blocks(text, *_front_matter(text))
+
+
+@lru_cache(maxsize=64)
+def _plain_kept(text: str) -> MarkdownDocument | None:
+    return _plain_document(text)
 
 
 def section(document: MarkdownDocument, heading: Heading, text_length: int) -> tuple[int, int]:

@@ -194,6 +194,7 @@ class FileChange:
 
     `path` and `version` are those after the change. `counterpart` is the other end of a move. `span` is the place
     of the last edit in `new_content`. `edits` are the edits of the draft that touched the file, by their index.
+    `outcomes` are what the functions of its `Revise` edits said beside their texts.
     """
 
     path: str
@@ -209,6 +210,7 @@ class FileChange:
     counterpart: str | None
     span: Span | None
     edits: tuple[int, ...] = ()
+    outcomes: tuple[Any, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, ClassVar
 
-from memex.store import offload
 from memex.store.records import Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query
 from memex.store.search.snippet import window
+from memex.store.text_pool import offload
 from memex.subagent.context.assembly import WRAPPER_CHARS
 from memex.subagent.context.evidence import WHOLE_CHARS, ScoredPassage, gather_evidence, pinned_passages
 from memex.subagent.context.expansion import expand, with_synonyms
@@ -36,13 +36,14 @@ from memex.subagent.planner import (
 from memex.subagent.remember import kept_documents
 from memex.subagent.remember.changes import Changes
 from memex.subagent.remember.file_series import FileSeries, first_file, list_series
+from memex.subagent.remember.filing.entries import normal_forms
 from memex.subagent.remember.forgetting import ForgetPlan, plan_forgetting, stated_beside
 from memex.subagent.remember.mounts import link_target, may_link
 from memex.subagent.remember.own_names import find_own_names
 from memex.subagent.remember.reading import read_text
 from memex.subagent.remember.related import find_related
 from memex.subagent.remember.stage import find_replacements
-from memex.subagent.statements.bullets import parse_bullet, render_bullet
+from memex.subagent.statements.bullets import render_bullet
 from memex.subagent.statements.documents import Document, find_document
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.forgetting import find_forget_request
@@ -234,7 +235,7 @@ class BuiltinPlanner:
         for listed in await list_series(path, tools, limit=MAX_SERIES, version=self.version):
             if first_file(listed.path) == path:
                 content = (await tools.read_file(listed.path)).content
-                forms = await offload.run(len(content), _normal_forms, content)
+                forms = await offload.run(len(content), normal_forms, content)
                 found |= dict.fromkeys(forms, listed.path)
         return found
 
@@ -265,10 +266,6 @@ def _links_to(document: KeptDocument | None, path: str) -> tuple[str, ...]:
         return ()
     target = link_target(mount_of(path), document.path)
     return (target,) if target else ()
-
-
-def _normal_forms(content: str) -> set[tuple[str, ...]]:
-    return {normal_form(parse_bullet(line)) for line in content.splitlines()}
 
 
 def _split_by_value(

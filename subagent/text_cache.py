@@ -30,11 +30,19 @@ class TextCache(Generic[T]):
 
     def __call__(self, text: str) -> T:
         """Return the result for a text."""
+        found = self.known(text)
+        return self.keep(text, self._work(text)) if found is None else found
+
+    def known(self, text: str) -> T | None:
+        """Return the result for a text if it is kept."""
         with self._lock:
             if text in self._found:
                 self._found.move_to_end(text)
                 return self._found[text]
-        result = self._work(text)
+        return None
+
+    def keep(self, text: str, result: T) -> T:
+        """Keep the result for a text, which the function gave elsewhere, and return it."""
         with self._lock:
             if text not in self._found and len(text) <= self._max_chars:
                 self._found[text] = result

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from memex.store import offload
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, rows_as
 from memex.store.graph import (
@@ -19,8 +18,10 @@ from memex.store.graph import (
     in_link,
     link_keys,
     parse_links,
+    read_links,
 )
 from memex.store.past.changes import ChangeReader, PastFile, check_size
+from memex.store.text_pool import offload
 
 PlacedLink = tuple[int, str, int, WrittenLink]  # place of the scope, path, ordinal: the order of backlinks
 
@@ -54,7 +55,7 @@ class PastGraph(LinkGraph):
             by_source[link.source.key].append(link)
         for file, content in await self._read(past.values()):
             key = file.scope.scope_id, file.file_id
-            by_source[key] = await offload.run(len(content), parse_links, sources[key], content)
+            by_source[key] = await read_links(sources[key], content)
         return [link for written in by_source.values() for link in written][:MAX_LINKS_PER_HOP]
 
     async def _near(
@@ -76,7 +77,7 @@ class PastGraph(LinkGraph):
             near.setdefault(places[link.source.virtual_path], []).append((link, is_near))
         for file, content in await self._read(past):
             place = past[file]
-            written = await offload.run(len(content), parse_links, sources[place], content)
+            written = await read_links(sources[place], content)
             marked = [(link, link.raw in texts[place]) for link in written]
             near[place] = sorted(marked, key=lambda link: not link[1])[:MAX_OUT_LINKS]
         ordered = [link for place in sorted(near) for link in near[place]]
@@ -104,7 +105,9 @@ class PastGraph(LinkGraph):
         for scope, known in changes.items():
             async for part in self._changed.texts(known.past_files):
                 chars = sum(file.size_chars for file, _ in part)
-                placed += await offload.run(chars, _links_leading_to, part, keys, order[scope.scope_id])
+                placed += await offload.run_in_thread(
+                    chars, _links_leading_to, part, keys, order[scope.scope_id]
+                )
         return [link for *_, link in sorted(placed, key=lambda link: link[:3])[:MAX_LINKS_PER_HOP]]
 
     async def _named(self, path_keys: set[str], name_keys: set[str]) -> list[NamedFile]:

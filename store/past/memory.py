@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from memex.errors import FileNotFound, ValidationFailed, VersionNotFound
-from memex.store import markdown, offload
+from memex.store import markdown
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, Shape, Statement, rows, rows_as
 from memex.store.memory import Memory
@@ -25,6 +25,7 @@ from memex.store.search.find import SearchResult
 from memex.store.search.index import chunk_frequencies
 from memex.store.search.lexical import AddedChunk, ChunkDetail, Delta
 from memex.store.snapshot.reads import Reads, series_statement
+from memex.store.text_pool import offload
 
 # Statements about files that stand, and those about files that stood.
 _PAST = {
@@ -179,7 +180,7 @@ class PastMemory(Memory):
         added: list[AddedChunk] = []
         async for part in self._changed.texts(changes.past_files):
             chars = sum(file.size_chars for file, _ in part)
-            added += await offload.run(chars, _added_chunks, part, list(lexemes), self._ids)
+            added += await offload.run_in_thread(chars, _added_chunks, part, list(lexemes), self._ids)
         return Delta(
             frozenset(chunk["chunk_id"] for chunk in removed),
             tuple(added),
@@ -210,7 +211,7 @@ class PastMemory(Memory):
         for files in past.values():
             async for part in self._changed.texts(files):
                 chars = sum(file.size_chars for file, _ in part)
-                for file in await offload.run(chars, _passages, part, query):
+                for file in await offload.run_in_thread(chars, _passages, part, query):
                     found[file.path] = file
         asked = (scope.virtual(path) for scope, mine in order.items() for path in mine)
         return [found[path] for path in asked if path in found]

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memex.errors import ValidationFailed
-from memex.store import offload
 from memex.store.database import Connection, Database, Rows, row, rows
 from memex.store.search import vectors
 from memex.store.search.analyzer import LANGUAGES, Analyzer, analyzer_of
 from memex.store.search.index import FileIndex, index, index_version
 from memex.store.sql import sql
+from memex.store.text_pool import offload
 from memex.store.writes import pending
 from memex.store.writes.commit import SEPARATOR, DerivedRows, write_derived
 from memex.store.writes.pending import Counters
@@ -171,7 +171,7 @@ async def _derive_batches(
     """Yield what is derived of a scope's files, in batches: the texts of a large scope are never held together."""
     for file_ids, size_bytes in _batches(await rows(connection, "upkeep/reindex_files", scope_id=scope_id)):
         files = await rows(connection, "upkeep/reindex_texts", scope_id=scope_id, file_ids=file_ids)
-        yield await offload.run(size_bytes, _derive_files, files, analyzer)
+        yield await offload.run_in_thread(size_bytes, _derive_files, files, analyzer)
 
 
 def _batches(files: Rows) -> Iterator[tuple[list[int], int]]:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from memex.store import offload
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, Database, row, rows
 from memex.store.paths import parse
 from memex.store.search.index import FileIndex, deleted_file_index, describe_file
 from memex.store.sql import sql
+from memex.store.text_pool import offload
 from memex.store.upkeep import reindex
 from memex.store.writes.commit import SEPARATOR
 
@@ -132,7 +132,7 @@ async def restore(database: Database, tenant_id: int, scopes: Sequence[StoredSco
         async with database.maintenance() as connection:
             scope_id = await _make(connection, tenant_id, scope)
             for part in _parts(scope.revisions):
-                columns = await offload.run(sum(len(one.content) for one in part), _columns, part)
+                columns = await offload.run_in_thread(sum(len(one.content) for one in part), _columns, part)
                 place = {"scope_id": scope_id, "tenant_id": tenant_id}
                 await connection.execute(sql("upkeep/restore_revisions"), place | columns)
         await reindex.rebuild(database, scope_id)

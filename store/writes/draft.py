@@ -8,8 +8,8 @@ All writes of files go through this module. Why no write loses another one that 
 - Short texts (`Draft._commit_short`): one transaction takes the locks, reads the files, applies the edits and
   writes. It is read committed (`store.database.BEGIN`), so the reads see what the last holder of a lock wrote.
 - Long texts (`Draft._commit_long`): the edits are applied to a snapshot, without a lock. Under the locks the
-  versions are read again. If they differ (`LoadedFiles.fingerprint`), the edits are applied again, to the files as
-  they are then.
+  versions are read again. If they differ (`LoadedFiles.fingerprint`), the locks are given back, and the edits are
+  applied again, to the files as they are then; the third time this happens under the locks.
 - An edit whose `base_version` is not the present version is refused (`edits.WorkingTree`). An edit without one is
   applied to the present text.
 - Under the locks the rights of the caller are checked again (`Database.access_check`). A commit that waited while
@@ -27,7 +27,6 @@ from typing import Any, Literal
 import psycopg
 
 from memex.errors import LimitExceeded, ValidationFailed, VersionConflict, VersionNotFound
-from memex.store import markdown, offload
 from memex.store.access import Access
 from memex.store.database import Connection, Database, Rows, Statement, batch, row_as
 from memex.store.log import operations
@@ -36,27 +35,24 @@ from memex.store.paths import parse
 from memex.store.records import FileChange, ScopeState, revision_of
 from memex.store.search import vectors
 from memex.store.search.analyzer import analyzer_of
-from memex.store.search.index import FileIndex, deleted_file_index, index, index_version
-from memex.store.writes import growth, statistics
+from memex.store.search.index import index_version
+from memex.store.writes import growth, planning, statistics
 from memex.store.writes.commit import write_commit
 from memex.store.writes.edits import (
     Delete,
     Edit,
-    EditedFile,
     Move,
     Patch,
     Revise,
+    Revised,
     ScopedPath,
     Undo,
-    WorkingTree,
     Write,
-    naming_member,
 )
 from memex.store.writes.loaded import (
     CommitPlan,
     LoadedFiles,
     StoredHead,
-    count_chars,
     load_files,
     load_undone_revisions,
     lookup_columns,
@@ -66,9 +62,7 @@ from memex.store.writes.pending import Counters, counters_of
 
 MAX_FILES_PER_SCOPE = 10_000
 MAX_EDITS = 1_000
-SHORT_CHARS = 16 * 1024  # of all texts that are read or written: some 10 ms of work while the locks are held
-PLAIN_SHARE = 3  # a stored text of plain Markdown counts as so many times shorter, for it is that cheap
-MAX_CHUNKS_PER_FILE = 10_000
+MAX_PLANS = 3  # that are made before the locks are taken
 MAX_BATCH_STORED_CHARS = 16 << 20  # of the files that a batch edits; it holds each of them twice
 
 
@@ -153,7 +147,7 @@ class Draft:
     def revise(
         self,
         path: str,
-        revise: Callable[[str | None], str | None],
+        revise: Callable[[str | None], str | Revised | None],
         *,
         chars: int = 0,
         reason: str | None = None,
@@ -218,7 +212,8 @@ class Draft:
         """Return the text that the draft would leave at a path, None when no file would stand there."""
         place = self._place(path, to_write=False)
         [found] = await self._database.read(self._access, self._load_statement(place))
-        return self._apply(load_files(found).heads).read(place)
+        tree = working_tree(load_files(found).heads)
+        return tree.apply(self._edits, are_members=self._are_members).read(place)
 
     async def preview(self) -> Preview:
         """Return what a commit would do now, without doing it."""
@@ -238,8 +233,7 @@ class Draft:
             self._access, ("past/head_load", lookup_columns(places) | {"revs": revs})
         )
         heads = [StoredHead(**record) for record in found]
-        chars = sum(map(_chars, self._edits)) + count_chars(heads)
-        planned = await offload.run(chars, lambda: self._apply(heads).planned())
+        planned = await planning.apply(heads, self._edits, are_members=self._are_members)
         return Preview(tuple(one.change for one in planned), dict(state))
 
     async def commit(self, call: Call, answer: Callable[[tuple[FileChange, ...]], CallAnswer]) -> Commit:
@@ -315,8 +309,7 @@ class Draft:
         Returns:
             What `_commit_long` begins with if the stored texts are long, and None if the new ones are.
         """
-        written = sum(map(_chars, self._edits))
-        if written > SHORT_CHARS:
+        if planning.count_written_chars(self._edits) > planning.SHORT_CHARS:
             return None
         statements = *self._lock_statements(call), self._load_statement()
         async with self._database.writing(self._access, *statements) as (connection, read):
@@ -325,7 +318,7 @@ class Draft:
             if first is not None:
                 return Commit(first, is_repeat=True)
             loaded = load_files(files)
-            if written + sum(_weighed_chars(one.content or "") for one in loaded.heads) > SHORT_CHARS:
+            if not planning.is_short(loaded, self._edits):
                 return loaded
             plan = self._plan_now(loaded)
             await operations.end_queued_call(connection, found, "answered")
@@ -337,7 +330,12 @@ class Draft:
         answer: Callable[[tuple[FileChange, ...]], CallAnswer],
         loaded: LoadedFiles | None,
     ) -> Commit:
-        """Apply the edits before the locks are taken, and again under the locks if a file has changed since."""
+        """Apply the edits before the locks are taken, and again if a file has changed since.
+
+        A process reads long texts only while no lock is held. Where the files change again and again, the last plan
+        is made by a thread under the locks, which no other call can delay; a process has read such texts before,
+        within its limits.
+        """
         if loaded is None:
             committed = self.committed_statement(call)
             found, files = await self._database.read(self._access, committed, self._load_statement())
@@ -346,21 +344,24 @@ class Draft:
             loaded = load_files(files)
         if not growth.can_shrink(self._edits):
             self._database.space.refuse_growth()
-        plan = await self._plan(loaded)  # no connection is held while a large file is analysed
-        statements = *self._lock_statements(call), self._load_statement(with_content=False)
-        async with self._database.writing(self._access, *statements) as (connection, read):
-            locked, _, found, files = read
-            first = await operations.first_result(connection, self._access, call, found)
-            if first is not None:
-                return Commit(first, is_repeat=True)
-            now = load_files(files)
-            if plan.fingerprint != now.fingerprint:
-                # `offload.run` would wait behind other calls' long texts while the locks are held; a thread of
-                # its own does not.
-                [files] = await batch(connection, self._load_statement())
-                plan = await asyncio.to_thread(self._plan_now, load_files(files))
-            await operations.end_queued_call(connection, found, "answered")
-            return await self._write(connection, plan, call, answer, locked, now.scopes)
+        for left in reversed(range(MAX_PLANS)):
+            plan = await self._plan(loaded)  # no connection is held while a large file is analysed
+            statements = *self._lock_statements(call), self._load_statement(with_content=False)
+            async with self._database.writing(self._access, *statements) as (connection, read):
+                locked, _, found, files = read
+                first = await operations.first_result(connection, self._access, call, found)
+                if first is not None:
+                    return Commit(first, is_repeat=True)
+                now = load_files(files)
+                if plan.fingerprint != now.fingerprint:
+                    [files] = await batch(connection, self._load_statement())
+                    loaded = load_files(files)
+                    if left:
+                        continue
+                    plan = await asyncio.to_thread(self._plan_now, loaded)
+                await operations.end_queued_call(connection, found, "answered")
+                return await self._write(connection, plan, call, answer, locked, now.scopes)
+        raise AssertionError("the last plan is carried out")
 
     async def _write(
         self,
@@ -408,32 +409,10 @@ class Draft:
         return sorted({place.scope.scope_id for place in self._places()})
 
     async def _plan(self, stored: LoadedFiles) -> CommitPlan:
-        chars = sum(map(_chars, self._edits)) + count_chars(stored.heads)
-        return await offload.run(chars, self._plan_now, stored)
+        return await planning.plan(stored, self._edits, are_members=self._are_members)
 
     def _plan_now(self, stored: LoadedFiles) -> CommitPlan:
-        planned = self._apply(stored.heads).planned()
-        files = tuple((one, self._derive(one.file, stored)) for one in planned)
-        return CommitPlan(stored.fingerprint, files)
-
-    def _apply(self, heads: Sequence[StoredHead]) -> WorkingTree:
-        return working_tree(heads).apply(self._edits, are_members=self._are_members)
-
-    def _derive(self, file: EditedFile, stored: LoadedFiles) -> FileIndex:
-        scope_id = file.scope.scope_id
-        known = stored.chunks.get((scope_id, file.head.file_id), []) if file.head else []
-        if file.content is None:
-            return deleted_file_index(file.path, known)
-        language = next(scope.language for scope in stored.scopes if scope.scope_id == scope_id)
-        derived = index(file.path, file.content, known, analyzer_of(language))
-        if len(known) - len(derived.removed) + len(derived.added) > MAX_CHUNKS_PER_FILE:
-            with naming_member(file.edits[-1] if self._are_members else None):
-                raise LimitExceeded(
-                    f"{file.scope.virtual(file.path)} has more than {MAX_CHUNKS_PER_FILE:,} sections.",
-                    hint="Split the text over several linked files.",
-                    limit=MAX_CHUNKS_PER_FILE,
-                )
-        return derived
+        return planning.plan_now(stored, self._edits, are_members=self._are_members)
 
     def _check_limits(self, plan: CommitPlan, counters: dict[int, Counters]) -> None:
         for scope_id, counter in counters.items():
@@ -461,24 +440,6 @@ class Draft:
         if len(self._edits) >= MAX_EDITS:
             raise LimitExceeded(f"A draft holds at most {MAX_EDITS:,} edits.", limit=MAX_EDITS)
         self._edits.append(edit)
-
-
-def _weighed_chars(content: str) -> int:
-    """Return as how many characters a stored text counts."""
-    is_cheap = len(content) <= PLAIN_SHARE * SHORT_CHARS and markdown.parse(content).is_plain
-    return len(content) // PLAIN_SHARE if is_cheap else len(content)
-
-
-def _chars(edit: Edit) -> int:
-    match edit:
-        case Write():
-            return len(edit.content)
-        case Patch():
-            return len(edit.text)
-        case Revise():
-            return edit.chars
-        case _:
-            return 0
 
 
 def _places_of(edit: Edit) -> list[ScopedPath]:

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from memex.errors import FileExists, FileNotFound, FileTooLarge, Refused, ValidationFailed, VersionConflict
 from memex.store import diff
@@ -73,15 +73,24 @@ class Patch:
 
 
 @dataclass(frozen=True, slots=True)
+class Revised:
+    """A text that a function of `Revise` made, and what it says about the change; see `FileChange.outcomes`."""
+
+    content: str | None
+    outcome: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Revise:
     """Write what a pure function makes of the text that is stored when the lock is held; None if there is no file.
 
     So of two concurrent calls that revise one file, the second one works on what the first one wrote. If the
-    function returns the text unchanged, or None, the file stays as it is.
+    function returns the text unchanged, or None, the file stays as it is. If texts are long, a process calls the
+    function, so that it has to be one of a module, or an object that can be pickled and called.
     """
 
     place: ScopedPath
-    revise: Callable[[str | None], str | None]
+    revise: Callable[[str | None], str | Revised | None]
     chars: int = 0  # that the function adds at most; decides with SHORT_CHARS when the edit is applied
     reason: str | None = None
 
@@ -148,6 +157,7 @@ class EditedFile:
     counterpart: "EditedFile | None" = None
     span: Span | None = None
     edits: list[int] = field(default_factory=list)
+    outcomes: list[Any] = field(default_factory=list)
 
     @property
     def is_changed(self) -> bool:
@@ -266,12 +276,14 @@ class WorkingTree:
 
     def _revise(self, edit: Revise) -> None:
         file = self._find(edit.place)
-        content = edit.revise(file.content if file else None)
+        made = edit.revise(file.content if file else None)
+        content, outcome = (made.content, made.outcome) if isinstance(made, Revised) else (made, None)
         if content is None:
             return
         check_content(content, edit.place)
         file = file or self._create(edit.place)
         file.content = content
+        file.outcomes.append(outcome)
         self._touch(file, "patch", edit.reason)
 
     def _move(self, edit: Move) -> None:
@@ -441,6 +453,7 @@ def _change(file: EditedFile, versions: Mapping[EditedFile, int]) -> FileChange:
         counterpart=counterpart,
         span=file.span,
         edits=tuple(file.edits),
+        outcomes=tuple(file.outcomes),
     )
 
 

@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from memex.store import offload
 from memex.store.memory import Memory
 from memex.store.records import FileSummary, Reference
 from memex.store.search.bm25 import Query
 from memex.store.snapshot.reads import Reads
+from memex.store.text_pool import offload
 from memex.subagent.context.selection import CandidatePassage
 from memex.subagent.context.statements import (
     MAX_KEPT_CHARS,
@@ -32,7 +32,7 @@ from memex.subagent.statements.classifier.themes import (
 )
 from memex.subagent.statements.language import STATEMENT_KINDS
 from memex.subagent.statements.places import destination, is_statement_file
-from memex.subagent.text_cache import cached_for_texts
+from memex.subagent.text_cache import TextCache
 
 MAX_FILES = 12  # files of statements that one question looks at, those that changed last
 MAX_LISTED = 50  # files of one series among which these are chosen
@@ -88,7 +88,9 @@ async def themed_statements(question: str, query: Query, tools: MemoryTools) -> 
     texts = await tools.read(references) if references else []
     near: list[tuple[int, CandidatePassage]] = []
     for reference, text in zip(references, texts, strict=True):
-        bullets = await offload.run(len(text), _themed_bullets, text)
+        bullets = _known_bullets.known(text)
+        if bullets is None:
+            bullets = _known_bullets.keep(text, await offload.run(len(text), _read_bullets, text))
         for place, common in bullets.nearest(asked):
             bullet = bullets.bullets[place]
             passage = CandidatePassage(
@@ -116,12 +118,14 @@ def _whole_files(listed: Sequence[FileSummary]) -> list[Reference]:
     return [Reference(file.path, file.version, (0, file.size_chars)) for file in wanted]
 
 
-@cached_for_texts(max_chars=MAX_KEPT_CHARS)
-def _themed_bullets(content: str) -> _ThemedBullets:
-    """Return the statements of a file by their themes; files that did not change are read once."""
+def _read_bullets(content: str) -> _ThemedBullets:
+    """Return the statements of a file by their themes."""
     bullets = split_text(content).bullets
     by_theme: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for place, bullet in enumerate(bullets):
         for theme, count in statement_themes(parse_bullet(content[slice(*bullet.span)])):
             by_theme[theme].append((place, count))
     return _ThemedBullets(bullets, dict(by_theme))
+
+
+_known_bullets = TextCache(_read_bullets, max_chars=MAX_KEPT_CHARS)  # files that did not change are read once

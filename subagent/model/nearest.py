@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 
-from memex.store import markdown, offload
+from memex.store import markdown
 from memex.store.records import FilePassages, Reference
 from memex.store.search.analyzer import Analyzer
+from memex.store.text_pool import offload
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.remember.filing.items import list_items, prose_sentences
 from memex.subagent.remember.mounts import is_writable
@@ -140,7 +141,7 @@ class NearestStatements:
             for statement in reading.statements
             if (subject := subject_of(statement.kind, statement.text))
         }
-        return await offload.run(
+        return await offload.run_in_thread(
             len(text), _rank_statements, list(found.values()), subjects, text, self.analyzer
         )
 
@@ -154,7 +155,7 @@ class NearestStatements:
         """Return the statements of a file, which is read once."""
         if path not in self._files:
             file = await self.tools.read_file(path)
-            self._files[path] = await offload.run(
+            self._files[path] = await offload.run_in_thread(
                 len(file.content), stored_statements, path, file.version, file.content
             )
         return self._files[path]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from memex.store import offload
 from memex.store.records import Span
+from memex.store.text_pool import offload
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.limits import ModelFailure, model_unavailable
 from memex.subagent.memory_tools import FileCatalogue
@@ -113,7 +113,7 @@ async def plan_remember(
         files=files,
         nearest=NearestStatements(request.project, files.dates, session.tools, builtin.analyzer, queries),
         quotes=QuoteFinder(request.text),
-        non_statements=await offload.run(len(request.text), NonStatements.of, request.text),
+        non_statements=await offload.run_in_thread(len(request.text), NonStatements.of, request.text),
         parts=len(spans),
     )
     for part, span in enumerate(spans, start=1):
@@ -242,7 +242,7 @@ class _Reader:
         return EditChecker(
             quotes=self.quotes,
             window=span,
-            grounding=await offload.run(len(text), Grounding.of, sources, self.builtin.analyzer),
+            grounding=await offload.run_in_thread(len(text), Grounding.of, sources, self.builtin.analyzer),
             barred=self.non_statements.barred,
             orders=self.non_statements.orders,
             reminders=self.non_statements.reminders,

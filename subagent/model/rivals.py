@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memex.store import offload
 from memex.store.records import Span
 from memex.store.search.analyzer import Analyzer
+from memex.store.text_pool import offload
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.model.edits import MAX_CHECKED, MAX_PROBLEMS, Edits, require_all_keys
 from memex.subagent.model.nearest import NumberedStatements, StoredStatement

@@ -1,24 +1,22 @@
 """What the text of a call holds, and which reads of memory filing it begins with. Both are known beforehand."""
 
 from dataclasses import replace
-from datetime import date
 
-from memex.store import offload
 from memex.store.snapshot.reads import Reads
+from memex.store.text_pool import offload
 from memex.subagent.planner import RememberRequest
 from memex.subagent.remember.file_series import MAX_LISTED, series_name
 from memex.subagent.remember.own_names import PROFILE
-from memex.subagent.statements.days.dating import with_dates
-from memex.subagent.statements.extraction import Extraction, SkippedSpan, extract_statements
+from memex.subagent.statements.extraction import Extraction
 from memex.subagent.statements.places import destination
-from memex.subagent.statements.secrets.detection import holds_secret
+from memex.subagent.statements.storable import extract_storable
 
 
 async def read_text(request: RememberRequest) -> Extraction:
     """Return what the text of a request holds, with dates beside days; what names a secret is no statement."""
     if request.reading is not None:
         return request.reading
-    return await offload.run(len(request.text), _extract_for_storage, request.text, request.day)
+    return await offload.run(len(request.text), extract_storable, request.text, request.day)
 
 
 async def with_first_reads(request: RememberRequest) -> tuple[RememberRequest, Reads]:
@@ -33,16 +31,3 @@ async def with_first_reads(request: RememberRequest) -> tuple[RememberRequest, R
     paths = (destination(one.kind, request.project, one.text).path for one in reading.statements)
     series = [((series_name(path),), MAX_LISTED) for path in dict.fromkeys(paths)]
     return request, Reads(series=series, lists=[(PROFILE, 1)], files=[PROFILE])
-
-
-def _extract_for_storage(text: str, day: date) -> Extraction:
-    reading = extract_statements(text)
-    secret = [one for one in reading.statements if holds_secret(one.text)]
-    withheld = (SkippedSpan(one.start, one.end, "secret") for one in secret)
-    skipped = sorted((*reading.skipped, *withheld), key=lambda skip: skip.start)
-    dated = (
-        replace(one, text=with_dates(one.text, one.kind, day))
-        for one in reading.statements
-        if one not in secret
-    )
-    return Extraction(tuple(dated), tuple(skipped))

@@ -7,27 +7,23 @@ statement with the same words.
 """
 
 import re
-from base64 import b32encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Literal
 
-from memex.store import offload
+from memex.store.text_pool import offload
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import Removal
-from memex.subagent.statements.bullets import parse_bullet
-from memex.subagent.statements.places import is_statement_file, mount_of
+from memex.subagent.remember.filing.handles import text_of
+from memex.subagent.statements.places import is_statement_file
 
 MAX_HANDLES = 10  # that one call may settle
-DIGEST_BYTES = 5  # 40 bits: a call looks at the statements of a few files
 
 UnresolvedReason = Literal["unknown", "limit", "conflict"]
 
 _HANDLE = re.compile(r"(?P<name>[^\s\x00]{1,200})-[a-z2-7]{8}")
 # Small models write `handle_notes-…` for what an answer calls `notes-…`.
 _WRITTEN_BEFORE = re.compile(r"(?:handle|[\s_:`'\"-])*", re.IGNORECASE)
-_LINE = re.compile(r"[^\r\n]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +41,6 @@ class Settlement:
     removals: tuple[tuple[str, Removal], ...] = ()
     confirmed: tuple[tuple[str, Removal], ...] = ()
     unresolved: tuple[UnresolvedHandle, ...] = ()
-
-
-def handle_of(path: str, text: str) -> str:
-    """Return the handle of a stored statement.
-
-    Args:
-        path: the virtual path of its file.
-        text: the statement, as its bullet states it.
-    """
-    digest = blake2b(f"{path}\n{text}".encode(), digest_size=DIGEST_BYTES).digest()
-    name = path.removeprefix(f"{mount_of(path)}/").removesuffix(".md")
-    return f"{name}-{b32encode(digest).decode().lower()}"
 
 
 async def settle(
@@ -102,7 +86,7 @@ async def _find_statement(
             continue
         if path not in contents:
             contents[path] = await _read(path, tools)
-        text = await offload.run(len(contents[path]), _text_of, handle, path, contents[path])
+        text = await offload.run(len(contents[path]), text_of, handle, path, contents[path])
         if text is not None:
             return Removal(path, None, text)
     return None
@@ -112,8 +96,3 @@ async def _read(path: str, tools: MemoryTools) -> str:
     """Return a file's text; "" if there is no such file."""
     listed = await tools.list_files(path, limit=1)
     return (await tools.read_file(path)).content if any(one.path == path for one in listed) else ""
-
-
-def _text_of(handle: str, path: str, content: str) -> str | None:
-    texts = (parse_bullet(line[0]) for line in _LINE.finditer(content))
-    return next((text for text in texts if handle_of(path, text) == handle), None)

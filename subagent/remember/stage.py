@@ -1,19 +1,17 @@
 """Remembering a text: a planner decides where its statements go, and code files them in one commit."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import lru_cache, partial
 
-from memex.store import offload
 from memex.store.records import FileChange
+from memex.store.text_pool import offload
 from memex.store.writes.draft import Draft
 from memex.subagent.memory_tools import MemoryTools
-from memex.subagent.planner import BUILTIN, Addition, KeptDocument, RememberPlan, Removal
+from memex.subagent.planner import BUILTIN, Addition, RememberPlan, Removal
 from memex.subagent.remember.filing.entries import Entry, EntryOutcome
-from memex.subagent.remember.filing.page import RevisedFile, revise
-from memex.subagent.remember.kept_documents import revise_note
-from memex.subagent.statements.bullets import confirm
+from memex.subagent.remember.filing.page import RevisedFile
+from memex.subagent.remember.filing.tasks import Filing, NoteKeeping
 from memex.subagent.statements.days.dating import due_day
 from memex.subagent.statements.extraction import Statement
 
@@ -23,22 +21,13 @@ BULLET_CHARS = 80  # what a statement's bullet, date and links add to it, roughl
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """The statements to add to one file and to remove from it, and the function that revises the file's text.
-
-    `revise` caches the result for the last text, because a commit calls it again under the scope's lock, where
-    nothing may take long.
-    """
+    """The statements to add to one file and to remove from it, and what revises the file's text."""
 
     path: str
     adds: tuple[Addition, ...]
     removals: tuple[Removal, ...]
     confirmed: tuple[str, ...]
-    revise: Callable[[str | None], RevisedFile]
-
-    def content(self, content: str | None) -> str | None:
-        """Return the revised text of the file; None when there is no file and nothing to add."""
-        made = self.revise(content).content
-        return None if content is None and not made else made
+    task: Filing | NoteKeeping
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +100,7 @@ def group_by_file(
             tuple(group.adds),
             tuple(group.removals),
             tuple(group.confirmed),
-            lru_cache(maxsize=1)(partial(_revise_file, group, day, matches_paraphrases)),
+            _filing(group, day, matches_paraphrases),
         )
         for path, group in groups.items()
     ]
@@ -130,7 +119,7 @@ async def find_replacements(
         listed = await tools.list_files(file.path, limit=1)
         stands = any(one.path == file.path for one in listed)
         content = (await tools.read_file(file.path)).content if stands else None
-        revised = await offload.run(len(content or ""), file.revise, content)
+        revised = await offload.run(len(content or "") + _chars(file), file.task.revise, content)
         outcomes = zip(file.adds, revised.outcomes, strict=True)
         found += [add for add, outcome in outcomes if outcome.action == "superseded"]
     return found
@@ -154,25 +143,23 @@ def stage(
         matches_paraphrases=matches_paraphrases,
     )
     for file in staged:
-        chars = sum(len(add.statement.text) + BULLET_CHARS for add in file.adds)
-        draft.revise(file.path, file.content, chars=chars, reason="memory_remember")
+        draft.revise(file.path, file.task, chars=_chars(file), reason="memory_remember")
     for document in plan.documents:
-        note = StagedFile(
-            document.path, (), (), (), lru_cache(maxsize=1)(partial(_revise_note, document, day))
-        )
-        draft.revise(note.path, note.content, chars=len(document.text), reason="memory_remember")
+        note = StagedFile(document.path, (), (), (), NoteKeeping(document.title, document.text, day))
+        draft.revise(note.path, note.task, chars=len(document.text), reason="memory_remember")
         staged.append(note)
     return staged
 
 
 def file_outcomes(staged: Sequence[StagedFile], changes: Sequence[FileChange]) -> list[FileOutcome]:
-    """Return the outcomes of the staged statements, from the same function that revised the files."""
+    """Return the outcomes of the staged statements, as the tasks that revised the files gave them."""
     by_path = {change.path: change for change in changes}
+    outcomes = {change.path: iter(change.outcomes) for change in changes}
     result = []
     for file in staged:
         change = by_path.get(file.path)
-        before = change.old_content if change is not None and change.old_version is not None else None
-        revised = file.revise(before)
+        # Where there was no file and none was made, there was nothing to add.
+        revised: RevisedFile = next(outcomes.get(file.path, iter(())), None) or file.task.revise(None)
         result.append(
             FileOutcome(
                 file.path,
@@ -187,20 +174,21 @@ def file_outcomes(staged: Sequence[StagedFile], changes: Sequence[FileChange]) -
     return result
 
 
-def _revise_note(document: KeptDocument, day: date, content: str | None) -> RevisedFile:
-    return RevisedFile(revise_note(document, day, content), ())
+def _chars(file: StagedFile) -> int:
+    """Return how many characters a file gets, roughly."""
+    return sum(len(add.statement.text) + BULLET_CHARS for add in file.adds)
 
 
-def _revise_file(group: _FileParts, day: date, matches_paraphrases: bool, content: str | None) -> RevisedFile:
-    entries = [_entry(add, day) for add in group.adds]
-    return revise(
-        content and confirm(content, group.confirmed, day),
-        entries,
-        title=group.adds[0].title if group.adds else "",
-        path=group.path,
-        own_names=group.own_names,
-        removals=[removal.removes for removal in group.removals],
-        matches_paraphrases=matches_paraphrases,
+def _filing(group: _FileParts, day: date, matches_paraphrases: bool) -> Filing:
+    return Filing(
+        group.path,
+        group.adds[0].title if group.adds else "",
+        tuple(_entry(add, day) for add in group.adds),
+        tuple(removal.removes for removal in group.removals),
+        tuple(group.confirmed),
+        day,
+        group.own_names,
+        matches_paraphrases,
     )
 
 

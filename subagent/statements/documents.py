@@ -5,9 +5,10 @@ that are taken from it; lines that hold a secret, or that order their reader to 
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from memex.subagent.statements import extraction, language, segments
 from memex.subagent.statements.extraction import Extraction, SkippedSpan, SkipReason, Statement
@@ -180,21 +181,31 @@ def _heading_text(piece: Segment) -> str:
 def _without_secrets(text: str, reading: Extraction) -> Extraction:
     """Return a reading in which everything that touches a secret of the whole text is skipped as one."""
     spans = find_secrets(text)
+    if not spans:
+        return reading
     items: list[Statement | SkippedSpan] = [*reading.statements, *reading.skipped]
-    hidden = [item for item in items if _touches(item, spans)]
-    statements = tuple(one for one in reading.statements if one not in hidden)
-    others = [one for one in reading.skipped if one not in hidden]
-    withheld = [SkippedSpan(one.start, one.end, "secret") for one in hidden]
-    lone = [
-        SkippedSpan(start, end, "secret")
-        for start, end in spans
-        if not any(one.start < end and start < one.end for one in items)
+    secrets, read = _Spans(spans), _Spans((item.start, item.end) for item in items)
+    statements = tuple(one for one in reading.statements if not secrets.touch(one.start, one.end))
+    others = [one for one in reading.skipped if not secrets.touch(one.start, one.end)]
+    withheld = [
+        SkippedSpan(item.start, item.end, "secret") for item in items if secrets.touch(item.start, item.end)
     ]
+    lone = [SkippedSpan(start, end, "secret") for start, end in spans if not read.touch(start, end)]
     return Extraction(statements, tuple(sorted([*others, *withheld, *lone], key=lambda one: one.start)))
 
 
-def _touches(item: Statement | SkippedSpan, spans: Sequence[tuple[int, int]]) -> bool:
-    return any(start < item.end and item.start < end for start, end in spans)
+class _Spans:
+    """Spans of a text, of which each question looks at one."""
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        ordered = sorted(spans)
+        self._starts = [start for start, _ in ordered]
+        self._reached = list(accumulate((end for _, end in ordered), max))
+
+    def touch(self, start: int, end: int) -> bool:
+        """Whether a part of [start, end) lies in one of the spans."""
+        before = bisect_left(self._starts, end)
+        return before > 0 and self._reached[before - 1] > start
 
 
 def _kept_text(text: str, reading: Extraction) -> str:
@@ -205,11 +216,11 @@ def _kept_text(text: str, reading: Extraction) -> str:
     left_out += [(start, end, "instruction") for start, end in extraction.find_attacks(text)]
     parts, at = [], 0
     for start, end, reason in sorted(left_out):
+        if end <= at:
+            continue
         line_start = text.rfind("\n", 0, start) + 1
         line_end = text.find("\n", end)
         line_end = len(text) if line_end < 0 else line_end
-        if line_end <= at:
-            continue
         parts += [text[at : max(at, line_start)], LEFT_OUT.format(reason=reason)]
         at = line_end
     kept = "".join([*parts, text[at:]])

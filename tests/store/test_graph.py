@@ -13,10 +13,10 @@ from memex.service.service import Caller, Service
 from memex.store import links
 from memex.store.graph import MAX_LINKS, Direction
 from memex.store.memory import Memory
-from memex.store.offload import LONG_CHARS
 from memex.store.paths import parse
 from memex.store.records import Link
 from memex.store.search.index import MAX_KEY_CHARS, MAX_RAW_CHARS
+from memex.store.text_pool.offload import UNSERVED_CHARS
 
 CallerOf = Callable[..., Awaitable[Caller]]
 
@@ -573,7 +573,7 @@ async def test_the_links_of_an_old_version_resolve_as_of_now(service: Service, a
 async def test_a_long_old_version_is_read_as_its_head_was(service: Service, alice: Caller) -> None:
     """Repeats, both sides and the limit count alike, however the links are come by."""
     parts = [f"[[b#{n}]] [[label|b#{n}]] [[x {n}]]\n" * 2 for n in range(510)]
-    text = "".join(parts) + "\n" * LONG_CHARS
+    text = "".join(parts) + "\n" * UNSERVED_CHARS
     await put(service, alice, {"user/a.md": text, "user/b.md": ""})
     head = await read_links(service, alice, "user/a.md")
 

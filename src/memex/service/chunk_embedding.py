@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 import structlog
 
 from memex.errors import MemexError, ModelUnavailable
-from memex.store import offload
 from memex.store.database import Connection, Database
 from memex.store.log import operations
 from memex.store.search import vectors
 from memex.store.search.vectors import EmbeddingStart, UnembeddedFile
+from memex.store.text_pool import offload
 from memex.subagent.embedders.interface import Embedder
 
 BATCH_CHUNKS = 64
@@ -149,7 +149,7 @@ async def _texts(
     for file in files:
         texts = known.get((file.file_id, file.version))
         if texts is None:
-            texts = await offload.run(len(file.content), vectors.texts, file.path, file.content)
+            texts = await offload.run_in_thread(len(file.content), vectors.texts, file.path, file.content)
         found[file.file_id, file.version] = texts
     return found
 

@@ -26,6 +26,7 @@ from memex.store.database import Connection, Database
 from memex.store.log import operations
 from memex.store.log.call import Call, CallAnswer, CallOutcome
 from memex.store.records import Status
+from memex.store.text_pool import offload
 from memex.telemetry import ActiveSpan, Tracing
 
 UNLOGGED = "log"  # `degraded` of an answer that has no row in the log
@@ -127,7 +128,10 @@ class Recorder:
         """
         tool = self._metrics.tool(call.request.tool)
         ended: CallOutcome | None = None
-        with self._tracing.call(tool, call.request.tool_call_id, call.request.arguments) as span:
+        with (
+            offload.on_behalf_of(caller.access.tenant_id, caller.access.user_id),
+            self._tracing.call(tool, call.request.tool_call_id, call.request.arguments) as span,
+        ):
             try:
                 yield span
                 ended = call.record.outcomes[-1] if call.record.outcomes else CallOutcome("answered")

@@ -1,7 +1,6 @@
 """memory_tidy: the statements that stand under old headings get the headings that new ones would get."""
 
-from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from memex.errors import FileNotFound
@@ -12,7 +11,7 @@ from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import FileChange, FileSummary
 from memex.store.writes.draft import MAX_EDITS, Draft
-from memex.subagent.remember.filing.page import tidy
+from memex.subagent.remember.filing.tasks import Tidying
 from memex.subagent.remember.own_names import PROFILE
 from memex.subagent.statements.own_names import names_in
 from memex.subagent.statements.places import is_statement_file
@@ -85,17 +84,7 @@ async def _stage(service: Service, caller: Caller, project: str | None, draft: D
         is_for_nobody = project is not None and "user" not in access.by_mount
         own_names = frozenset[str]() if is_for_nobody else await _own_names(memory)
     for file in files:
-        draft.revise(file.path, _tidying(file.path, own_names), chars=file.size_chars, reason=ACTION)
-
-
-def _tidying(path: str, own_names: frozenset[str]) -> Callable[[str | None], str | None]:
-    """Return what tidies a file; it keeps the last result, for a commit asks again under the scope's lock."""
-
-    @lru_cache(maxsize=1)
-    def revise(content: str | None) -> str | None:
-        return None if content is None else tidy(content, path, own_names)
-
-    return revise
+        draft.revise(file.path, Tidying(file.path, own_names), chars=file.size_chars, reason=ACTION)
 
 
 async def _statement_files(folder: str, memory: Memory) -> list[FileSummary]:

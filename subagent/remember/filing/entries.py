@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from memex.subagent.statements.bullets import parse_bullet
 from memex.subagent.statements.extraction import Statement
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.places import kind_under
@@ -128,3 +129,8 @@ def _overtaking_entries(
         yield from (
             other for form, other in later.get(planned.subject, {}).items() if form != planned.normal_form
         )
+
+
+def normal_forms(content: str) -> set[tuple[str, ...]]:
+    """Return what the lines of a file say, by normal form."""
+    return {normal_form(parse_bullet(line)) for line in content.splitlines()}

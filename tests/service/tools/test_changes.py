@@ -9,7 +9,7 @@ from tests.kit.memory import open_project, remember, run_tool, skipped
 
 from memex.service.log.replay.requests import replay_call
 from memex.service.service import Caller, Service
-from memex.subagent.remember.settling import handle_of
+from memex.subagent.remember.filing.handles import handle_of
 
 CallerOf = Callable[..., Awaitable[Caller]]
 Result = dict[str, Any]

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kit.growth import LINEAR, growth
 
-from memex.subagent.remember.kept_documents import similarity, slug
+from memex.subagent.remember.filing.notes import similarity
+from memex.subagent.remember.kept_documents import slug
 from memex.subagent.statements.documents import find_document
 from memex.subagent.statements.extraction import extract_statements
 

@@ -12,7 +12,6 @@ from memex.service.log import references
 from memex.service.service import Service
 from memex.service.tools.files import Path
 from memex.service.tools.tool import MAX_VERSION, Arguments, ResultPart, Tool, ToolResult
-from memex.store import offload
 from memex.store.access import Access
 from memex.store.database import Connection
 from memex.store.log.call import CallAnswer
@@ -20,6 +19,7 @@ from memex.store.memory import Memory
 from memex.store.past.blame import Blame
 from memex.store.past.moves import moved_from
 from memex.store.records import Revision
+from memex.store.text_pool import offload
 
 NAME = "memory_blame"
 MAX_REVISIONS = 1_000
@@ -145,7 +145,7 @@ async def _show(found: Blame[str], page: Sequence[Revision]) -> None:
     for older in page:
         if found.is_settled:
             return
-        await offload.run(older.size_chars, found.show, older.content, older.reference)
+        await offload.run_in_thread(older.size_chars, found.show, older.content, older.reference)
 
 
 async def _before(

@@ -23,7 +23,6 @@ from memex.service.log.trace_steps import (
     to_texts,
 )
 from memex.service.tools.tool import ResultPart
-from memex.store import offload
 from memex.store.access import Access
 from memex.store.database import Connection
 from memex.store.diff import blocks, lines
@@ -31,6 +30,7 @@ from memex.store.log.exposure import split_reference
 from memex.store.log.operations import MODEL_REQUEST
 from memex.store.memory import Memory
 from memex.store.records import Operation, Revision
+from memex.store.text_pool import offload
 
 MAX_COMPARED = 50  # of the files that a call wrote are compared with what stood before
 
@@ -269,7 +269,7 @@ async def _compared(
     added = removed = None
     if revision is not None:
         old, new = before.content if before else "", revision.content
-        added, removed = await offload.run(len(old) + len(new), _line_counts, old, new)
+        added, removed = await offload.run_in_thread(len(old) + len(new), _line_counts, old, new)
     return Written(
         path=path,
         version=version,

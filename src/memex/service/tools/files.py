@@ -20,12 +20,12 @@ from memex.service.tools.tool import (
     to_cursor,
 )
 from memex.settings import SearchMode
-from memex.store import offload
 from memex.store.log.call import CallAnswer
 from memex.store.markdown import MAX_TAG_CHARS
 from memex.store.memory import Memory
 from memex.store.records import Hit, Link, Span
 from memex.store.search.find import MAX_HITS
+from memex.store.text_pool import offload
 from memex.store.writes.patch import section_span
 
 MAX_HEADING_CHARS = 1_000

@@ -8,7 +8,8 @@ from memex.service.tools.planned_tool import degraded_code
 from memex.service.tools.tool import ResultPart, ToolResult
 from memex.store.log.call import CallAnswer
 from memex.subagent.planner import FiledStatement, KnownStatement, RememberPlan
-from memex.subagent.remember import note, settling
+from memex.subagent.remember import note
+from memex.subagent.remember.filing.handles import handle_of
 from memex.subagent.remember.settling import Settlement
 from memex.subagent.remember.stage import FileOutcome
 
@@ -160,7 +161,7 @@ def render_answer(
         skipped=sorted(skipped, key=lambda skip: skip.start),
         rivals=[
             RivalResult(
-                handle=settling.handle_of(rival.older.path, rival.older.text),
+                handle=handle_of(rival.older.path, rival.older.text),
                 path=rival.older.path,
                 older=rival.older.text,
                 newer=rival.statement.text,
@@ -168,7 +169,7 @@ def render_answer(
             for rival in rivals
         ],
         candidates=[
-            CandidateResult(handle=settling.handle_of(one.path, one.text), path=one.path, text=one.text)
+            CandidateResult(handle=handle_of(one.path, one.text), path=one.path, text=one.text)
             for one in plan.candidates
         ],
         unresolved=_unresolved(settled, done),

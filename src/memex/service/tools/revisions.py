@@ -18,11 +18,11 @@ from memex.service.tools.tool import (
     from_cursor,
     to_cursor,
 )
-from memex.store import offload
 from memex.store.diff import unified
 from memex.store.log.call import CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import FileChange, Revision
+from memex.store.text_pool import offload
 from memex.store.writes.draft import Draft
 
 

@@ -1,0 +1,1 @@
+"""Work on long texts, in processes that can be killed."""

@@ -1,0 +1,113 @@
+"""The plan of a commit: the edits applied to the loaded files, and what is derived of the files that they change.
+
+A short plan is made here and now (`plan_now`), also while the locks are held. The texts of a long one are read in
+processes (`plan`), for which nobody waits under a lock.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from memex.store import markdown
+from memex.store.text_pool import offload
+from memex.store.writes.derivation import FileToIndex, apply_edits, derive_files
+from memex.store.writes.edits import Edit, Patch, PlannedRevision, Revise, Undo, Write
+from memex.store.writes.loaded import CommitPlan, LoadedFiles, StoredHead, count_chars, working_tree
+
+SHORT_CHARS = 16 * 1024  # of all texts that are read or written: some 10 ms of work while the locks are held
+PLAIN_SHARE = 3  # a stored text of plain Markdown counts as so many times shorter, for it is that cheap
+MARKED_SHARE = 2  # and any other text as so many times longer
+PORTION_CHARS = 128 * 1024  # of short files that a process reads at once; a longer file is read by itself
+
+
+def plan_now(stored: LoadedFiles, edits: Sequence[Edit], *, are_members: bool) -> CommitPlan:
+    """Return the plan of a commit, made here and now."""
+    planned = apply_edits(working_tree(stored.heads), edits, are_members=are_members)
+    derived = derive_files(_files_to_index(planned, stored, are_members))
+    return CommitPlan(stored.fingerprint, tuple(zip(planned, derived, strict=True)))
+
+
+async def plan(stored: LoadedFiles, edits: Sequence[Edit], *, are_members: bool) -> CommitPlan:
+    """Return the plan of a commit; long texts are read in a process."""
+    planned = await apply(stored.heads, edits, are_members=are_members)
+    derived = []
+    for part in _portions(_files_to_index(planned, stored, are_members)):
+        derived += await offload.run(sum(map(_chars_to_index, part)), derive_files, part)
+    return CommitPlan(stored.fingerprint, tuple(zip(planned, derived, strict=True)))
+
+
+async def apply(
+    heads: Sequence[StoredHead], edits: Sequence[Edit], *, are_members: bool
+) -> list[PlannedRevision]:
+    """Return what edits make of files; if an edit looks into long texts, it does so in a process."""
+    looks = any(isinstance(edit, Patch | Revise | Undo) for edit in edits)
+    chars = count_written_chars(edits) + count_chars(heads) if looks else 0
+    return await offload.run(chars, apply_edits, working_tree(heads), list(edits), are_members)
+
+
+def is_short(stored: LoadedFiles, edits: Sequence[Edit]) -> bool:
+    """Whether edits of files may be planned while locks are held."""
+    written = sum(map(_written_weight, edits))
+    return written + sum(_stored_weight(one.content or "") for one in stored.heads) <= SHORT_CHARS
+
+
+def count_written_chars(edits: Sequence[Edit]) -> int:
+    """Return how many characters edits bring along."""
+    return sum(map(_written_chars, edits))
+
+
+def _written_chars(edit: Edit) -> int:
+    match edit:
+        case Write():
+            return len(edit.content)
+        case Patch():
+            return len(edit.text)
+        case Revise():
+            return edit.chars
+        case Undo():
+            return sum(
+                len(one.after.content) + len(one.before.content if one.before else "")
+                for one in edit.revisions
+            )
+        case _:
+            return 0
+
+
+def _written_weight(edit: Edit) -> int:
+    chars, text = _written_chars(edit), edit.content if isinstance(edit, Write) else ""
+    return MARKED_SHARE * chars if len(text) <= SHORT_CHARS and not markdown.is_plain(text) else chars
+
+
+def _stored_weight(content: str) -> int:
+    is_plain = len(content) <= PLAIN_SHARE * SHORT_CHARS and markdown.is_plain(content)
+    return len(content) // PLAIN_SHARE if is_plain else MARKED_SHARE * len(content)
+
+
+def _files_to_index(
+    planned: Sequence[PlannedRevision], stored: LoadedFiles, are_members: bool
+) -> list[FileToIndex]:
+    languages = {scope.scope_id: scope.language for scope in stored.scopes}
+    files = []
+    for one in planned:
+        file, scope_id = one.file, one.file.scope.scope_id
+        known = stored.chunks.get((scope_id, file.head.file_id), []) if file.head else []
+        member = file.edits[-1] if are_members else None
+        name = file.scope.virtual(file.path)
+        files.append(FileToIndex(name, file.path, file.content, known, languages[scope_id], member))
+    return files
+
+
+def _portions(files: Sequence[FileToIndex]) -> Iterator[list[FileToIndex]]:
+    """Yield files in portions of which none takes a process long."""
+    part: list[FileToIndex] = []
+    chars = 0
+    for file in files:
+        if part and chars + _chars_to_index(file) > PORTION_CHARS:
+            yield part
+            part, chars = [], 0
+        part.append(file)
+        chars += _chars_to_index(file)
+    if part:
+        yield part
+
+
+def _chars_to_index(file: FileToIndex) -> int:
+    return len(file.content or "")

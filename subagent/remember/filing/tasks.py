@@ -1,0 +1,74 @@
+"""What a draft does to a file, as plain data that can be called: a process may do it. Pure."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from memex.store.writes.edits import Revised
+from memex.subagent.remember.filing.entries import Entry
+from memex.subagent.remember.filing.notes import revise_note
+from memex.subagent.remember.filing.page import RevisedFile, revise, tidy
+from memex.subagent.statements.bullets import confirm
+
+
+@dataclass(frozen=True, slots=True)
+class Filing:
+    """Files statements: `entries` go into the file, `removals` out of it, and `confirmed` hold as of `day`.
+
+    The other attributes are the arguments of `page.revise`.
+    """
+
+    path: str
+    title: str
+    entries: tuple[Entry, ...]
+    removals: tuple[str, ...]
+    confirmed: tuple[str, ...]
+    day: date
+    own_names: frozenset[str]
+    matches_paraphrases: bool
+
+    def revise(self, content: str | None) -> RevisedFile:
+        """Return the file with its statements filed, and what became of each."""
+        return revise(
+            content and confirm(content, self.confirmed, self.day),
+            self.entries,
+            title=self.title,
+            path=self.path,
+            own_names=self.own_names,
+            removals=self.removals,
+            matches_paraphrases=self.matches_paraphrases,
+        )
+
+    def __call__(self, content: str | None) -> Revised:
+        """Return the text of `revise`, none if there is no file and nothing to add, with the `RevisedFile`."""
+        made = self.revise(content)
+        return Revised(None if content is None and not made.content else made.content, made)
+
+
+@dataclass(frozen=True, slots=True)
+class NoteKeeping:
+    """Keeps a document in a note; see `notes.revise_note`."""
+
+    title: str
+    text: str
+    day: date
+
+    def revise(self, content: str | None) -> RevisedFile:
+        """Return the note with the document."""
+        return RevisedFile(revise_note(self.title, self.text, self.day, content), ())
+
+    def __call__(self, content: str | None) -> Revised:
+        """Return the text of `revise`, and all of it."""
+        made = self.revise(content)
+        return Revised(made.content, made)
+
+
+@dataclass(frozen=True, slots=True)
+class Tidying:
+    """Groups the statements of a file; see `page.tidy`."""
+
+    path: str
+    own_names: frozenset[str]
+
+    def __call__(self, content: str | None) -> str | None:
+        """Return the tidied file."""
+        return None if content is None else tidy(content, self.path, self.own_names)
