@@ -29,7 +29,8 @@ class SharedCounts:
     of its key in bytes, and the key in JSON.
 
     Args:
-        regions: the number of processes. A process adds to the first region until `take`.
+        regions: the number of processes. A process adds to the first region until `take`; `region` is the number
+            of the one that it adds to.
     """
 
     def __init__(self, regions: int = 1) -> None:
@@ -38,7 +39,7 @@ class SharedCounts:
 
     def take(self, region: int) -> None:
         """Add to this region from now on; the regions are counted from 0."""
-        memory = self._regions[region]
+        self.region, memory = region, self._regions[region]
         self._memory, self._numbers, self._lengths = memory, memory.cast("d"), memory.cast("q")
         self._places = {key: place for key, place, _ in _entries(memory)}
 

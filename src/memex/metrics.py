@@ -44,6 +44,8 @@ COUNTERS: dict[str, tuple[str, Labels]] = {
     "memex_model_cost_usd_total": ("What they cost, where a price is known.", ("model",)),
     "memex_embedder_requests_total": ("Requests to the embedder.", ("model", "kind", "outcome")),
     "memex_texts_embedded_total": ("Texts that it made vectors of.", ("model",)),
+    "memex_loop_stalls_total": ("Times of over 0.1 s for which no caller of a worker was answered.", ()),
+    "memex_loop_stalled_seconds_total": ("How long these times were together.", ()),
 }
 HISTOGRAMS: dict[str, tuple[str, Labels]] = {
     "memex_operation_seconds": ("How long calls took.", ("tool",)),
@@ -56,6 +58,7 @@ GAUGES: dict[str, tuple[str, Labels]] = {
     "memex_database_bytes": ("The size of the database, if MEMEX_MAX_DATABASE_BYTES limits it.", ()),
     "memex_disk_low": ("Whether nothing may be stored because of the disk: 0 or 1.", ()),
     "memex_queue_calls": ("Calls that wait to be worked on, or were given up.", ("status",)),
+    "memex_loop_longest_stall_seconds": ("The longest time for which no caller was answered.", ("worker",)),
     "memex_build_info": ("What runs here; always 1.", ("version", "engine")),
 }
 
@@ -71,6 +74,7 @@ class Metrics:
     def __init__(self, tools: Collection[str] = (), counts: SharedCounts | None = None) -> None:
         self._tools = frozenset(tools)
         self._models: set[str] = set()
+        self._longest_stall_s = 0.0
         self._counts = counts or SharedCounts()
 
     def tool(self, name: str) -> str:
@@ -124,6 +128,15 @@ class Metrics:
         self._counts.set("memex_db_connections", ("used",), used)
         self._counts.set("memex_db_connections", ("idle",), idle)
         self._counts.set("memex_db_requests_waiting", (), waiting)
+
+    def add_stall(self, seconds: float) -> None:
+        """Count a time in which the event loop of this process answered nobody."""
+        self._counts.add("memex_loop_stalls_total")
+        self._counts.add("memex_loop_stalled_seconds_total", (), seconds)
+        if seconds > self._longest_stall_s:
+            self._longest_stall_s = seconds
+            labels = (str(self._counts.region),)
+            self._counts.set("memex_loop_longest_stall_seconds", labels, round(seconds, 6))
 
     def exposition(self, gauges: Gauges, accept: str = "") -> tuple[bytes, str]:
         """Return all numbers in the format that an Accept header asks for, and the media type of that format.

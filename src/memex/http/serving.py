@@ -12,9 +12,11 @@ import uvicorn
 from fastapi import FastAPI
 
 from memex.http.app import create_app
+from memex.http.loop_watch import watching_loop
 from memex.http.protocol import HttpProtocol
 from memex.http.workers import WorkerLine
 from memex.service import exposition
+from memex.service.long_texts import prepare_for_long_texts
 from memex.service.service import Service
 from memex.settings import Settings
 
@@ -107,9 +109,14 @@ async def serve(
         on_ready: is called when connections are taken.
         ending: the signals.
     """
+    is_prepared = False
 
     async def record_load() -> None:
+        nonlocal is_prepared
         exposition.record_load(service)
+        if not is_prepared and server.server_state.total_requests:
+            is_prepared = True  # after the first answer, which waits for nothing that can come later
+            prepare_for_long_texts()
 
     line = source if isinstance(source, WorkerLine) else None
     config = http_config(create_app(lambda: nullcontext(service), settings))
@@ -117,4 +124,5 @@ async def serve(
     server = Server(config, on_ready, service.cancel_models, line)
     for number in ending:
         asyncio.get_running_loop().add_signal_handler(number, server.handle_exit, number, None)
-    await server.serve(sockets=[] if isinstance(source, WorkerLine) else [source])
+    with watching_loop(service.metrics):
+        await server.serve(sockets=[] if isinstance(source, WorkerLine) else [source])

@@ -13,6 +13,7 @@ from memex.service.log.exposure import calls_that_saw, revisions_seen
 from memex.service.log.replay.requests import replay_call, replayable
 from memex.service.service import Caller, Service
 from memex.service.tools.write_many import MAX_CHARS
+from memex.store.writes import derivation
 from memex.store.writes import draft as drafts
 
 CallerOf = Callable[..., Awaitable[Caller]]
@@ -251,7 +252,7 @@ async def test_a_file_over_a_limit_names_its_edit(
     service: Service, alice: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also what only shows when the whole text is cut into chunks."""
-    monkeypatch.setattr(drafts, "MAX_CHUNKS_PER_FILE", 3)
+    monkeypatch.setattr(derivation, "MAX_CHUNKS_PER_FILE", 3)
 
     with pytest.raises(LimitExceeded) as refused:
         await batch(service, alice, write("user/a.md", "a"), write("user/b.md", "# H\n\ntext\n\n" * 9))
