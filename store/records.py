@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from memex.store.access import Scope
+from memex.store.diff import unified
 
 Status = Literal[
     "queued", "quarantined", "running", "committed", "answered", "repeated", "dry_run", "failed", "denied"
@@ -194,7 +195,8 @@ class FileChange:
 
     `path` and `version` are those after the change. `counterpart` is the other end of a move. `span` is the place
     of the last edit in `new_content`. `edits` are the edits of the draft that touched the file, by their index.
-    `outcomes` are what the functions of its `Revise` edits said beside their texts.
+    `outcomes` are what the functions of its `Revise` edits said beside their texts. `made_diff` is the difference
+    of long texts, which is made where they are read.
     """
 
     path: str
@@ -211,6 +213,24 @@ class FileChange:
     span: Span | None
     edits: tuple[int, ...] = ()
     outcomes: tuple[Any, ...] = field(default=(), repr=False)
+    made_diff: str | None = field(default=None, repr=False)
+
+    @property
+    def old_reference(self) -> str | None:
+        """`path@version` of what stood before, None for a file that is new."""
+        return f"{self.old_path}@{self.old_version}" if self.old_version else None
+
+    @property
+    def new_reference(self) -> str:
+        """`path@version` of what stands after the change."""
+        return f"{self.path}@{self.version}"
+
+    def diff(self) -> str:
+        """Return the difference as a unified diff, "" when there is none."""
+        if self.made_diff is not None or not self.changed:
+            return self.made_diff or ""
+        old = self.old_reference or "/dev/null"
+        return unified(self.old_content, self.new_content, old, self.new_reference)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ file, and to parse a mebibyte of nothing but marks takes ten seconds.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memex.errors import LimitExceeded
 from memex.store.search.analyzer import analyzer_of
@@ -50,6 +50,14 @@ class FileToIndex:
 def apply_edits(tree: WorkingTree, edits: Iterable[Edit], are_members: bool = False) -> list[PlannedRevision]:
     """Return what becomes of the files of a tree; raises what `WorkingTree.apply` raises."""
     return tree.apply(edits, are_members=are_members).planned()
+
+
+def apply_and_compare(
+    tree: WorkingTree, edits: Iterable[Edit], are_members: bool = False
+) -> list[PlannedRevision]:
+    """Return the same as `apply_edits`, with the difference that each change makes."""
+    planned = apply_edits(tree, edits, are_members)
+    return [replace(one, change=replace(one.change, made_diff=one.change.diff())) for one in planned]
 
 
 def derive_files(files: Sequence[FileToIndex]) -> list[FileIndex]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from memex.store import markdown
 from memex.store.text_pool import offload
-from memex.store.writes.derivation import FileToIndex, apply_edits, derive_files
+from memex.store.writes.derivation import FileToIndex, apply_and_compare, apply_edits, derive_files
 from memex.store.writes.edits import Edit, Patch, PlannedRevision, Revise, Undo, Write
 from memex.store.writes.loaded import CommitPlan, LoadedFiles, StoredHead, count_chars, working_tree
 
@@ -37,10 +37,14 @@ async def plan(stored: LoadedFiles, edits: Sequence[Edit], *, are_members: bool)
 async def apply(
     heads: Sequence[StoredHead], edits: Sequence[Edit], *, are_members: bool
 ) -> list[PlannedRevision]:
-    """Return what edits make of files; if an edit looks into long texts, it does so in a process."""
-    looks = any(isinstance(edit, Patch | Revise | Undo) for edit in edits)
+    """Return what edits make of files; if an edit looks into long texts, it does so in a process.
+
+    The answer of such an edit shows the difference that it makes, so that this is made there too.
+    """
+    looks = any(not isinstance(edit, Write) or edit.operation == "restore" for edit in edits)
     chars = count_written_chars(edits) + count_chars(heads) if looks else 0
-    return await offload.run(chars, apply_edits, working_tree(heads), list(edits), are_members)
+    work = apply_edits if offload.is_short(chars) else apply_and_compare
+    return await offload.run(chars, work, working_tree(heads), list(edits), are_members)
 
 
 def is_short(stored: LoadedFiles, edits: Sequence[Edit]) -> bool:

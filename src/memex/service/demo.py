@@ -92,5 +92,5 @@ async def _commit(service: Service, caller: Caller, name: str, draft: Draft) -> 
 
 
 def _answer(changes: tuple[FileChange, ...]) -> CallAnswer:
-    result = {"files": [references.new_name(change) for change in changes]}
+    result = {"files": [change.new_reference for change in changes]}
     return CallAnswer(result, {"files": [references.of_change(change) for change in changes]}, result)

@@ -103,7 +103,7 @@ def _answer(given: dict[str, Any], tool_call_id: str, changes: tuple[FileChange,
     changed = [change for change in changes if change.changed]
     is_dry_run = "dry_run" in given
     writes = [
-        TidiedFile(path=one.path, version=one.version, diff=references.diff(one)).model_dump(mode="json")
+        TidiedFile(path=one.path, version=one.version, diff=one.diff()).model_dump(mode="json")
         for one in changed
     ]
     status = "dry_run" if is_dry_run else "committed" if changed else "nothing"

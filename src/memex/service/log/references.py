@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from memex.store.diff import unified
 from memex.store.records import FileChange, Reference, Revision, Span
 
 LogValue = dict[str, Any]
@@ -15,7 +14,7 @@ def of_change(change: FileChange, span: Span | None = None) -> LogValue:
 
 def of_old(change: FileChange, span: Span) -> LogValue:
     """Return the reference to a text that stood in a file before a change."""
-    return {"$text": f"{old_name(change)}:{span[0]}-{span[1]}"}
+    return {"$text": f"{change.old_reference}:{span[0]}-{span[1]}"}
 
 
 def of_revision(revision: Revision, span: Span) -> LogValue:
@@ -30,25 +29,7 @@ def of_span(reference: Reference) -> LogValue:
 
 def of_diff(change: FileChange) -> LogValue:
     """Return the reference to the difference that a change made."""
-    return {"$diff": [old_name(change), new_name(change)]}
-
-
-def diff(change: FileChange) -> str:
-    """Return the difference that a change made, as the log will give it back: unified, "" when there is none."""
-    if not change.changed:
-        return ""
-    old = old_name(change) or "/dev/null"
-    return unified(change.old_content, change.new_content, old, new_name(change))
-
-
-def old_name(change: FileChange) -> str | None:
-    """Return `path@version` of what stood before, None for a file that is new."""
-    return f"{change.old_path}@{change.old_version}" if change.old_version else None
-
-
-def new_name(change: FileChange) -> str:
-    """Return `path@version` of what stands after a change."""
-    return f"{change.path}@{change.version}"
+    return {"$diff": [change.old_reference, change.new_reference]}
 
 
 def _text(path: str, version: int, span: Span) -> LogValue:

@@ -121,7 +121,7 @@ def answer_patch(arguments: PatchArguments, changes: tuple[FileChange, ...]) -> 
     """Answer memory_patch."""
     [change] = changes
     result = PatchResult(
-        path=change.path, version=change.version, changed=change.changed, diff=references.diff(change)
+        path=change.path, version=change.version, changed=change.changed, diff=change.diff()
     ).body()
     request = arguments.canonical()
     if change.span is not None:

@@ -138,9 +138,7 @@ def render_answer(
             start=statement.start,
             end=statement.end,
             reason=UNWRITTEN[outcome.action],
-            known_in=references.new_name(file.change)
-            if file.change and outcome.action == "duplicate"
-            else None,
+            known_in=file.change.new_reference if file.change and outcome.action == "duplicate" else None,
         )
         for file in done
         for statement, outcome in file.statement_outcomes
@@ -154,7 +152,7 @@ def render_answer(
                 operation=change.operation,
                 version=change.version,
                 reason=_reason(file),
-                diff=references.diff(change),
+                diff=change.diff(),
             )
             for file, change in written
         ],

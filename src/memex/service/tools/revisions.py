@@ -166,7 +166,7 @@ def answer_revert(arguments: RevertArguments, changes: tuple[FileChange, ...]) -
     """Answer the undoing of a call."""
     writes = [
         RevertedResult(
-            path=change.path, version=change.version, deleted=change.deleted, diff=references.diff(change)
+            path=change.path, version=change.version, deleted=change.deleted, diff=change.diff()
         ).model_dump(mode="json")
         for change in changes
     ]
