@@ -178,7 +178,8 @@ def test_every_name_is_as_prometheus_wants_it() -> None:
     assert all(name.startswith("memex_") and name.endswith("_total") for name in COUNTERS)
     assert all(name.endswith("_seconds") for name in HISTOGRAMS)
     assert labels == {
-        *("tool", "status", "model", "outcome", "direction", "kind", "state", "version", "engine", "code")
+        *("tool", "status", "model", "outcome", "direction", "kind", "state", "version", "engine", "code"),
+        "worker",
     }
 
 

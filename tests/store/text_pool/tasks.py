@@ -12,7 +12,7 @@ from memex.errors import VersionConflict
 def surroundings() -> tuple[dict[str, str], list[str], bool]:
     """Return the environment of the process, its open files, and whether it can reach a database."""
     folder = Path("/proc/self/fd")
-    files = [os.readlink(one) for one in folder.iterdir() if one.exists() or one.is_symlink()]
+    files = [str(one.readlink()) for one in folder.iterdir() if one.is_symlink()]
     return dict(os.environ), files, any(name in sys.modules for name in ("psycopg", "ssl", "httpx2"))
 
 
