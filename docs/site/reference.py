@@ -68,7 +68,7 @@ A running service shows the same routes at `/docs`, where you can try calls, and
 `/openapi.json`.
 
 - **Key**: send `Authorization: Bearer mx_…`. The key of an agent is for all routes except those
-  below `/v1/admin` and `/metrics`, which need the key of an administrator.
+  below `/v1/admin`, which need the key of an administrator, and `/metrics`.
 - **User**: with a key that is bound to a user, a call names no user. With any other key, each call
   names the user: in the member `context` of the body, or in the header `Memex-User`. The headers
   `Memex-Project`, `Memex-Actor` and `Memex-Tool-Call-Id` name the rest of the context. With

@@ -59,6 +59,11 @@ GAUGES: dict[str, tuple[str, Labels]] = {
     "memex_disk_low": ("Whether nothing may be stored because of the disk: 0 or 1.", ()),
     "memex_queue_calls": ("Calls that wait to be worked on, or were given up.", ("status",)),
     "memex_loop_longest_stall_seconds": ("The longest time for which no caller was answered.", ("worker",)),
+    "memex_tenant_model_requests_today": (
+        "Requests of the tenant to chat models on this day (UTC).",
+        ("model",),
+    ),
+    "memex_tenant_model_cost_usd_today": ("What they cost, where a price is known.", ("model",)),
     "memex_build_info": ("What runs here; always 1.", ("version", "engine")),
 }
 

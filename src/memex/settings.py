@@ -86,6 +86,21 @@ class Settings(BaseSettings):
         description="Host names under which clients may call /mcp, separated by commas, in addition to localhost "
         "and MEMEX_HOST; * allows every name.",
     )
+    metrics_key: SecretStr | None = Field(
+        None,
+        validation_alias="MEMEX_METRICS_KEY",
+        min_length=16,
+        description="The key with which GET /metrics shows the numbers of the whole service. If it is not set, "
+        "programs on the same machine need none.",
+    )
+    http_connections: int = Field(
+        1_000,
+        validation_alias="MEMEX_HTTP_CONNECTIONS",
+        ge=1,
+        le=100_000,
+        description="The largest number of HTTP connections that one process keeps. A request on one more is "
+        "answered 503.",
+    )
     oauth_issuer: str | None = Field(
         None,
         validation_alias="MEMEX_OAUTH_ISSUER",

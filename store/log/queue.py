@@ -184,6 +184,11 @@ async def count(connection: Connection) -> dict[str, int]:
     return await row(connection, "log/queue_count") or {}
 
 
+async def count_of_tenant(connection: Connection, access: Access) -> dict[str, int]:
+    """Return how many calls of the tenant of an admin are queued and quarantined."""
+    return await row(connection, "log/queue_count_tenant", tenant_id=access.tenant_id) or {}
+
+
 async def _defer(connection: Connection, scope_id: int, user_id: str, tool_call_id: str) -> None:
     parameters = {"scope_id": scope_id, "user_id": user_id, "tool_call_id": tool_call_id}
     await connection.execute(sql("log/queue_later"), parameters)

@@ -12,8 +12,10 @@ import uvicorn
 from fastapi import FastAPI
 
 from memex.http.app import create_app
+from memex.http.protocol import HttpLimits
 from memex.http.serving import http_config
 from memex.service.service import Service
+from memex.settings import Settings
 from memex.store.database import Database
 
 T = TypeVar("T")
@@ -37,7 +39,11 @@ class Served:
 
 @contextmanager
 def serving_http(
-    conninfo: str, *, wrap: Callable[[Service], Any] = lambda service: service
+    conninfo: str,
+    *,
+    wrap: Callable[[Service], Any] = lambda service: service,
+    limits: HttpLimits = HttpLimits(),  # noqa: B008  # frozen
+    settings: Settings | None = None,
 ) -> Iterator[Served]:
     """Serve the database of a conninfo on a free port, from a thread of its own; `wrap` changes the service."""
     # The protocol is named because asyncio sets TCP_NODELAY only on a socket that knows to be TCP's.
@@ -57,8 +63,8 @@ def serving_http(
         finally:
             await database.close()
 
-    served = Served(f"http://127.0.0.1:{listener.getsockname()[1]}", create_app(open_service))
-    server = uvicorn.Server(http_config(served.app))
+    served = Served(f"http://127.0.0.1:{listener.getsockname()[1]}", create_app(open_service, settings))
+    server = uvicorn.Server(http_config(served.app, limits))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True)
     thread.start()
     assert served.ready.wait(30), "the service did not start"

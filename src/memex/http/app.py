@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from memex import distribution
 from memex.errors import MemexError
-from memex.http import problems
+from memex.http import docs_page, problems
 from memex.http.callers import documented_headers
 from memex.http.middleware import RequestMiddleware
 from memex.http.routes import (
@@ -68,12 +68,13 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with open_service() as service, mcp.McpServers(service, known) as app.state.mcp:
-            app.state.service = service
+            app.state.service, app.state.metrics_key = service, known.metrics_key
             yield
 
-    app = FastAPIOffline(  # /docs without anything from another host
+    app = FastAPIOffline(  # what /docs needs, without anything from another host
+        docs_url=None,
         redoc_url=None,
-        static_url="/docs/static",
+        static_url=docs_page.STATIC,
         title="Memex",
         version=distribution.version(),
         description=DESCRIPTION,
@@ -102,6 +103,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
         prompt_block,
         tidy,
         greeting,
+        docs_page,
         health,
         metrics,
     ):

@@ -1,7 +1,7 @@
 """Who calls: the key from the header, the rest from the request's context. One dependency a kind of route."""
 
 from collections.abc import Callable, Coroutine
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import Depends, Request, Response
 from fastapi.dependencies.models import Dependant
@@ -11,6 +11,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from memex.call_context import CallContext
 from memex.errors import Unauthenticated, Unavailable, ValidationFailed
+from memex.http.parsing import StrictRequest, check_query, query_names
 from memex.service.service import Caller, Service
 from memex.store.access import Role
 from memex.store.identity.authentication import Principal
@@ -35,14 +36,18 @@ ServiceDependency = Annotated[Service, Depends(service_dependency)]
 class KeyedRoute(APIRoute):
     """A route that looks at the key before it reads the body: strangers cost no parsing."""
 
+    takes_any_query: ClassVar[bool] = False
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler; it raises Unauthenticated."""
-        handle = super().get_route_handler()
+        handle, known = super().get_route_handler(), query_names(self.dependant)
 
         async def keyed(request: Request) -> Response:
             service = service_of(request)
-            request.state.principal = await service.authenticate(await _key_of(request, service))
-            return await handle(request)
+            request.state.principal = await service.authenticate(await key_of(request, service))
+            if not self.takes_any_query:
+                check_query(request, known)
+            return await handle(StrictRequest(request.scope, request.receive))
 
         return keyed
 
@@ -55,14 +60,15 @@ class ToolRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler; it raises Unauthenticated."""
-        handle = super().get_route_handler()
+        handle, known = super().get_route_handler(), query_names(self.dependant)
 
         async def keyed(request: Request) -> Response:
             service = service_of(request)
-            key = await _key_of(request, service)
+            key = await key_of(request, service)
             request.state.principal = await service.identities.cached_holder(key)
             try:
-                return await handle(request)
+                check_query(request, known)
+                return await handle(StrictRequest(request.scope, request.receive))
             except Unavailable:
                 raise
             except Exception:
@@ -72,7 +78,8 @@ class ToolRoute(APIRoute):
         return keyed
 
 
-async def _key_of(request: Request, service: Service) -> str:
+async def key_of(request: Request, service: Service) -> str:
+    """Return the key that a request has; raises Unauthenticated, which is counted, if it has none or several."""
     credentials = await BEARER(request)
     if credentials is None or not credentials.credentials:
         service.metrics.add_unauthenticated()
@@ -151,6 +158,20 @@ async def context_of_headers(request: Request) -> RequestContext:
         toolCallId=_text(request, "memex-tool-call-id"),
         role="agent" if role else None,
     )
+
+
+def check_user_header(request: Request, caller: Caller) -> None:
+    """Refuse a header Memex-User that names another user than the call is for: a proxy might have looked at it.
+
+    Raises:
+        ValidationFailed: it does, or it is not UTF-8.
+    """
+    named = _text(request, "memex-user")
+    if named is not None and named != caller.access.user_id:
+        raise ValidationFailed(
+            "The header Memex-User names another user than the call.",
+            hint="Name the user in context.userId; this route needs no header for it.",
+        )
 
 
 def documented_headers(dependant: Dependant) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import secrets
 import time
+from collections.abc import Iterable
 from urllib.parse import unquote_to_bytes
 
 import structlog
@@ -10,6 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memex import telemetry
+from memex.http.docs_page import STATIC
 from memex.http.problems import problem
 from memex.logging import frames
 
@@ -57,7 +59,8 @@ class RequestMiddleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = int(message["status"])
-                message["headers"] = [*message.get("headers", []), (b"x-request-id", request_id.encode())]
+                named = (b"x-request-id", request_id.encode())
+                message["headers"] = [*_protected(scope, message.get("headers", [])), named]
             await send(message)
 
         with structlog.contextvars.bound_contextvars(request_id=request_id):
@@ -95,6 +98,20 @@ class RequestMiddleware:
                     status=status,
                     duration_ms=round((time.perf_counter() - started_s) * 1000, 1),
                 )
+
+
+def _protected(scope: Scope, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer, with those that keep it out of caches and browsers from guessing its type.
+
+    The parts of /docs are the same for everybody, and may be kept.
+    """
+    protected = list(headers)
+    names = {name for name, _ in protected}
+    if b"x-content-type-options" not in names:
+        protected.append((b"x-content-type-options", b"nosniff"))
+    if b"cache-control" not in names and not scope["path"].startswith(STATIC):
+        protected.append((b"cache-control", b"no-store"))
+    return protected
 
 
 def _request_id(given: str | None) -> str:

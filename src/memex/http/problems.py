@@ -96,6 +96,8 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
 async def on_http_error(request: Request, error: Exception) -> JSONResponse:
     """Translate what the framework refuses: no such route, no such method, a body that cannot be read."""
     assert isinstance(error, HTTPException)  # noqa: S101  # registered for this class
+    if isinstance(error.__cause__, MemexError):  # the body was refused while the framework read it
+        return await on_memex_error(request, error.__cause__)
     if error.status_code == 404:
         return problem(request, "UNKNOWN_ROUTE", 404, "There is no such route.", "See /docs for the routes.")
     if error.status_code == 405:

@@ -1,32 +1,121 @@
-"""HTTP/1.1 as uvicorn speaks it with httptools, and what httptools leaves to its users."""
+"""HTTP/1.1 as uvicorn speaks it with httptools, and what both leave to others: limits on slow and large requests.
+
+A connection ends if its client takes too long: to send the head of a request, to send the body, or to begin the
+next request. Time in which the service itself reads nothing does not count. A timer runs only while a part of a
+request is missing, so a request that comes in one piece costs none.
+"""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
 
 from httptools import HttpParserError
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from starlette.types import Receive, Scope, Send
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
 
-MAX_HEAD_BYTES = 64 << 10  # of the request line and the headers
+RETRY_AFTER_S = 1
+
+
+@dataclass(frozen=True, slots=True)
+class HttpLimits:
+    """What a client may take of the service before it has sent a request.
+
+    Attributes:
+        connections: of one process; a request on one more is answered 503.
+        head_s: for the request line and the headers, from the first byte, or from the beginning of the connection.
+        body_s: for the body, and one second more for each `body_bytes_per_s`, as Apache's mod_reqtimeout has it.
+        body_bytes_per_s: the slowest client that may send a large body.
+        idle_s: between two requests. Load balancers keep a connection for up to 60 s, and must be the first to
+            close it.
+        head_bytes: of the request line and the headers.
+        headers: their number.
+    """
+
+    connections: int = 1_000
+    head_s: float = 10.0
+    body_s: float = 20.0
+    body_bytes_per_s: int = 10_000
+    idle_s: float = 65.0
+    head_bytes: int = 64 << 10
+    headers: int = 100
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """A connection. It answers 400 to a head without an end, and to a request that does not name one host.
+    """A connection, within limits. It answers 400 to a request that does not name one host.
 
-    Source: RFC 9112, "HTTP/1.1", sections 3.2 and 2.2.
+    Source: RFC 9112, "HTTP/1.1", section 3.2; RFC 9110, section 15.5.9 (408); RFC 6585, section 5 (431).
+
+    Args:
+        config, server_state, app_state, _loop: what uvicorn gives to each connection.
+        limits: what the client may take.
     """
 
-    _is_in_head = False
-    _head_bytes = 0
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        limits: HttpLimits = HttpLimits(),
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._limits = limits
+        self.timeout_keep_alive = limits.idle_s  # type: ignore[assignment]  # seconds, as `call_later` takes them
+        self._is_in_head = self._is_in_body = False
+        self._head_bytes = self._body_bytes = 0
+        self._began_s = 0.0  # of the head or the body, by the clock of the loop
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Begin a connection; if there are too many, an idle one ends, or this one is told so."""
+        super().connection_made(transport)
+        if len(self.connections) > 2 * self._limits.connections:  # half of them wait for their 503
+            self.transport.abort()
+        elif len(self.connections) > self._limits.connections and not self._end_idle_one():
+            self.app = _refuse_overload
+        self._begin_timing(self._limits.head_s)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End a connection."""
+        self._end_timing()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Parse what came."""
         super().data_received(data)
         if self._is_in_head:
             self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
-                self.send_400_response("The head of the request is too large.")
+            if self._head_bytes > self._limits.head_bytes:
+                self._refuse(
+                    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The head of the request is too large."
+                )
+            elif self._timer is None:
+                self._begin_timing(self._limits.head_s)
+        elif self._is_in_body:
+            if self._timer is None:
+                self._begin_timing(self._limits.body_s)
+        elif self.is_idle and self.timeout_keep_alive_task is None and not self.transport.is_closing():
+            # What came was the rest of a body that was answered already, or an empty line: uvicorn waits no more.
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def on_message_begin(self) -> None:
         """Start a request."""
         super().on_message_begin()
         self._is_in_head, self._head_bytes = True, 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header."""
+        super().on_header(name, value)
+        if len(self.headers) > self._limits.headers:
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The request has too many headers.")
+            raise HttpParserError("The request has too many headers.")
 
     def on_headers_complete(self) -> None:
         """Run a request whose headers are read.
@@ -34,8 +123,142 @@ class HttpProtocol(HttpToolsProtocol):
         Raises:
             HttpParserError: it names no host, or several; the connection answers 400.
         """
-        self._is_in_head = False
+        self._end_timing()
+        self._is_in_head, self._is_in_body, self._body_bytes = False, True, 0
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts > 1 or (hosts == 0 and self.parser.get_http_version() == "1.1"):
             raise HttpParserError("The request does not name one host.")
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of the body."""
+        self._body_bytes += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End a request."""
+        self._end_timing()
+        self._is_in_body = False
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP, unless the request was refused already."""
+        if not self.transport.is_closing():
+            super().send_400_response(msg)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the connection waits for the next request of a client that had an answer."""
+        cycle: RequestResponseCycle | None = self.cycle
+        is_answered = cycle is not None and cycle.response_complete
+        return is_answered and not (self._is_in_head or self._is_in_body or self.pipeline)
+
+    def _end_idle_one(self) -> bool:
+        """End a connection that waits for its next request, and return whether there was one."""
+        for other in self.connections:
+            if isinstance(other, HttpProtocol) and other.is_idle and not other.transport.is_closing():
+                other.transport.close()
+                return True
+        return False
+
+    def _begin_timing(self, allowed_s: float) -> None:
+        self._end_timing()
+        self._began_s = self.loop.time()
+        self._timer = self.loop.call_later(allowed_s, self._end_if_late)
+
+    def _end_timing(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _end_if_late(self) -> None:
+        """End the connection if its client is too late; else look again when it may be."""
+        self._timer = None
+        if self.transport.is_closing():
+            return
+        if not self._is_in_body:
+            self._end_late()
+        elif self.flow.read_paused or self._awaits_body_later:
+            self._begin_timing(self._limits.body_s)
+        else:
+            allowed_s = self._limits.body_s + self._body_bytes / self._limits.body_bytes_per_s
+            left_s = self._began_s + allowed_s - self.loop.time()
+            if left_s <= 0:
+                self._end_late()
+            else:
+                self._timer = self.loop.call_later(left_s, self._end_if_late)
+
+    @property
+    def _awaits_body_later(self) -> bool:
+        """Whether the client has been told to wait before it sends the body."""
+        return self.cycle.waiting_for_100_continue and not self.cycle.response_started
+
+    def _end_late(self) -> None:
+        """Close: at once, after an answer that is under way, or after a 408 to a request that has begun."""
+        if self._is_answering:
+            self.cycle.keep_alive = False
+        elif self._is_in_head or (self._is_in_body and not self.cycle.response_started):
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, "The request came too slowly.")
+        else:
+            self.transport.close()
+
+    @property
+    def _is_answering(self) -> bool:
+        """Whether an earlier request than the one that is read has no complete answer yet."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not (cycle.response_complete or self._is_in_body)
+
+    def _refuse(self, status: HTTPStatus, detail: str) -> None:
+        """Answer with a problem body, unless an earlier answer is under way, and close."""
+        if self.transport.is_closing():
+            return
+        if not self._is_answering:
+            body = _problem(status, detail)
+            head = f"HTTP/1.1 {status.value} {status.phrase}\r\n"
+            head += "".join(f"{name}: {value}\r\n" for name, value in _headers(body).items())
+            self.transport.write(f"{head}connection: close\r\n\r\n".encode() + body)
+        self.transport.close()
+
+
+async def _refuse_overload(_: Scope, __: Receive, send: Send) -> None:
+    """Answer a request on a connection too many."""
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    body = _problem(status, "The service has too many connections.")
+    headers = _headers(body) | {"retry-after": str(RETRY_AFTER_S), "connection": "close"}
+    named = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status.value, "headers": named})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _headers(body: bytes) -> dict[str, str]:
+    return {
+        "content-type": "application/problem+json",
+        "content-length": str(len(body)),
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+    }
+
+
+CODES = {
+    HTTPStatus.REQUEST_TIMEOUT: ("REQUEST_TIMEOUT", "Send the request again, faster or in smaller parts."),
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: ("HEAD_TOO_LARGE", "Send fewer and shorter headers."),
+    HTTPStatus.SERVICE_UNAVAILABLE: (
+        "OVERLOADED",
+        "Send the request again in a moment, and keep connections open between requests.",
+    ),
+}
+
+
+def _problem(status: HTTPStatus, detail: str) -> bytes:
+    """Return a problem body, as `problems.problem` makes it for requests that reach the app."""
+    code, hint = CODES[status]
+    problem = {
+        "type": f"urn:memex:error:{code}",
+        "title": code.replace("_", " ").capitalize(),
+        "status": status.value,
+        "detail": detail,
+        "code": code,
+        "hint": hint,
+        "request_id": None,
+    }
+    return json.dumps(problem).encode()

@@ -5,6 +5,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -13,7 +14,7 @@ from fastapi import FastAPI
 
 from memex.http.app import create_app
 from memex.http.loop_watch import watching_loop
-from memex.http.protocol import HttpProtocol
+from memex.http.protocol import HttpLimits, HttpProtocol
 from memex.http.workers import WorkerLine
 from memex.service import exposition
 from memex.service.long_texts import prepare_for_long_texts
@@ -76,14 +77,15 @@ class Server(uvicorn.Server):
             self.handle_exit(signal.SIGTERM, None)
 
     def _new_protocol(self) -> asyncio.Protocol:
-        return HttpProtocol(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+        new = self.config.http_protocol_class
+        return new(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)  # type: ignore[call-arg]  # as uvicorn does
 
 
-def http_config(app: FastAPI) -> uvicorn.Config:
-    """Return how uvicorn runs the app. The loop is that of the caller."""
+def http_config(app: FastAPI, limits: HttpLimits = HttpLimits()) -> uvicorn.Config:  # noqa: B008  # frozen
+    """Return how uvicorn runs the app for clients within limits. The loop is that of the caller."""
     return uvicorn.Config(
         app,
-        http=HttpProtocol,
+        http=partial(HttpProtocol, limits=limits),  # type: ignore[arg-type]  # it is only called
         ws="none",
         log_config=None,
         access_log=False,
@@ -119,7 +121,8 @@ async def serve(
             prepare_for_long_texts()
 
     line = source if isinstance(source, WorkerLine) else None
-    config = http_config(create_app(lambda: nullcontext(service), settings))
+    limits = HttpLimits(connections=settings.http_connections)
+    config = http_config(create_app(lambda: nullcontext(service), settings), limits)
     config.callback_notify, config.timeout_notify = record_load, LOAD_EVERY_S
     server = Server(config, on_ready, service.cancel_models, line)
     for number in ending:

@@ -1,9 +1,12 @@
 """What `/metrics` shows: what was counted since the start, and what is measured now."""
 
+from datetime import UTC, datetime
+
 from memex import distribution
-from memex.metrics import Gauges
+from memex.metrics import Gauges, Metrics
+from memex.service.call import Caller
 from memex.service.service import Service
-from memex.store.log import queue
+from memex.store.log import queue, spend
 from memex.subagent.engine import ENGINE
 
 
@@ -16,6 +19,27 @@ async def render_metrics(service: Service, accept: str = "") -> tuple[bytes, str
     gauges = await _gauges(service)
     record_load(service)
     return service.metrics.exposition(gauges, accept)
+
+
+async def render_tenant_metrics(service: Service, caller: Caller, accept: str = "") -> tuple[bytes, str]:
+    """Return the numbers of the tenant of an admin, from the database: its queue, and what its models used today.
+
+    What the process counts has no tenant, so nothing of it is shown.
+
+    Raises:
+        StoreUnavailable: the database does not answer.
+    """
+    today = datetime.now(UTC).date()
+    async with service.database.transaction(caller.access) as connection:
+        calls = await queue.count_of_tenant(connection, caller.access)
+        spent = await spend.list_days(connection, caller.access, today)
+    gauges: Gauges = {
+        "memex_queue_calls": {(status,): number for status, number in calls.items()},
+        "memex_tenant_model_requests_today": {(one.model,): one.requests for one in spent},
+        "memex_tenant_model_cost_usd_today": {(one.model,): float(one.usd) for one in spent},
+        **_build_info(),
+    }
+    return Metrics().exposition(gauges, accept)
 
 
 def record_load(service: Service) -> None:
@@ -33,5 +57,9 @@ async def _gauges(service: Service) -> Gauges:
         **{name: {(): value} for name, value in measured.items() if value is not None},
         "memex_disk_low": {(): space.level != "ample"},
         "memex_queue_calls": {(status,): number for status, number in calls.items()},
-        "memex_build_info": {(distribution.version(), ENGINE): 1},
+        **_build_info(),
     }
+
+
+def _build_info() -> Gauges:
+    return {"memex_build_info": {(distribution.version(), ENGINE): 1}}

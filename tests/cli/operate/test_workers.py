@@ -46,7 +46,7 @@ class Connection:
         """Close it."""
         self._http.close()
 
-    def get(self, path: str, role: str = "agent") -> tuple[int, str]:
+    def get(self, path: str, role: str | None = "agent") -> tuple[int, str]:
         """Return status and body of an answer."""
         return self._send("GET", path, None, role)
 
@@ -66,18 +66,17 @@ class Connection:
 
     def samples(self) -> dict[tuple[str, ...], float]:
         """Return the samples of `/metrics` by name and labels."""
-        _, text = self.get("/metrics", "admin")
+        _, text = self.get("/metrics", None)
         return {
             (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
             for family in text_string_to_metric_families(text)
             for sample in family.samples
         }
 
-    def _send(self, method: str, path: str, body: str | None, role: str) -> tuple[int, str]:
-        headers = {
-            "Authorization": f"Bearer {self._serving.ready[f'{role}_key']}",
-            "Content-Type": "application/json",
-        }
+    def _send(self, method: str, path: str, body: str | None, role: str | None) -> tuple[int, str]:
+        headers = {"Content-Type": "application/json"}
+        if role is not None:
+            headers["Authorization"] = f"Bearer {self._serving.ready[f'{role}_key']}"
         self._http.request(method, path, body, headers)
         answer = self._http.getresponse()
         return answer.status, answer.read().decode()

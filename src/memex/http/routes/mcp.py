@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, Request, Response
+from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from memex.api.local import LocalMemex
 from memex.call_context import CallContext
-from memex.errors import Forbidden, Unauthenticated
+from memex.errors import Forbidden, Unauthenticated, ValidationFailed
 from memex.http.callers import KeyedRoute, KeyHolder, RequestContext, ServiceDependency, context_of_headers
 from memex.http.middleware import MAX_BODY_BYTES
+from memex.http.parsing import load_json
 from memex.http.problems import on_memex_error
 from memex.service.service import Service, check_role
 from memex.settings import Settings
@@ -31,6 +33,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # no name of this service
 METADATA = "/.well-known/oauth-protected-resource"
 NOBODY_HINT = "Send the header Memex-User, or use a key that is bound to a user."
+INVALID_REQUEST = -32600  # JSON-RPC 2.0, section 5.1
 HOST_HINT = "Name the host in MEMEX_ALLOWED_HOSTS where the service runs; hosts are separated by commas."
 
 
@@ -124,6 +127,10 @@ def _connection_of(context: Any) -> "McpConnection":
 class MCPRoute(KeyedRoute):
     """A route that looks at the host before the key, and tells clients without a key where to learn of keys."""
 
+    takes_any_query = (
+        True  # the address stands in a client's settings, where some add parameters of their own
+    )
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler; it raises Forbidden."""
         handle = super().get_route_handler()
@@ -155,12 +162,41 @@ class McpResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; raises ClientDisconnect, which the SDK would log and count as a fault of ours."""
         body = await Request(scope, receive).body()
+        if (fault := _fault_of(body)) is not None:
+            await JSONResponse(fault, status_code=400)(scope, receive, send)
+            return
         messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def received() -> Message:
             return messages.pop() if messages else await receive()
 
         await self._manager.handle_request(scope, received, send)
+
+
+def _fault_of(body: bytes) -> dict[str, Any] | None:
+    """Return the error for a message that names a key twice, or a request whose id is null; else None.
+
+    The SDK takes the last of two values, and a request with such an id for a notification, which nobody answers.
+    What is no JSON at all it refuses itself.
+    """
+    try:
+        message = load_json(body)
+    except ValidationFailed as error:
+        return _invalid_request(error.message, error.hint)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(message, dict) and "method" in message and "id" in message and message["id"] is None:
+        return _invalid_request("The id of the request is null.", "Send a number or a string that is new.")
+    return None
+
+
+def _invalid_request(message: str, hint: str) -> dict[str, Any]:
+    data = {"code": ValidationFailed.code, "hint": hint}
+    return {
+        "jsonrpc": "2.0",
+        "id": None,
+        "error": {"code": INVALID_REQUEST, "message": message, "data": data},
+    }
 
 
 async def answer(

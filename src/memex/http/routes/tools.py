@@ -4,7 +4,7 @@ import pathlib
 from functools import cache
 from typing import Annotated, Any
 
-from fastapi import Body, Path, Query, Response
+from fastapi import Body, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from memex.http.answers import json_answer
@@ -14,6 +14,7 @@ from memex.http.callers import (
     RouteRole,
     ServiceDependency,
     ToolRoute,
+    check_user_header,
     resolve,
 )
 from memex.http.routers import RouterPair
@@ -107,6 +108,7 @@ async def list_tools(
     route_class_override=ToolRoute,
 )
 async def execute(
+    request: Request,
     tool: ToolName,
     call: Annotated[ToolCall, Body(openapi_examples=EXAMPLES)],
     service: ServiceDependency,
@@ -115,6 +117,7 @@ async def execute(
 ) -> Response:
     """Run a tool for the user whom the context, or the key itself, names."""
     caller = await resolve(service, holder, call.context, role=role, action=tool, from_cache=True)
+    check_user_header(request, caller)
     return json_answer(
         await service.execute(caller, tool, call.arguments, tool_call_id=call.context.tool_call_id)
     )

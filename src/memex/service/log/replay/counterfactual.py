@@ -12,10 +12,13 @@ from memex.service.log.replay.replay import logged_options
 from memex.service.log.replay.rerun import LoggedCall, Rerun, RerunOptions, builtin_options
 from memex.service.query_embedding import QueryEmbedder
 from memex.service.tools.context import CONTEXT, MAX_BUDGET, MIN_BUDGET
+from memex.service.tools.remember import REMEMBER
 from memex.service.tools.tool import describe_problem
 from memex.store.diff import unified
 from memex.store.log.operations import MODEL_REQUEST
 from memex.subagent.planner import BUILTIN, Planner
+
+PLANNED = (CONTEXT.name, REMEMBER.name)
 
 
 class ReplayChange(BaseModel):
@@ -151,6 +154,11 @@ def apply_change(
         raise ValidationFailed(
             f"A call of {logged.operation.kind} has no budget and no search mode.",
             hint="Change planner, model or prompt; or take calls of memory_context.",
+        )
+    if (change.planner or change.model or change.prompt) and logged.operation.kind not in PLANNED:
+        raise ValidationFailed(
+            f"A call of {logged.operation.kind} has no planner, no model and no prompt.",
+            hint="Take calls of memory_context or memory_remember.",
         )
     by = logged_options(logged)
     if change.planner == BUILTIN:

@@ -1,0 +1,70 @@
+"""What a request may say only once, and only where somebody reads it: the keys of its JSON, and its parameters."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from fastapi import Request
+from fastapi.dependencies.models import Dependant
+
+from memex.errors import ValidationFailed
+
+MAX_SHOWN_CHARS = 100
+
+
+class StrictRequest(Request):
+    """A request whose JSON may not name a key of an object twice.
+
+    Parsers disagree on which of two values counts, so a proxy could have checked the other one.
+    """
+
+    async def json(self) -> Any:
+        """Return the body as JSON; raises ValidationFailed and what `json.loads` raises."""
+        if not hasattr(self, "_json"):
+            self._json = load_json(await self.body())
+        return self._json
+
+
+def load_json(body: bytes) -> Any:
+    """Return JSON of which no object has a key twice; raises ValidationFailed and what `json.loads` raises."""
+    return json.loads(body, object_pairs_hook=_unique)
+
+
+def query_names(dependant: Dependant) -> frozenset[str]:
+    """Return the query parameters that a route takes."""
+    own = frozenset(field.alias for field in dependant.query_params)
+    return own.union(*map(query_names, dependant.dependencies))
+
+
+def check_query(request: Request, known: frozenset[str]) -> None:
+    """Refuse a query parameter that the route does not take, or that came twice; raises ValidationFailed."""
+    if not request.scope["query_string"]:
+        return
+    given = [name for name, _ in request.query_params.multi_items()]
+    if unknown := set(given) - known:
+        hint = f"It takes {_listed(known)}." if known else "It takes none."
+        raise ValidationFailed(f"This route takes no query parameter {_shown(min(unknown))}.", hint=hint)
+    if len(given) > len(set(given)):
+        twice = next(name for name in given if given.count(name) > 1)
+        raise ValidationFailed(
+            f"The query parameter {_shown(twice)} came more than once.", hint="Send it once."
+        )
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValidationFailed(
+            f"The body has the key {_shown(twice)} twice in one object.", hint="Send it once."
+        )
+    return found
+
+
+def _shown(name: str) -> str:
+    return repr(name[:MAX_SHOWN_CHARS])
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

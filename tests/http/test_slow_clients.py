@@ -1,0 +1,205 @@
+"""Clients that send too slowly, too much, or not at all, as bytes on a socket; others are answered meanwhile."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import pytest
+
+from memex.http.protocol import HttpLimits
+
+LIVE = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
+PUT = b"PUT /v1/file?path=user/a.md HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+SHORT = HttpLimits(connections=3, head_s=0.2, body_s=0.2, body_bytes_per_s=100_000, idle_s=0.2)
+
+Connect = Callable[[], socket.socket]
+
+
+@pytest.fixture(scope="module")
+def served(http_conninfo: str, serving: Callable[..., Any]) -> Iterator[Any]:
+    """A Memex with short time-outs, for few connections."""
+    with serving(http_conninfo, limits=SHORT) as served:
+        yield served
+
+
+@pytest.fixture
+def connect(served: Any) -> Iterator[Connect]:
+    """Opens connections; at the end of the test all are closed, and forgotten by the service."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(_connection(served))
+    _wait_for_no_connection(served)
+
+
+@contextmanager
+def _connection(served: Any) -> Iterator[socket.socket]:
+    port = int(served.url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        yield connection
+
+
+def _wait_for_no_connection(served: Any) -> None:
+    with _connection(served) as last:
+        last.sendall(LIVE + b"Connection: close\r\n\r\n")
+        while last.recv(65_536):
+            pass
+
+
+def _is_answered(connection: socket.socket) -> bool:
+    """Return whether the next answer is that of /health/live, after reading all of it."""
+    received = b""
+    while not received.endswith(b"}") and (part := connection.recv(65_536)):
+        received += part
+    return received.startswith(b"HTTP/1.1 200") and received.endswith(b'{"status":"ok"}')
+
+
+def _rest(connection: socket.socket) -> bytes:
+    """Return all that comes until the other end closes the connection."""
+    received = b""
+    try:
+        while part := connection.recv(65_536):
+            received += part
+    except ConnectionResetError:
+        pass
+    return received
+
+
+def _problem(answer: bytes) -> tuple[int, str]:
+    """Return the status and the code of an answer that is a problem body."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"content-type: application/problem+json" in head
+    assert b"connection: close" in head
+    problem = json.loads(body)
+    assert problem["status"] == int(head.split(b" ")[1])
+    assert problem["type"] == f"urn:memex:error:{problem['code']}"
+    assert problem["detail"]
+    assert problem["hint"]
+    return problem["status"], problem["code"]
+
+
+def test_a_head_without_an_end_is_answered_408(connect: Connect) -> None:
+    """The request that never gets further, in any place of the head, also after one that was answered."""
+    for begun in (b"G", b"GET /health/live HTTP/1.1\r\n", LIVE, LIVE + b"X: y"):
+        connection = connect()
+        connection.sendall(begun)
+        assert _problem(_rest(connection)) == (408, "REQUEST_TIMEOUT"), begun
+
+    connection = connect()
+    connection.sendall(LIVE + b"\r\n")
+    assert _is_answered(connection)
+    connection.sendall(LIVE)
+    assert _problem(_rest(connection)) == (408, "REQUEST_TIMEOUT")
+
+
+def test_a_head_that_comes_byte_by_byte_is_answered_408(connect: Connect) -> None:
+    """More bytes give no more time."""
+    connection, ended = connect(), threading.Event()
+
+    def drip() -> None:
+        while not ended.wait(0.01):
+            try:
+                connection.sendall(b"X: y\r\n")
+            except OSError:
+                return
+
+    connection.sendall(LIVE)
+    dripping = threading.Thread(target=drip)
+    dripping.start()
+    answer = connection.recv(65_536)
+    ended.set()
+    dripping.join()
+
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_body_without_an_end_is_answered_408(connect: Connect, key_of: Callable[..., str]) -> None:
+    """With a length, in chunks, and by a client that was told to go on."""
+    start = PUT + key_of(bound_to="alice").encode() + b"\r\n"
+    for rest in (
+        b"Content-Length: 10\r\n\r\nabc",
+        b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+        b"Content-Length: 10\r\nExpect: 100-continue\r\n\r\n",
+    ):
+        connection = connect()
+        connection.sendall(start + rest)
+        answer = _rest(connection).removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n")
+        assert _problem(answer) == (408, "REQUEST_TIMEOUT"), rest
+
+
+def test_a_large_body_has_longer(connect: Connect, key_of: Callable[..., str]) -> None:
+    """What has come gives time for what is to come."""
+    connection = connect()
+    sent = b"# Tea\n" + b"x" * 80_000
+    head = PUT + key_of(bound_to="alice").encode() + f"\r\nContent-Length: {len(sent) + 1}\r\n\r\n".encode()
+    connection.sendall(head + sent)
+    connection.settimeout(3 * SHORT.body_s)
+    with pytest.raises(TimeoutError):
+        connection.recv(1)
+    connection.settimeout(20)
+    connection.sendall(b"x")
+
+    assert connection.recv(65_536).startswith(b"HTTP/1.1 200 ")
+
+
+def test_idle_connections_are_closed_without_a_word(connect: Connect) -> None:
+    """One that never sent anything, one after an answer, and one that sends what is no request meanwhile."""
+    silent, kept, blank = connect(), connect(), connect()
+    for connection in (kept, blank):
+        connection.sendall(LIVE + b"\r\n")
+        assert _is_answered(connection)
+    blank.sendall(b"\r\n")
+
+    for connection in (silent, kept, blank):
+        assert _rest(connection) == b""
+
+
+def test_a_body_that_nobody_waits_for_holds_no_connection(connect: Connect) -> None:
+    """The request was refused before its body came."""
+    connection = connect()
+    connection.sendall(
+        b"PUT /v1/file?path=user/a.md HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\nabc"
+    )
+
+    assert _rest(connection).startswith(b"HTTP/1.1 401 ")
+
+
+def test_a_connection_too_many_is_told_so(connect: Connect) -> None:
+    """With 503 and when to come back, while those that are there are answered; idle ones make room."""
+    waiting = [connect() for _ in range(SHORT.connections)]
+    for connection in waiting:
+        connection.sendall(b"GET")
+    more = connect()
+    more.sendall(LIVE + b"\r\n")
+    answer = _rest(more)
+    for connection in waiting:
+        connection.sendall(LIVE[3:] + b"\r\n")
+
+    assert _problem(answer) == (503, "OVERLOADED")
+    assert b"retry-after: 1" in answer
+    assert all(map(_is_answered, waiting))
+    after = connect()
+    after.sendall(LIVE + b"\r\n")
+    assert _is_answered(after)
+
+
+def test_a_head_of_many_or_long_headers_is_refused(connect: Connect) -> None:
+    """As soon as it is too much; what stays below is answered."""
+    allowed = b"".join(b"X-%d: y\r\n" % number for number in range(SHORT.headers - 1))
+    for headers in (allowed + b"X: y\r\nX: y\r\n", b"X: " + b"y" * SHORT.head_bytes):
+        connection = connect()
+        connection.sendall(LIVE + headers)
+        assert _problem(_rest(connection)) == (431, "HEAD_TOO_LARGE")
+
+    connection = connect()
+    connection.sendall(LIVE + allowed + b"\r\n")
+    assert _is_answered(connection)
+
+
+def test_a_slow_second_request_does_not_cut_the_first_off(connect: Connect) -> None:
+    """Its answer comes, and the connection ends after it."""
+    connection = connect()
+    connection.sendall(LIVE + b"\r\n" + LIVE)
+
+    assert _rest(connection).startswith(b"HTTP/1.1 200")
