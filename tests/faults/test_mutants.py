@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ MIN_MUTANTS = 20
 SHORT_MUTANTS = 2  # each day others
 SECONDS_A_DAY = 86_400
 LEFT_OUT = shutil.ignore_patterns(".*", "build", "dist", "*.whl")
-LIMIT_S = 300
+LIMIT_S = 180
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("mutant", chosen, ids=lambda mutant: mutant.name.replace(" ", "-"))
 
 
-def copy_of_source(folder: Path) -> Path:
-    """Return a copy of the checkout, without its environment and its history."""
-    copy = folder / "source"
-    shutil.copytree(ROOT, copy, symlinks=True, ignore=LEFT_OUT)
-    return copy
+@pytest.fixture
+def copy(server_folder: Path) -> Iterator[Path]:
+    """A copy of the checkout, without its environment and its history."""
+    folder = server_folder / "mutant"
+    shutil.copytree(ROOT, folder / "source", symlinks=True, ignore=LEFT_OUT)
+    yield folder / "source"
+    shutil.rmtree(folder)
 
 
 def run_tests(root: Path, tests: Sequence[str], *options: str) -> Outcome:
@@ -115,22 +117,21 @@ def test_each_mutant_can_be_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.faults
-def test_what_finds_mutants_passes_without_them(tmp_path: Path, faults: str) -> None:
+def test_what_finds_mutants_passes_without_them(copy: Path, faults: str) -> None:
     """The tests pass on the source as it is: they fail because of the mutants alone."""
     if faults == "short":
         pytest.skip("`make test` has just run them")
     tests = sorted({test for mutant in MUTANTS for test in mutant.tests})
 
-    found = run_tests(copy_of_source(tmp_path), tests)
+    found = run_tests(copy, tests)
 
     assert (found.failed, found.broken) == (0, 0), found.said
     assert found.passed >= len(tests)
 
 
 @pytest.mark.faults
-def test_each_mutant_is_found(mutant: Mutant, tmp_path: Path) -> None:
+def test_each_mutant_is_found(mutant: Mutant, copy: Path) -> None:
     """Without the protection a test fails, and does not merely break before it begins."""
-    copy = copy_of_source(tmp_path)
     mutant.apply(copy)
 
     found = run_tests(copy, mutant.tests, "--exitfirst")

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx2
 from tests.faults.checker.history import File, Operation, Outcome, Search, Seen
+from tests.kit.words import word_of
 
 USERS = ("alice", "bob", "carol", "dave")
 PROJECT = "projects/apollo"
@@ -32,18 +33,7 @@ KINDS = {
 ATTEMPT_S = 8.0  # a client waits so long for an answer, and sends the call again
 CALL_S = 60.0  # a client sends a call again for so long
 PAUSES_S = (0.02, 0.3)
-# Without vowels, so that no stemmer changes a word; of the same length, so that none holds another one.
-LETTERS, WORD_LENGTH = "bcdfghjklmnpqrtvwxz", 7
 MAX_HITS = 50
-
-
-def word_of(number: int) -> str:
-    """Return a word that no other number has."""
-    letters = []
-    for _ in range(WORD_LENGTH):
-        number, at = divmod(number, len(LETTERS))
-        letters.append(LETTERS[at])
-    return "".join(letters)
 
 
 @dataclass(frozen=True, slots=True)

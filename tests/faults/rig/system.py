@@ -18,8 +18,8 @@ class System:
     """What faults are made in, and what clients call."""
 
     server: PostgresServer
-    replicas: tuple[Replica, Replica]
-    links: tuple[Link, Link]
+    replicas: tuple[Replica, ...]
+    links: tuple[Link, ...]
 
     @property
     def urls(self) -> tuple[str, ...]:

@@ -307,7 +307,7 @@ async def _columns(connection: Connection, table: str) -> str:
 
 @both_logins
 async def test_what_was_written_stays(service: Service, world: Caller) -> None:
-    """Revisions are not removed, nor the log changed or removed, in the caller's own scope either."""
+    """Revisions are not removed or reopened, nor the log changed or removed, in the caller's own scope either."""
     async with service.database.transaction(world.access) as connection:
         for table in ("revision", "operation", "scope", "scope_stat"):
             assert await attempt(connection, f"delete from {table}") == 0, table
@@ -315,6 +315,9 @@ async def test_what_was_written_stays(service: Service, world: Caller) -> None:
         if service.database.acts_by_role:
             for column in ("content", "path", "version", "rev", "created_at", "tool_call_id"):
                 assert await attempt(connection, f"update revision set {column} = {column}") == 0, column
+            for changed in ("null", "rev_end + 1"):  # what was closed stays closed
+                statement = f"update revision set rev_end = {changed} where rev_end is not null"
+                assert await attempt(connection, statement) == 0, changed
             for column in ("tenant_id", "kind", "key", "created_at"):
                 assert await attempt(connection, f"update scope set {column} = {column}") == 0, column
 

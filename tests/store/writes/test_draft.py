@@ -1,15 +1,14 @@
 """The unit of work: all or nothing, compare-and-set, once per tool call id."""
 
 import asyncio
-import random
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from psycopg.conninfo import make_conninfo
 from tests.kit.memory import open_project
-from tests.kit.states import standing_at
+from tests.kit.rows import until
 
 from memex.call_context import CallContext
 from memex.errors import (
@@ -35,11 +34,16 @@ from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal
 from memex.store.log.call import Call, CallAnswer, CallRequest
 from memex.store.memory import Memory
-from memex.store.records import FileChange, Revision
+from memex.store.records import FileChange
 from memex.store.writes.draft import Commit, Draft
 from memex.store.writes.edits import MAX_FILE_BYTES
 
 CallerOf = Callable[..., Any]
+WAITING = """
+select count(*) = 2 from pg_locks
+ where not granted and relation = 'revision'::regclass
+   and database = (select oid from pg_database where datname = current_database())
+"""
 TABLES = ("scope", "revision", "link", "chunk", "chunk_removed", "posting", "scope_stat", "operation")
 
 
@@ -230,6 +234,24 @@ async def test_a_call_id_is_spent_once_over_two_scopes(service: Service, apollo:
 
     assert sum(not one.is_repeat for one in commits) == 1
     assert all(one.result == commits[0].result for one in commits)
+    assert len((await stored(service))["revision"]) == 1
+
+
+async def test_of_two_commits_of_a_call_that_saw_none_before_one_stands(
+    service: Service, apollo: Caller
+) -> None:
+    """Both have looked the id up before either writes; the log takes one, and the other gets its answer."""
+    drafts = [draft_of(service, apollo) for _ in range(2)]
+    for draft, path in zip(drafts, ("user/a.md", "projects/apollo/a.md"), strict=True):
+        draft.write(path, "text")
+    async with asyncio.TaskGroup() as group, service.database.maintenance() as connection:
+        await connection.execute("lock table revision in share row exclusive mode")
+        commits = [group.create_task(commit(draft, apollo, "call-1")) for draft in drafts]
+        await until(service.database, WAITING)
+    ended = [one.result() for one in commits]
+
+    assert sorted(one.is_repeat for one in ended) == [False, True]
+    assert ended[0].result == ended[1].result
     assert len((await stored(service))["revision"]) == 1
 
 
@@ -693,178 +715,6 @@ async def test_a_project_that_is_not_the_callers_is_not_written(service: Service
     """Nor said to exist."""
     with pytest.raises(ProjectNotFound):
         await write(service, alice, "projects/apollo/a.md", "x")
-
-
-class Model:
-    """What memory should hold, in a few lines: files by path, versions by path, the states passed through."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, tuple[int, int, str]] = {}  # path: file, version, text
-        self.highest: dict[str, int] = {}
-        self.named: dict[str, str] = {}  # path@version: text
-        self.texts_after: dict[tuple[str, int], dict[str, str]] = {}  # mount, rev
-        self.revs = {"user": 0, "projects/apollo": 0}
-        self.made = 0
-
-    def put(self, path: str, text: str, file: tuple[int, int] | None) -> int:
-        """Store a text, of a new file or of one with its last version; return its version."""
-        if file is None:
-            self.made += 1
-        number, last = file or (self.made, 0)
-        version = self.name(path, text, last)
-        self.files[path] = number, version, text
-        return version
-
-    def name(self, path: str, text: str, last: int = 0) -> int:
-        """Give a text the next version of a path."""
-        version = 1 + max(last, self.highest.get(path, 0))
-        self.highest[path] = version
-        self.named[f"{path}@{version}"] = text
-        return version
-
-    def passed(self, *paths: str) -> None:
-        """Count a change of the mounts of these paths."""
-        for mount in {path.rpartition("/")[0] for path in paths}:
-            self.revs[mount] += 1
-            self.texts_after[mount, self.revs[mount]] = {
-                path: text for path, (_, _, text) in self.files.items() if path.startswith(f"{mount}/")
-            }
-
-
-PATHS = [f"{mount}/{name}.md" for mount in ("user", "projects/apollo") for name in "abcd"]
-
-
-async def step(service: Service, caller: Caller, model: Model, chance: random.Random, n: int) -> None:
-    """Do one random operation in the store and in the model, and compare how both ended."""
-    tool = chance.choice(["write", "overwrite", "append", "move", "move", "delete", "restore"])
-    path, to = chance.choice(PATHS), chance.choice(PATHS)
-    here, there = model.files.get(path), model.files.get(to)
-    text = f"text {n}\n"
-    arguments: dict[str, Any] = {"path": path}
-    error: type[MemexError] | None = None
-    expected = 0
-    if tool == "write":
-        base = chance.choice([None, here[1] if here else model.highest.get(path, 1), 1])
-        arguments |= {"content": text, "base_version": base}
-        if base is None:
-            error = FileExists if here else None
-        elif here is None:
-            error = VersionConflict if path in model.highest else FileNotFound
-        else:
-            error = VersionConflict if base != here[1] else None
-        if error is None:
-            expected = model.put(path, text, here[:2] if here else None)
-            model.passed(path)
-    elif tool == "overwrite":
-        arguments |= {"content": text, "overwrite": True}
-        expected = model.put(path, text, here[:2] if here else None)
-        model.passed(path)
-    elif tool == "append":
-        arguments |= {"operation": "append", "text": text}
-        error = None if here else FileNotFound
-        if here:
-            expected = model.put(path, here[2] + text, here[:2])
-            model.passed(path)
-    elif tool == "move":
-        arguments |= {"to": to}
-        if here is None:
-            error = FileNotFound
-        elif path == to:
-            error = ValidationFailed
-        elif there:
-            error = FileExists
-        else:
-            del model.files[path]
-            is_same_mount = path.rpartition("/")[0] == to.rpartition("/")[0]
-            if not is_same_mount:
-                model.name(path, "", here[1])
-            expected = model.put(to, here[2], here[:2] if is_same_mount else None)
-            model.passed(path, to)
-    elif tool == "delete":
-        error = None if here else FileNotFound
-        if here:
-            del model.files[path]
-            expected = model.name(path, "", here[1])
-            model.passed(path)
-    else:
-        version = chance.randint(1, 6)
-        arguments |= {"version": version}
-        old = model.named.get(f"{path}@{version}")
-        if old is None:
-            error = VersionNotFound
-        elif old == "":
-            error = ValidationFailed
-        elif here and here[2] == old:
-            expected = here[1]
-        else:
-            expected = model.put(path, old, here[:2] if here else None)
-            model.passed(path)
-    name = "memory_write" if tool == "overwrite" else f"memory_{tool}"
-    name = "memory_patch" if tool == "append" else name
-    if error:
-        with pytest.raises(error):
-            await service.execute(caller, name, arguments)
-    else:
-        assert (await service.execute(caller, name, arguments))["version"] == expected
-
-
-async def test_random_operations_leave_what_the_model_says(service: Service, apollo: Caller) -> None:
-    """Listing, texts, every version ever named, and every past state by change and by time."""
-    chance, model = random.Random(7), Model()
-    for n in range(250):
-        await step(service, apollo, model, chance, n)
-        listed = (await service.execute(apollo, "memory_list", {}))["files"]
-        assert [(file["path"], file["version"]) for file in listed] == sorted(
-            (path, version) for path, (_, version, _) in model.files.items()
-        )
-
-    async with service.database.transaction(apollo.access, snapshot=True) as connection:
-        memory = Memory(connection, apollo.access)
-        for name, text in model.named.items():
-            path, version = name.split("@")
-            assert (await memory.read(path, version=int(version))).content == text
-        for mount, rev in model.revs.items():
-            seen: list[Revision] = []
-            for past in range(rev + 1):
-                standing = await standing_at(connection, apollo.access, mount, past)
-                assert _texts(standing) == model.texts_after.get((mount, past), {})
-                seen += [revision for revision in standing if revision.rev == past]
-            for revision in seen:
-                assert revision in await standing_at(connection, apollo.access, mount, revision.created_at)
-            first = min(revision.created_at for revision in seen)
-            before = first - timedelta(microseconds=1)
-            assert await standing_at(connection, apollo.access, mount, before) == []
-            times = [revision.created_at for revision in seen]
-            assert times == sorted(times)
-        for path in PATHS:
-            versions = [r.version for r in await memory.history(path) if r.virtual_path == path]
-            assert versions == sorted(
-                (int(name.split("@")[1]) for name in model.named if name.startswith(f"{path}@")), reverse=True
-            )
-
-    for path in PATHS:
-        pages = await _pages(service, apollo, "memory_history", "revisions", path=path)
-        whole = await service.execute(apollo, "memory_history", {"path": path, "limit": 1000})
-        assert pages == whole["revisions"]
-    pages = await _pages(service, apollo, "memory_list", "files")
-    assert pages == (await service.execute(apollo, "memory_list", {}))["files"]
-
-
-async def _pages(
-    service: Service, caller: Caller, tool: str, items: str, **arguments: Any
-) -> list[dict[str, Any]]:
-    """Return what a tool lists, put together from pages of two."""
-    found, cursor = [], None
-    while True:
-        page = await service.execute(caller, tool, {"limit": 2, "cursor": cursor, **arguments})
-        found += page[items]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            return found
-
-
-def _texts(revisions: Any) -> dict[str, str]:
-    return {revision.virtual_path: revision.content for revision in revisions}
 
 
 async def test_a_file_of_too_many_sections_is_refused(service: Service, alice: Caller) -> None:
