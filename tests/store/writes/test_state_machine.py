@@ -166,7 +166,7 @@ class Memories(RuleBasedStateMachine):
         text = self.new_text()
         arguments = {"path": path, "content": text, "base_version": version}
         if not version:
-            error = (FileExists if version is None else VersionConflict) if here else None
+            error = FileExists if here else None
         elif here is None:
             error = VersionConflict if highest else FileNotFound
         else:
