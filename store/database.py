@@ -1,7 +1,8 @@
 """The pool of connections, and transactions that set for whom they act."""
 
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+import math
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -13,12 +14,23 @@ from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import DictRow, dict_row, kwargs_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from memex.errors import AccessChanged, MemexError, StoreUnavailable, Unauthenticated
+from memex.errors import MemexError, StoreUnavailable
 from memex.store import migrate, pooler
 from memex.store.access import Access
 from memex.store.embedded.space import Space, disk_low
 from memex.store.pooler import PoolerSetting
 from memex.store.sql import FlatListDumper, sql
+from memex.store.waiting import time_limits
+from memex.store.waiting.failures import (
+    OTHER_REASON,
+    REASONS,
+    database_silent,
+    error_of_postgres,
+    error_of_wait,
+    first_line,
+)
+from memex.store.waiting.fair_queue import FairQueue, Flow, Lane, NoTurn, Slot, write_lanes
+from memex.store.waiting.time_limits import CALL, UPKEEP, TimeLimits, socket_limits
 
 Shape = TypeVar("Shape")
 
@@ -34,14 +46,29 @@ RECONNECT_S = 5.0  # how long one attempt to come back goes on, at growing dista
 BEGIN = b"begin isolation level read committed"
 BEGIN_SNAPSHOT = b"begin isolation level repeatable read"
 
-KEY_REFUSED = "The key is unknown or was revoked."
-# What `check_access` of schema.sql raises, by its SQLSTATE.
-REFUSALS: Mapping[str | None, Callable[[], MemexError]] = {
-    "MX001": lambda: Unauthenticated(KEY_REFUSED),
-    "MX002": lambda: AccessChanged("The rights of this caller changed while the call ran."),
-}
+OWN: Flow = ("memex", "")  # the flow of Memex' own work: readiness, metrics, jobs, what operators ask for
 
 _failures = itertools.count()  # of transactions, as `_roll_back` counts them
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How long calls wait for the database and for each other, and who is told.
+
+    Attributes:
+        limits: of the transactions of calls.
+        user_slots: how many connections the calls of one user use at a time; None for all but one.
+        count: counts a call that waited in vain, by its reason.
+        restart_after_s: says when the database is started again; None if nobody knows.
+    """
+
+    limits: TimeLimits = CALL
+    user_slots: int | None = None
+    count: Callable[[str], None] = lambda _: None
+    restart_after_s: Callable[[], float | None] = lambda: None
+
+
+DEFAULT_WAITING = Waiting()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +96,17 @@ class Database:
         acts_by_role: bool,
         is_pooled: bool,
         tracks: frozenset[str],
+        client_check: str,
+        waiting: Waiting,
         space: Space | None = None,
     ) -> None:
         self._pool = pool
         self.space = space or Space()
+        self._queue = FairQueue(pool.max_size, waiting.user_slots or max(1, pool.max_size - 1))
+        self._waiting = waiting
+        self._client_check = client_check
+        self._limits = self._settings_of(waiting.limits)
+        self._is_down = False
         self.acts_by_role = acts_by_role
         self.is_pooled = is_pooled
         self.has_vectors = migrate.VECTORS.name in tracks
@@ -85,9 +119,17 @@ class Database:
         *,
         max_connections: int = 10,
         pooler_setting: PoolerSetting = "auto",
+        waiting: Waiting = DEFAULT_WAITING,
         space: Space | None = None,
     ) -> Self:
         """Connect, and check the schema and the login.
+
+        Args:
+            conninfo: of the database.
+            max_connections: the most that are open at a time.
+            pooler_setting: whether a pooler may stand between.
+            waiting: how long calls wait for the database and for each other.
+            space: what is known of the space that the database has left.
 
         Raises:
             StoreUnavailable: no connection, a pooler that may not be there, migrations are missing, or a superuser
@@ -96,7 +138,12 @@ class Database:
         """
         pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
-            kwargs={"autocommit": True, "row_factory": dict_row, "application_name": "memex"},
+            kwargs={
+                "autocommit": True,
+                "row_factory": dict_row,
+                "application_name": "memex",
+                **socket_limits(conninfo),
+            },
             min_size=1,
             max_size=max_connections,
             timeout=CONNECTION_WAIT_S,
@@ -110,13 +157,22 @@ class Database:
                 is_pooled = await pooler.check(connection, pooler_setting)
                 tracks = await migrate.check(connection)
                 acts_by_role = await _can_act_by_role(connection)
+                client_check = await time_limits.client_check(connection)
         except (psycopg.OperationalError, PoolTimeout) as error:
             await pool.close()
-            raise StoreUnavailable(f"The database cannot be reached: {_first_line(error)}") from error
+            raise StoreUnavailable(f"The database cannot be reached: {first_line(error)}") from error
         except BaseException:
             await pool.close()
             raise
-        return cls(pool, acts_by_role=acts_by_role, is_pooled=is_pooled, tracks=tracks, space=space)
+        return cls(
+            pool,
+            acts_by_role=acts_by_role,
+            is_pooled=is_pooled,
+            tracks=tracks,
+            client_check=client_check,
+            waiting=waiting,
+            space=space,
+        )
 
     async def close(self) -> None:
         """Close every connection."""
@@ -127,38 +183,31 @@ class Database:
         """The load of the pool."""
         stats = self._pool.get_stats()
         idle = stats.get("pool_available", 0)
-        return PoolLoad(stats.get("pool_size", 0) - idle, idle, stats.get("requests_waiting", 0))
+        return PoolLoad(stats.get("pool_size", 0) - idle, idle, self._queue.waiting)
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
+    async def connection(self, flow: Flow = OWN) -> AsyncIterator[Connection]:
         """A connection outside any transaction, acting as nobody: row-level security shows it no row.
+
+        Args:
+            flow: for whom it is used, who waits until others of other flows have had theirs.
 
         Raises:
             DiskLow: the disk of the database is full.
-            StoreUnavailable: the database went away, or no connection became free in 10 s.
+            StoreUnavailable: the database went away.
+            Overloaded: no connection became free in time.
         """
-        try:
-            async with self._pool.connection() as connection:
-                try:
-                    yield connection
-                finally:
-                    if connection.info.pipeline_status != PipelineStatus.OFF:
-                        # A cancelled call may leave psycopg's pipeline unended: later statements would share one
-                        # transaction. The pool replaces a closed connection.
-                        await connection.close()
-        except psycopg.errors.DiskFull as error:
-            self.space.note_full()
-            raise disk_low() from error
-        except (psycopg.OperationalError, PoolTimeout) as error:
-            raise StoreUnavailable(f"The database did not answer: {_first_line(error)}") from error
-        except psycopg.DatabaseError as error:
-            if (refusal := REFUSALS.get(error.sqlstate)) is None:
-                raise
-            raise refusal() from error
+        async with self._held(flow) as (connection, _):
+            yield connection
 
     @asynccontextmanager
     async def transaction(
-        self, access: Access, *, snapshot: bool = False, waits_for_disk: bool = True
+        self,
+        access: Access,
+        *,
+        snapshot: bool = False,
+        waits_for_disk: bool = True,
+        limits: TimeLimits | None = None,
     ) -> AsyncIterator[Connection]:
         """A transaction that acts for `access`; committed at the end, rolled back by an exception.
 
@@ -169,18 +218,20 @@ class Database:
             access: decides which rows row-level security shows.
             snapshot: all statements see the same moment (repeatable read).
             waits_for_disk: false for a commit that may be lost when Postgres crashes within some 0.6 s after it.
+            limits: how long Postgres waits for the transaction and for its locks; by default as for every call.
 
         Raises:
             Unauthenticated, AccessChanged: the access does not hold any more; see `identity.authentication`. This
                 and every other transaction for an access raises them before it shows or writes anything.
         """
-        settle, settings = sql("identity/access_set"), self._settings(access, waits_for_disk=waits_for_disk)
+        settle = sql("identity/access_set")
+        settings = self._settings(access, waits_for_disk=waits_for_disk, limits=limits)
         if not snapshot:
-            async with self._begin(BEGIN, settle, settings) as (connection, settled):
+            async with self._begin(settle, settings, flow_of(access)) as (connection, settled):
                 await _note_epoch(access, settled)
                 yield connection
             return
-        async with self.connection() as connection:
+        async with self._held(flow_of(access)) as (connection, _):
             try:
                 async with connection.pipeline():
                     await connection.execute(BEGIN_SNAPSHOT)
@@ -194,7 +245,7 @@ class Database:
 
     async def read(self, access: Access, *statements: Statement) -> list[Rows]:
         """Return the rows of statements that see the same moment: a transaction of one round trip."""
-        async with self.connection() as connection:
+        async with self._held(flow_of(access)) as (connection, _):
             try:
                 async with connection.pipeline():
                     await connection.execute(BEGIN_SNAPSHOT)
@@ -209,15 +260,24 @@ class Database:
 
     @asynccontextmanager
     async def writing(
-        self, access: Access, *statements: Statement
+        self, access: Access, *statements: Statement, scope_ids: Sequence[int]
     ) -> AsyncIterator[tuple[Connection, list[Rows]]]:
         """A transaction that runs some statements, yields their rows, and then sends without waiting.
 
         `begin` and the statements take one round trip. What the block executes is sent in pipeline mode, without
         waiting for results, and takes a second round trip together with the commit. So an error of such a statement
         is raised at the end of the block, or at the next fetch.
+
+        Args:
+            access: decides which rows row-level security shows.
+            statements: are run first; they take the locks of the writers.
+            scope_ids: the scopes whose locks they take. Few connections of the pool wait for the same one.
+
+        Raises:
+            ScopeBusy: the locks were not had in time.
         """
-        async with self.connection() as connection:
+        lanes = write_lanes(access.tenant_id, scope_ids, self._queue.slots)
+        async with self._held(flow_of(access), lanes) as (connection, slot):
             try:
                 async with connection.pipeline() as pipeline:
                     await connection.execute(BEGIN)
@@ -225,6 +285,7 @@ class Database:
                     cursors = await _send(connection, statements)
                     await pipeline.sync()
                     await _note_epoch(access, settled)
+                    self._queue.leave_lanes(slot)
                     yield connection, [await cursor.fetchall() for cursor in cursors]
                     await connection.execute(b"commit")
             except BaseException:
@@ -232,10 +293,10 @@ class Database:
                 raise
 
     @asynccontextmanager
-    async def maintenance(self) -> AsyncIterator[Connection]:
+    async def maintenance(self, limits: TimeLimits = UPKEEP) -> AsyncIterator[Connection]:
         """A transaction of the owner, which row-level security does not limit: for keys, tenants, erasure."""
-        statement = b"select set_config('memex.maintenance', 'on', true)"
-        async with self._begin(BEGIN, statement, {}) as (connection, _):
+        settle, settings = sql("identity/maintenance_set"), self._settings_of(limits)
+        async with self._begin(settle, settings, OWN) as (connection, _):
             yield connection
 
     async def size_bytes(self) -> int:
@@ -250,12 +311,12 @@ class Database:
 
     @asynccontextmanager
     async def _begin(
-        self, begin: bytes, settle: bytes, settings: Mapping[str, Any]
+        self, settle: bytes, settings: Mapping[str, Any], flow: Flow
     ) -> AsyncIterator[tuple[Connection, AsyncCursor[DictRow]]]:
-        async with self.connection() as connection:
+        async with self._held(flow) as (connection, _):
             try:
                 async with connection.pipeline():  # one round trip for both
-                    await connection.execute(begin)
+                    await connection.execute(BEGIN)
                     settled = await connection.execute(settle, settings)
                 yield connection, settled
                 await connection.execute(b"commit")
@@ -263,7 +324,51 @@ class Database:
                 await _roll_back(connection)
                 raise
 
-    def _settings(self, access: Access, *, waits_for_disk: bool = True) -> dict[str, Any]:
+    @asynccontextmanager
+    async def _held(self, flow: Flow, lanes: Sequence[Lane] = ()) -> AsyncIterator[tuple[Connection, Slot]]:
+        """A connection, with the slot that entitles to it."""
+        try:
+            slot = await self._queue.take(flow, lanes)
+        except NoTurn as refusal:
+            self._waiting.count(refusal.reason)
+            made = database_silent() if self._is_down else error_of_wait(refusal.reason)
+            raise self._with_restart(made) from None
+        try:
+            async with self._pool.connection() as connection:
+                self._is_down = False
+                try:
+                    yield connection, slot
+                finally:
+                    if connection.info.pipeline_status != PipelineStatus.OFF:
+                        # A cancelled call may leave psycopg's pipeline unended: later statements would share one
+                        # transaction. The pool replaces a closed connection.
+                        await connection.close()
+        except psycopg.errors.DiskFull as error:
+            self.space.note_full()
+            raise disk_low() from error
+        except psycopg.DatabaseError as error:
+            if (refused := error_of_postgres(error)) is None:
+                raise
+            self._is_down = error.sqlstate is None and isinstance(refused, StoreUnavailable)
+            if (reason := REASONS.get(error.sqlstate)) or self._is_down:
+                self._waiting.count(reason or OTHER_REASON)
+            raise self._with_restart(refused) from error
+        finally:
+            self._queue.give_back(slot)
+
+    def _with_restart(self, error: MemexError) -> MemexError:
+        """Say in an error when the database is likely to be back, if that is known."""
+        after_s = self._waiting.restart_after_s() if isinstance(error, StoreUnavailable) else None
+        if after_s is not None:
+            error.details["retry_after_s"] = max(1, math.ceil(after_s))
+        return error
+
+    def _settings_of(self, limits: TimeLimits) -> dict[str, str]:
+        return limits.settings() | {"client_check": self._client_check}
+
+    def _settings(
+        self, access: Access, *, waits_for_disk: bool = True, limits: TimeLimits | None = None
+    ) -> dict[str, Any]:
         standing = access.standing
         return {
             "database_role": f"memex_{access.role}" if self.acts_by_role else "none",
@@ -277,7 +382,13 @@ class Database:
             "epoch": standing.epoch,
             "rights": standing.rights if access.is_cached else None,
             "synchronous_commit": None if waits_for_disk else "off",
+            **(self._limits if limits is None else self._settings_of(limits)),
         }
+
+
+def flow_of(access: Access) -> Flow:
+    """Return among whom a call waits for a connection."""
+    return access.tenant_id, access.user_id
 
 
 async def rows(connection: Connection, statement: str, /, **parameters: Any) -> Rows:
@@ -377,7 +488,3 @@ async def _can_act_by_role(connection: Connection) -> bool:
             ) from None
         return False
     return True
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

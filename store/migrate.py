@@ -7,7 +7,8 @@ everything else works without them.
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -20,6 +21,7 @@ from memex.errors import SchemaTooNew, StoreUnavailable
 from memex.store import pooler
 from memex.store.pooler import PoolerSetting
 from memex.store.sql import sql
+from memex.store.waiting.blockers import Blocker, telling_blockers
 
 LOCK_KEY = 0x4D454D4558  # "MEMEX": held by whoever migrates; the others wait and find nothing to do
 MINIMUM_SERVER = 15_00_00
@@ -73,7 +75,11 @@ def migrations(track: Track = MEMORY) -> list[Migration]:
 
 
 async def migrate(
-    conninfo: str, *, superuser: str | None = None, pooler_setting: PoolerSetting = "auto"
+    conninfo: str,
+    *,
+    superuser: str | None = None,
+    pooler_setting: PoolerSetting = "auto",
+    wait_s: float | None = None,
 ) -> list[Migration]:
     """Apply what is missing, all of it or nothing, and return it. Any number of processes may call at once.
 
@@ -82,18 +88,20 @@ async def migrate(
         superuser: the address for a login that may install pgvector, if the first login may not. Its database is
             ignored.
         pooler_setting: whether a pooler may stand between. Each step is a transaction, which works through one.
+        wait_s: how long to wait for a lock that another session holds; None waits until it is given back. The
+            process log says meanwhile which session it is.
 
     Raises:
         SchemaTooNew: a newer Memex migrated this database.
-        StoreUnavailable: the server is older than Postgres 15, a migration that ran was edited since, or there is a
-            pooler that cannot be used.
+        StoreUnavailable: the server is older than Postgres 15, a migration that ran was edited since, there is a
+            pooler that cannot be used, or a lock was not had in time.
     """
     async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
         _check_server(connection)
         await pooler.check(connection, pooler_setting)
-        async with connection.transaction():
+        async with _patient_transaction(conninfo, connection, wait_s):
             missing = await _apply_missing(connection, superuser)
-        await _ensure_roles(connection)
+        await _ensure_roles(conninfo, connection, wait_s)
     return missing
 
 
@@ -118,6 +126,26 @@ async def check(connection: psycopg.AsyncConnection[object]) -> frozenset[str]:
                 )
             tracks.add(track.name)
     return frozenset(tracks)
+
+
+@asynccontextmanager
+async def _patient_transaction(
+    conninfo: str, connection: psycopg.AsyncConnection[object], wait_s: float | None
+) -> AsyncIterator[None]:
+    """A transaction that says for whom it waits; raises StoreUnavailable if it has waited for `wait_s`."""
+    seen: Sequence[Blocker] = ()
+    try:
+        async with (
+            connection.transaction(),
+            telling_blockers(conninfo, connection, wait_s=wait_s) as seen,
+        ):
+            yield
+    except psycopg.errors.LockNotAvailable as error:
+        holders = " and ".join(map(str, seen)) or "another session"
+        raise StoreUnavailable(
+            f"The schema was not updated, because {holders} held a lock for longer than {wait_s:g} s.",
+            hint="End that session, or wait longer: MEMEX_MIGRATE_SECONDS.",
+        ) from error
 
 
 async def _apply_missing(
@@ -202,7 +230,9 @@ def _check_server(connection: psycopg.AsyncConnection[object]) -> None:
         )
 
 
-async def _ensure_roles(connection: psycopg.AsyncConnection[object]) -> None:
+async def _ensure_roles(
+    conninfo: str, connection: psycopg.AsyncConnection[object], wait_s: float | None
+) -> None:
     """Make the two roles where the login may, and grant them what they need.
 
     Roles belong to the server and grants are rows of its catalogue, so two databases that migrate at once can
@@ -211,7 +241,7 @@ async def _ensure_roles(connection: psycopg.AsyncConnection[object]) -> None:
     text = (files("memex.store") / "roles.sql").read_bytes()
     for attempt in range(10):
         try:
-            async with connection.transaction():
+            async with _patient_transaction(conninfo, connection, wait_s):
                 await connection.execute("select pg_advisory_xact_lock(%s)", [LOCK_KEY])
                 await connection.execute(text)
         except (

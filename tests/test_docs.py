@@ -60,7 +60,7 @@ def test_every_error_code_stands_in_the_docs() -> None:
     }
     raised = {kind.code: status_of(kind("x")) for kind in reversed(list(kinds(MemexError)))}
 
-    refused_before = {"REQUEST_TIMEOUT": 408, "HEAD_TOO_LARGE": 431, "OVERLOADED": 503}
+    refused_before = {"REQUEST_TIMEOUT": 408, "HEAD_TOO_LARGE": 431}
     assert documented == raised | {"UNKNOWN_ROUTE": 404, "METHOD_NOT_ALLOWED": 405} | refused_before
 
 

@@ -180,6 +180,7 @@ def test_every_name_is_as_prometheus_wants_it() -> None:
     assert labels == {
         *("tool", "status", "model", "outcome", "direction", "kind", "state", "version", "engine", "code"),
         "worker",
+        "reason",
     }
 
 

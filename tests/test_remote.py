@@ -27,6 +27,7 @@ from memex.api.remote import RemoteMemex
 from memex.errors import (
     MemexError,
     RateLimited,
+    ScopeBusy,
     StoreUnavailable,
     ToolCallInProgress,
     Unauthenticated,
@@ -153,7 +154,7 @@ def key(served: Served) -> str:
 
 async def test_every_code_becomes_its_class() -> None:
     """With the message, the hint and the details; a code that is not known is kept."""
-    codes = [kind for kind in kinds() if kind is not ToolCallInProgress]
+    codes = [kind for kind in kinds() if kind not in (ToolCallInProgress, ScopeBusy)]
     answers = [problem(kind.code, 400, current_version=7) for kind in codes]
     with scripted(*answers, problem("NEW_CODE", 400), problem("INTERNAL", 500)) as script:
         async with Remote(script.url, "mx_k") as asked:

@@ -19,7 +19,8 @@
     │   │   ├── VersionConflict       VERSION_CONFLICT
     │   │   ├── FileExists            FILE_EXISTS
     │   │   ├── ToolCallConflict      TOOL_CALL_CONFLICT
-    │   │   └── ToolCallInProgress    TOOL_CALL_IN_PROGRESS
+    │   │   ├── ToolCallInProgress    TOOL_CALL_IN_PROGRESS
+    │   │   └── ScopeBusy             SCOPE_BUSY
     │   ├── FileTooLarge              FILE_TOO_LARGE
     │   ├── ValidationFailed          VALIDATION_ERROR
     │   │   ├── PatchNotFound         PATCH_NOT_FOUND
@@ -33,6 +34,7 @@
         ├── StoreUnavailable          STORE_UNAVAILABLE
         │   └── EmbeddedServerError   STORE_UNAVAILABLE
         ├── DiskLow                   DISK_LOW
+        ├── Overloaded                OVERLOADED
         ├── SchemaTooNew              SCHEMA_TOO_NEW
         └── ModelUnavailable          MODEL_UNAVAILABLE
 
@@ -184,6 +186,13 @@ class ToolCallInProgress(Conflict):
     default_hint = "Send the same request again in a moment."
 
 
+class ScopeBusy(Conflict):
+    """Other writes of the same scope did not end in time; `details` holds `retry_after_s`."""
+
+    code = "SCOPE_BUSY"
+    default_hint = "Send the same request again in a moment. Nothing of it was written."
+
+
 class FileTooLarge(Refused):
     """The file is larger than the limit."""
 
@@ -269,6 +278,13 @@ class DiskLow(Unavailable):
         "Free some space on the disk of the database, or raise MEMEX_MAX_DATABASE_BYTES; `memex doctor` says how "
         "much is left. Reading and deleting go on meanwhile."
     )
+
+
+class Overloaded(Unavailable):
+    """More requests wait than can be answered soon; `details` holds `retry_after_s`."""
+
+    code = "OVERLOADED"
+    default_hint = "Send the same request again after the seconds of Retry-After. Nothing of it was done."
 
 
 class SchemaTooNew(Unavailable):

@@ -30,6 +30,7 @@ JITTER_S = 0.1
 LONGEST_WAIT_S = 20.0
 RETRIED_STATUSES = (429, 502, 503, 504)
 IN_PROGRESS = "TOOL_CALL_IN_PROGRESS"
+RETRIED_CODES = (IN_PROGRESS, "SCOPE_BUSY")
 PROBLEM_FIELDS = ("type", "title", "status", "detail", "code", "hint")
 HINT = "Check the address, and that a Memex runs there: `memex doctor` says more."
 LATE_HINT = "Send it again under its tool_call_id, which does a write once; or grant it more time: timeout_s."
@@ -192,7 +193,7 @@ class HttpClient:
         refusal = _error_in(answer, self.url)
         raise _FailedAttempt(
             refusal,
-            may_pass=answer.status_code in RETRIED_STATUSES or refusal.code == IN_PROGRESS,
+            may_pass=answer.status_code in RETRIED_STATUSES or refusal.code in RETRIED_CODES,
             arrived=answer.status_code != 429,
             after_s=refusal.details.get("retry_after_s", 0),
         )

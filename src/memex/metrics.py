@@ -36,6 +36,7 @@ BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0
 COUNTERS: dict[str, tuple[str, Labels]] = {
     "memex_operations_total": ("Calls, by how they ended.", ("tool", "status")),
     "memex_unauthenticated_total": ("Requests without a valid key, which no log has.", ()),
+    "memex_refused_total": ("Calls that did not get the database in time, by the wait.", ("reason",)),
     "memex_degraded_total": ("Answers that a model or an embedder should have had a part in.", ("tool",)),
     "memex_unlogged_total": ("Answers without a row in the log, because the disk is full.", ("tool",)),
     "memex_refused_growth_total": ("Calls that were refused because memory may not grow.", ("code",)),
@@ -115,6 +116,10 @@ class Metrics:
     def add_unauthenticated(self) -> None:
         """Count a request without a valid key."""
         self._counts.add("memex_unauthenticated_total")
+
+    def add_refused(self, reason: str) -> None:
+        """Count a call that did not get the database in time, or whose statement the database gave up."""
+        self._counts.add("memex_refused_total", (reason,))
 
     def counting(self, embedder: Embedder) -> Embedder:
         """Return the embedder, wrapped so that its requests are counted here."""

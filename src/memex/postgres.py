@@ -19,7 +19,6 @@ from memex.settings import Settings
 from memex.store import pooler
 from memex.store.embedded import server as embedded
 from memex.store.migrate import Migration, migrate
-from memex.store.pooler import PoolerSetting
 
 CONNECT_TIMEOUT_S = 10
 STOP_TIMEOUT_S = 10.0  # Docker waits this long before it kills
@@ -33,6 +32,10 @@ class Postgres:
     conninfo: str = field(repr=False)
     lease: embedded.ServerLease | None
     applied: tuple[Migration, ...]
+
+    def restart_after_s(self) -> float | None:
+        """Return when the embedded server is started again; None if it runs, or is not ours to start."""
+        return None if self.lease is None else self.lease.restart_after_s()
 
     def close(self) -> None:
         """Close the lease on the embedded server, if there is one."""
@@ -57,7 +60,7 @@ def start(settings: Settings) -> Postgres:
     try:
         conninfo = lease.conninfo if lease else conninfo_of(settings.database_url or "")
         superuser = lease.admin_conninfo if lease else None
-        return Postgres(conninfo, lease, tuple(asyncio.run(_migrated(conninfo, superuser, settings.pooler))))
+        return Postgres(conninfo, lease, tuple(asyncio.run(_migrated(conninfo, superuser, settings))))
     except BaseException:
         if lease is not None:
             _give_back(lease)
@@ -113,9 +116,14 @@ def _give_back(lease: embedded.ServerLease) -> None:
     await_stop(lease.data_dir)
 
 
-async def _migrated(conninfo: str, superuser: str | None, pooler_setting: PoolerSetting) -> list[Migration]:
+async def _migrated(conninfo: str, superuser: str | None, settings: Settings) -> list[Migration]:
     try:
-        return await migrate(conninfo, superuser=superuser, pooler_setting=pooler_setting)
+        return await migrate(
+            conninfo,
+            superuser=superuser,
+            pooler_setting=settings.pooler,
+            wait_s=settings.migrate_seconds,
+        )
     except psycopg.OperationalError as error:
         raise StoreUnavailable(
             f"The database cannot be reached: {_first_line(error)}", hint=pooler.hint_of(error)

@@ -132,6 +132,37 @@ class Settings(BaseSettings):
         "512 MB more on its disk, for deletions and the log. The free space on the disk of the embedded Postgres "
         "is watched anyway.",
     )
+    user_concurrency: int | None = Field(
+        None,
+        validation_alias="MEMEX_USER_CONCURRENCY",
+        ge=1,
+        le=1_000,
+        description="The largest number of database connections that the calls of one user use at the same time in "
+        "one worker; further calls of the user wait. The default is all of the worker's connections but one.",
+    )
+    lock_seconds: float = Field(
+        5,
+        validation_alias="MEMEX_LOCK_SECONDS",
+        gt=0,
+        le=60,
+        description="The longest time that a call waits for a lock of the database, such as the one that each "
+        "write to the same memory takes. After it the call fails with SCOPE_BUSY.",
+    )
+    statement_seconds: float = Field(
+        30,
+        validation_alias="MEMEX_STATEMENT_SECONDS",
+        gt=0,
+        le=3_600,
+        description="The longest time that one statement of a call may take in the database.",
+    )
+    migrate_seconds: float | None = Field(
+        None,
+        validation_alias="MEMEX_MIGRATE_SECONDS",
+        gt=0,
+        le=86_400,
+        description="The longest time that memex migrate and memex serve wait for a lock before they give up "
+        "updating the schema. By default they wait until they have it, and log what they wait for.",
+    )
     max_files: int = Field(
         10_000,
         validation_alias="MEMEX_MAX_FILES",

@@ -19,9 +19,10 @@ from memex.service.service import Service
 from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.registry import new_metrics
 from memex.settings import Settings
-from memex.store.database import Database
+from memex.store.database import Database, Waiting
 from memex.store.embedded.space import Space
 from memex.store.search.analyzer import LANGUAGES, Analyzer
+from memex.store.waiting.time_limits import TimeLimits
 from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.context.rendering import Rendering
@@ -80,6 +81,12 @@ async def running_service(
                 max_connections=settings.max_connections,
                 pooler_setting=settings.pooler,
                 space=space,
+                waiting=Waiting(
+                    limits=TimeLimits(settings.lock_seconds, settings.statement_seconds),
+                    user_slots=settings.user_concurrency,
+                    count=metrics.add_refused,
+                    restart_after_s=ready.restart_after_s,
+                ),
             )
             held.push_async_callback(database.close)
             if space.is_measured:

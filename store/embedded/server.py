@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -72,6 +73,14 @@ class ServerLease:
     conninfo: str = field(repr=False)
     admin_conninfo: str = field(repr=False)
     _held: ExitStack = field(repr=False)
+
+    def restart_after_s(self) -> float | None:
+        """Return the seconds until the server is started again; None while it takes connections."""
+        state = supervisor.read_state(self.data_dir)
+        if state is None or state["phase"] == "ready":
+            return None
+        restart_at_s: float = state["restart_at_s"]
+        return max(0.0, restart_at_s - time.monotonic())
 
     def close(self) -> None:
         """Give the share back; a second time does nothing."""
@@ -215,6 +224,7 @@ def _spawn(home: Home, bin_dir: Path | None, port: int | None, supervisor_lock: 
         server_pid=None,
         server_version=binaries.version,
         tcp_port=port,
+        restart_at_s=time.monotonic(),
     )
     supervisor.write_state(supervisor_lock, first)
     with home.open_log() as output:

@@ -41,7 +41,8 @@ class ServerState(TypedDict):
     """What the supervisor says of the server; true only while `supervisor.lock` is taken.
 
     `phase` is `waiting` (there is no server: processes of the one before may have to end first), `starting`,
-    `ready`, or `failed` (it exited before it was ready; another attempt follows).
+    `ready`, or `failed` (it exited before it was ready; another attempt follows). `restart_at_s` is when the next
+    attempt begins, or the last one began, by the clock of `time.monotonic`, which all processes share.
     """
 
     phase: str
@@ -49,6 +50,7 @@ class ServerState(TypedDict):
     server_pid: int | None
     server_version: str
     tcp_port: int | None
+    restart_at_s: float
 
 
 class SupervisorArguments(TypedDict):
@@ -110,6 +112,7 @@ class Supervisor:
         self._data_dir = Path(plan["data_dir"])
         self._server: int | None = None
         self._told_to_stop = False
+        self._start_at = 0.0
         self._libc = ctypes.CDLL(None)
 
     def run(self) -> None:
@@ -118,17 +121,17 @@ class Supervisor:
             signal.signal(number, self._stop_soon)
         clients = open_lock(self._data_dir / CLIENTS_LOCK)
         ready_at: float | None = None
-        start_at, pause_s = 0.0, FIRST_PAUSE_S
+        pause_s = FIRST_PAUSE_S
 
         while not (self._told_to_stop or try_lock(clients, fcntl.LOCK_EX)):
             now = time.monotonic()
             if self._server is None:
-                if now >= start_at:
+                if now >= self._start_at:
                     self._launch()
             elif self._has_exited():
                 steady = ready_at is not None and now - ready_at > STEADY_AFTER_S
                 pause_s = FIRST_PAUSE_S if steady else min(2 * pause_s, LONGEST_PAUSE_S)
-                start_at = now + pause_s
+                self._start_at = now + pause_s
                 self._report("failed" if ready_at is None else "waiting")
                 ready_at = None
             elif ready_at is None and self._is_ready():
@@ -152,6 +155,7 @@ class Supervisor:
                 server_pid=self._server,
                 server_version=self._plan["server_version"],
                 tcp_port=self._plan["tcp_port"],
+                restart_at_s=self._start_at,
             ),
         )
 

@@ -21,8 +21,9 @@ from dataclasses import dataclass, field, replace
 from memex.call_context import CallContext
 from memex.errors import Forbidden, Unauthenticated, ValidationFailed
 from memex.store.access import Access, Role, Scope, Standing
-from memex.store.database import KEY_REFUSED, Connection, Database, row, row_as
+from memex.store.database import Connection, Database, row, row_as
 from memex.store.paths import check_id, check_slug
+from memex.store.waiting.failures import KEY_REFUSED
 
 KEY_PREFIX = "mx_"
 
@@ -95,7 +96,7 @@ async def authenticate(database: Database, secret: str) -> Principal:
         Unauthenticated: it is unknown or revoked.
     """
     digest = key_digest(secret)
-    async with database.connection() as connection:
+    async with database.connection(("", digest)) as connection:  # whose key it is, only the database knows
         found = await row(connection, "identity/key_authenticate", key_sha256=digest)
     if found is None:
         raise Unauthenticated(KEY_REFUSED)
@@ -117,7 +118,7 @@ async def resolve(
     actor = None if context.actor is None else check_id(context.actor, "actor")
     project = None if context.project is None else check_slug(context.project)
     log_kind = "user" if principal.role == "agent" else "admin"
-    async with database.connection() as connection:
+    async with database.connection((principal.tenant_id, user_id)) as connection:
         resolved = await _resolve(connection, principal, user_id)
         needed = {("shared", ""), (log_kind, user_id if log_kind == "user" else "")}
         if user_id is not None:

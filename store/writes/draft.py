@@ -312,7 +312,10 @@ class Draft:
         if planning.count_written_chars(self._edits) > planning.SHORT_CHARS:
             return None
         statements = *self._lock_statements(call), self._load_statement()
-        async with self._database.writing(self._access, *statements) as (connection, read):
+        async with self._database.writing(self._access, *statements, scope_ids=self._scope_ids()) as (
+            connection,
+            read,
+        ):
             locked, _, found, files = read
             first = await operations.first_result(connection, self._access, call, found)
             if first is not None:
@@ -347,7 +350,10 @@ class Draft:
         for left in reversed(range(MAX_PLANS)):
             plan = await self._plan(loaded)  # no connection is held while a large file is analysed
             statements = *self._lock_statements(call), self._load_statement(with_content=False)
-            async with self._database.writing(self._access, *statements) as (connection, read):
+            async with self._database.writing(self._access, *statements, scope_ids=self._scope_ids()) as (
+                connection,
+                read,
+            ):
                 locked, _, found, files = read
                 first = await operations.first_result(connection, self._access, call, found)
                 if first is not None:

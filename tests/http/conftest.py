@@ -31,11 +31,11 @@ STATUSES: dict[int, set[str]] = {
         "UNKNOWN_ROUTE",
     },
     405: {"METHOD_NOT_ALLOWED"},
-    409: {"VERSION_CONFLICT", "FILE_EXISTS", "TOOL_CALL_CONFLICT", "TOOL_CALL_IN_PROGRESS"},
+    409: {"VERSION_CONFLICT", "FILE_EXISTS", "TOOL_CALL_CONFLICT", "TOOL_CALL_IN_PROGRESS", "SCOPE_BUSY"},
     412: {"VERSION_CONFLICT"},
     413: {"FILE_TOO_LARGE"},
     422: {"VALIDATION_ERROR", "PATCH_NOT_FOUND", "PATCH_AMBIGUOUS", "BUDGET_TOO_SMALL", "LIMIT_EXCEEDED"},
-    503: {"STORE_UNAVAILABLE", "SCHEMA_TOO_NEW"},
+    503: {"STORE_UNAVAILABLE", "OVERLOADED", "SCHEMA_TOO_NEW"},
     507: {"DISK_LOW", "QUOTA_EXCEEDED"},
 }
 
@@ -57,7 +57,7 @@ def check_problem(response: httpx2.Response) -> None:
     assert problem["request_id"] == response.headers["x-request-id"]
     assert response.headers["cache-control"] == "no-store"
     assert ("retry-after" in response.headers) == (
-        response.status_code == 503 or problem["code"] == "TOOL_CALL_IN_PROGRESS"
+        response.status_code == 503 or problem["code"] in ("TOOL_CALL_IN_PROGRESS", "SCOPE_BUSY")
     )
 
 

@@ -14,6 +14,7 @@ from memex import telemetry
 from memex.http.docs_page import STATIC
 from memex.http.problems import problem
 from memex.logging import frames
+from memex.store.waiting.fair_queue import expect_turns_soon
 
 MAX_BODY_BYTES = 8 << 20  # a file of 1 MiB, each character escaped in JSON, and the rest of the request
 MAX_VAULT_BYTES = 16 << 20  # a zip to import
@@ -37,6 +38,7 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         started_s = time.perf_counter()
+        expect_turns_soon()
         request = Request(scope)
         request_id = _request_id(request.headers.get("x-request-id"))
         request.state.request_id = request_id

@@ -20,10 +20,17 @@ from psycopg_pool import AsyncConnectionPool
 from memex.store import pooler
 from memex.store.pooler import PoolerSetting
 from memex.store.sql import sql
+from memex.store.waiting.time_limits import socket_limits
 
 SHUTDOWN_S = 2.0  # the time that a running job gets to end by itself
 RESTART_S = 5.0
 FAILED_KEPT_H = 24 * 7
+
+# Of each transaction of the library. None of its statements is long, and it leaves none waiting.
+SETTINGS = (
+    b"set local search_path to procrastinate; set local lock_timeout to '5s'; "
+    b"set local statement_timeout to '30s'; set local idle_in_transaction_session_timeout to '60s'"
+)
 
 _log = structlog.get_logger("memex.jobs")
 
@@ -110,7 +117,7 @@ class _QueuePool(AsyncConnectionPool[AsyncConnection]):
     async def connection(self, timeout: float | None = None) -> AsyncIterator[AsyncConnection]:  # noqa: ASYNC109  # the library's
         """A connection in a transaction, which is committed at the end."""
         async with super().connection(timeout) as connection, connection.transaction():
-            await connection.execute(b"set local search_path to procrastinate")
+            await connection.execute(SETTINGS)
             yield connection
 
 
@@ -120,7 +127,7 @@ def open_app(conninfo: str, queue: JobQueue, pooler_setting: PoolerSetting = "au
         conninfo=conninfo,
         pool_factory=_QueuePool,
         configure=partial(pooler.settle, setting=pooler_setting),
-        kwargs={"autocommit": True, "application_name": "memex-jobs"},
+        kwargs={"autocommit": True, "application_name": "memex-jobs", **socket_limits(conninfo)},
         min_size=1,
         max_size=2,
         reconnect_timeout=RESTART_S,

@@ -13,6 +13,7 @@ from memex.errors import (
     FileNotFound,
     Forbidden,
     MemexError,
+    Overloaded,
     PhysicalPathForbidden,
     ProjectNotFound,
     StoreUnavailable,
@@ -35,7 +36,7 @@ DENIED = (Forbidden, PhysicalPathForbidden, ProjectNotFound)
 # Of calls that wrote nothing.
 UNWRITTEN = frozenset[Status]({"answered", "dry_run", "repeated", "failed", "denied"})
 # Calls that ended so are not logged: to wait for a connection or to take the last space would make matters worse.
-UNLOGGED_CODES = frozenset({StoreUnavailable.code, DiskLow.code})
+UNLOGGED_CODES = frozenset({StoreUnavailable.code, Overloaded.code, DiskLow.code})
 
 
 class CallLogger:

@@ -16,4 +16,8 @@ select check_access(%(tenant_id)s::bigint, %(role)s::text, %(user_id)s::text, %(
        set_config('plan_cache_mode', 'force_generic_plan', true),
        set_config('enable_seqscan', 'off', true),
        set_config('synchronous_commit',
-                  coalesce(%(synchronous_commit)s::text, current_setting('synchronous_commit')), true);
+                  coalesce(%(synchronous_commit)s::text, current_setting('synchronous_commit')), true),
+       set_config('lock_timeout', %(lock_timeout)s, true),
+       set_config('statement_timeout', %(statement_timeout)s, true),
+       set_config('idle_in_transaction_session_timeout', %(idle_timeout)s, true),
+       set_config('client_connection_check_interval', %(client_check)s, true);

@@ -27,6 +27,7 @@ from memex.store.identity import authentication
 from memex.store.log.call import Call, CallAnswer
 from memex.store.memory import Memory
 from memex.store.records import FileSummary, Revision
+from memex.store.waiting.time_limits import UPKEEP
 
 MAX_LISTED_FILES = 1_000
 
@@ -88,7 +89,7 @@ async def export_files(
         ) as log:
             access = await _exported_access(service, caller, source, all_projects=all_projects)
             work = _Export(writer, source, progress, log.call.request.now)
-            async with service.database.transaction(access, snapshot=True) as connection:
+            async with service.database.transaction(access, snapshot=True, limits=UPKEEP) as connection:
                 memory = Memory(connection, access)
                 state = await memory.state(access.scopes)
                 await work.run(memory)

@@ -22,6 +22,7 @@ from memex.store.paths import VirtualPath, check_tool_call_id, parse
 from memex.store.records import Operation
 from memex.store.upkeep.restore import StoredScope, read_scopes, restore
 from memex.store.upkeep.throwaway import throwaway_tenant
+from memex.store.waiting.time_limits import UPKEEP
 
 EXPORT = "memory_export"
 CALLER = ("role", "user", "project", "channel")  # what a bundle tells of who called: no key, no actor
@@ -77,7 +78,7 @@ async def export_call(
     given = {"call": check_tool_call_id(tool_call_id)}
     async with (
         service.recorder.recorded(caller, EXPORT, given, tool_call_id=own_id) as log,
-        service.database.transaction(caller.access, snapshot=True) as connection,
+        service.database.transaction(caller.access, snapshot=True, limits=UPKEEP) as connection,
     ):
         logged = await load_call(connection, caller.access, tool_call_id)
         check_answered(logged.operation)

@@ -1,0 +1,1 @@
+"""Who waits, for how long, and what is said when the wait was in vain."""

@@ -1,0 +1,80 @@
+"""What errors of Postgres become: ours, by their SQLSTATE. What Postgres said goes to the process log alone."""
+
+from collections.abc import Callable, Mapping
+
+import psycopg
+import structlog
+
+from memex.errors import AccessChanged, MemexError, Overloaded, ScopeBusy, StoreUnavailable, Unauthenticated
+from memex.store.waiting.fair_queue import RETRY_AFTER_S, Refusal
+
+KEY_REFUSED = "The key is unknown or was revoked."
+BUSY = "Other calls are writing to the same memory, and this call did not get its turn in time."
+
+_log = structlog.get_logger("memex.store")
+
+
+def _scope_busy() -> MemexError:
+    return ScopeBusy(BUSY, retry_after_s=RETRY_AFTER_S)
+
+
+def database_silent() -> MemexError:
+    """Return what a caller is told when there is no database to be reached."""
+    return StoreUnavailable("The database did not answer.")
+
+
+def _too_slow() -> MemexError:
+    return StoreUnavailable(
+        "The database took too long for one statement, and the statement was cancelled.",
+        hint="Send the request again later. If small requests fail as well, the database is overloaded; "
+        "MEMEX_STATEMENT_SECONDS is the limit.",
+    )
+
+
+def _too_idle() -> MemexError:
+    return StoreUnavailable(
+        "Memex kept the database waiting for too long in a transaction, and the database ended it.",
+        hint="Send the request again. Nothing of it was written.",
+    )
+
+
+# By SQLSTATE: the first two are raised by `check_access` of schema.sql, the others by Postgres.
+MEANINGS: Mapping[str, Callable[[], MemexError]] = {
+    "MX001": lambda: Unauthenticated(KEY_REFUSED),
+    "MX002": lambda: AccessChanged("The rights of this caller changed while the call ran."),
+    "55P03": _scope_busy,  # lock_timeout
+    "40P01": _scope_busy,  # a deadlock, of which this was the victim
+    "57014": _too_slow,  # statement_timeout
+    "25P03": _too_idle,  # idle_in_transaction_session_timeout
+}
+# What `memex_refused_total` counts them as.
+REASONS: Mapping[str | None, str] = {
+    "55P03": "lock_timeout",
+    "40P01": "deadlock",
+    "57014": "statement_timeout",
+    "25P03": "idle_timeout",
+}
+OTHER_REASON = "unavailable"
+
+
+def error_of_postgres(error: psycopg.DatabaseError) -> MemexError | None:
+    """Return what a caller is told instead of an error of the database, None if it is a bug of ours."""
+    meaning = MEANINGS.get(error.sqlstate or "")
+    if meaning is None and not isinstance(error, psycopg.OperationalError):
+        return None
+    made = meaning() if meaning else database_silent()
+    if isinstance(made, StoreUnavailable):
+        _log.warning("database_failed", sqlstate=error.sqlstate, error=first_line(error))
+    return made
+
+
+def error_of_wait(reason: Refusal) -> MemexError:
+    """Return what a caller is told who did not get a slot."""
+    if reason == "lane":
+        return _scope_busy()
+    return Overloaded("Too many requests are waiting for their turn.", retry_after_s=RETRY_AFTER_S)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says."""
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
