@@ -13,13 +13,15 @@ from tests.kit.patterns import UsedPattern, all_patterns
 from tests.kit.property_budget import sampled, scaled
 from tests.kit.pumping import slowest_text
 
-from memex.store.markdown import parse
+from memex.store.markdown import describe, parse
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.dates import parse_days
 from memex.store.search.index import index
 from memex.store.search.snippet import snippet
+from memex.store.writes.derivation import check_marks
 from memex.subagent.statements import language
-from memex.subagent.statements.extraction import extract_statements
+from memex.subagent.statements.documents import find_document
+from memex.subagent.statements.extraction import Extraction, extract_statements
 from memex.subagent.statements.forgetting import MAX_REQUEST_CHARS, find_forget_request
 from memex.subagent.statements.subjects import JUDGED_CHARS
 
@@ -60,6 +62,7 @@ OF_WHOLE_STATEMENTS = {
     "task_lead_in": "match",
 }
 
+SHARES = 4  # of the patterns, of which each takes some 7 s
 SIZE = 20_000  # characters; four times as many take about four times as long
 MAX_SECONDS = 4.0  # for 80,000 characters, of which the slowest took 2 on a quiet machine
 SECONDS_A_CHARACTER = 5e-6  # what takes less is fast, whatever its growth seems to be
@@ -105,11 +108,29 @@ SEEDS = (
         "` ",
         "|",
     ),
+    *(
+        "a\n\n",
+        "> > ",
+        ">>>>>>> a\n",
+        "- - ",
+        "a: &a [*a]\n",
+        "{a: ",
+        "- [",
+        "|a",
+        "a|b\n",
+        "<a ",
+        "](b) ",
+        "**a *b ",
+    ),
     *("a.a.a.", "Anna. ", ", ", "please ", "Forget my ", "3 May ", "x=y ", "a@", "http://", "-----BEGIN "),
 )
 ENGLISH = analyzer_of("english")
 READERS: dict[str, Callable[[str], Any]] = {
+    "check_marks": lambda text: check_marks("user/notes.md", text.replace("#", "x")),
+    # Of front matter, 64 KiB are read.
+    "describe": lambda text: describe("notes.md", f"---\n{text[: len(text) // 2]}\n---\nText.\n"),
     "extract_statements": extract_statements,
+    "find_document": lambda text: find_document(f"# A\n\nB\n\n# C\n\n{text}", Extraction((), ())),
     "find_forget_request": find_forget_request,
     "index": lambda text: index("user/notes.md", text, [], ENGLISH),
     "parse": parse,
@@ -123,9 +144,10 @@ def _is_bounded(used: UsedPattern) -> bool:
 
 
 @pytest.mark.slow
-def test_each_pattern_takes_linear_time() -> None:
+@pytest.mark.parametrize("share", range(SHARES))
+def test_each_pattern_takes_linear_time(share: int) -> None:
     """A pattern that is no linear one is named above, with what bounds the texts that it sees."""
-    free = [one for one in all_patterns() if not _is_bounded(one)]
+    free = [one for one in all_patterns() if not _is_bounded(one)][share::SHARES]
 
     found = {
         (one.module, one.name, one.text): slowest

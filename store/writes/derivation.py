@@ -73,14 +73,19 @@ def _derive(file: FileToIndex) -> FileIndex:
     if file.content is None:
         return deleted_file_index(file.path, file.stored)
     with naming_member(file.member):
-        _check_marks(file.name, file.content)
+        check_marks(file.name, file.content)
         derived = index(file.path, file.content, file.stored, analyzer_of(file.language))
         chunks = len(file.stored) - len(derived.removed) + len(derived.added)
         _check(file.name, chunks, MAX_CHUNKS_PER_FILE, "sections")
     return derived
 
 
-def _check_marks(name: str, content: str) -> None:
+def check_marks(name: str, content: str) -> None:
+    """Refuse a text with more marks than are parsed in good time.
+
+    Raises:
+        LimitExceeded: it has more headings, list items, rows or links than allowed.
+    """
     if len(content) <= MAX_HEADINGS:
         return  # it cannot have more
     _check(name, _count(_HEADING, content) + _count(_UNDERLINED, content), MAX_HEADINGS, "headings")
