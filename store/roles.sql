@@ -67,6 +67,14 @@ begin
       to memex_agent, memex_admin;
   end if;
 
+  if to_regclass('quota') is not null then  -- as above, at migration 12
+    grant update (standing_bytes, revisions, stored_bytes, counted_rev) on scope to memex_agent, memex_admin;
+    grant select on quota to memex_agent, memex_admin;
+    grant insert, update, delete on quota to memex_admin;
+    grant execute on function check_tenant_quota(bigint, jsonb) to memex_agent, memex_admin;
+    grant execute on function tenant_usage(bigint) to memex_admin;
+  end if;
+
   if to_regprocedure('remember_later(bigint,bigint)') is not null then  -- where there is a queue of jobs
     grant execute on function remember_later(bigint, bigint) to memex_agent, memex_admin;
   end if;

@@ -169,6 +169,17 @@ class Remote(HttpClient):
         """Return the tenant's users with the number of their files and the time of their last call."""
         return await self._administer(context, "GET", "/users", params={"limit": limit, "cursor": cursor})
 
+    async def list_quotas(self, context: CallContext) -> dict[str, Any]:
+        """Return what the tenant stores and may store, and the quotas of its users and projects."""
+        return await self._administer(context, "GET", "/quotas")
+
+    async def set_quota(
+        self, context: CallContext, kind: str, name: str, limits: Mapping[str, int]
+    ) -> dict[str, Any]:
+        """Set all limits of a user or a project."""
+        params = {"kind": kind, "name": name}
+        return await self._administer(context, "PUT", "/quotas", params=params, json=dict(limits))
+
     async def list_projects(self, context: CallContext) -> dict[str, Any]:
         """Return the open projects."""
         return await self._administer(context, "GET", "/projects")

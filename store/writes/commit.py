@@ -18,6 +18,7 @@ from memex.store.sql import sql
 from memex.store.writes import pending
 from memex.store.writes.edits import PlannedRevision
 from memex.store.writes.pending import Counters
+from memex.store.writes.quota import StoredAmounts
 
 SEPARATOR = "\x1f"  # headings, titles and tags hold no control character
 
@@ -35,6 +36,7 @@ async def write_commit(
     counters: dict[int, Counters],
     *,
     analyzers: Mapping[int, str],
+    used: Mapping[int, StoredAmounts],
 ) -> bool:
     """Store the revisions and everything derived from them, under the locks that `counters` came with.
 
@@ -47,6 +49,7 @@ async def write_commit(
         written: the files that get a revision.
         counters: the counters of all scopes of these files, by scope.
         analyzers: the version of the analyzer and the chunker that made the chunks, by scope.
+        used: what each scope stores after the commit.
     """
     if not written:
         return False
@@ -68,6 +71,9 @@ async def write_commit(
             "tool_call_id": call.request.tool_call_id,
             "scope_ids": [counter.scope_id for counter in changed],
             "analyzers": [analyzers[counter.scope_id] for counter in changed],
+            "standing_bytes": [used[counter.scope_id].bytes for counter in changed],
+            "counts": [used[counter.scope_id].revisions for counter in changed],
+            "stored_bytes": [used[counter.scope_id].stored_bytes for counter in changed],
             "revisions": _encode(revisions),
         },
     )

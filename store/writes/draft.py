@@ -36,7 +36,7 @@ from memex.store.records import FileChange, ScopeState, revision_of
 from memex.store.search import vectors
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.index import index_version
-from memex.store.writes import growth, planning, statistics
+from memex.store.writes import growth, planning, quota, statistics
 from memex.store.writes.commit import write_commit
 from memex.store.writes.edits import (
     Delete,
@@ -58,7 +58,7 @@ from memex.store.writes.loaded import (
     lookup_columns,
     working_tree,
 )
-from memex.store.writes.pending import Counters, counters_of
+from memex.store.writes.pending import counters_of
 
 MAX_FILES_PER_SCOPE = 10_000
 MAX_EDITS = 1_000
@@ -249,7 +249,7 @@ class Draft:
         Raises:
             Unauthenticated, AccessChanged: the caller may not write this any more.
             ToolCallConflict, ToolCallInProgress: the tool call id is taken.
-            LimitExceeded, DiskLow: more files or edits than allowed, or no space for what would grow.
+            LimitExceeded, QuotaExceeded, DiskLow: more than is allowed, or no space for what would grow.
             VersionConflict, FileExists, FileNotFound, …: an edit does not fit; nothing was written.
         """
         try:
@@ -268,6 +268,10 @@ class Draft:
             if (first := await self.first_result(call)) is None:
                 raise
             return Commit(first, is_repeat=True)
+        except psycopg.DatabaseError as error:
+            if (refusal := quota.refusal(error)) is None:
+                raise
+            raise refusal from error
         if self._has_merged:
             await statistics.refresh(self._database)
         return commit
@@ -325,7 +329,7 @@ class Draft:
                 return loaded
             plan = self._plan_now(loaded)
             await operations.end_queued_call(connection, found, "answered")
-            return await self._write(connection, plan, call, answer, locked, loaded.scopes)
+            return await self._write(connection, plan, call, answer, locked, loaded)
 
     async def _commit_long(
         self,
@@ -366,7 +370,7 @@ class Draft:
                         continue
                     plan = await asyncio.to_thread(self._plan_now, loaded)
                 await operations.end_queued_call(connection, found, "answered")
-                return await self._write(connection, plan, call, answer, locked, now.scopes)
+                return await self._write(connection, plan, call, answer, locked, now)
         raise AssertionError("the last plan is carried out")
 
     async def _write(
@@ -376,18 +380,21 @@ class Draft:
         call: Call,
         answer: Callable[[tuple[FileChange, ...]], CallAnswer],
         locked: Rows,
-        scopes: Sequence[ScopeState],
+        loaded: LoadedFiles,
     ) -> Commit:
-        counters = counters_of(locked)
-        self._check_limits(plan, counters)
-        growth.refuse_growth(self._database.space, self._edits, [planned for planned, _ in plan.written])
+        counters, scopes = counters_of(locked), loaded.scopes
+        written = [planned for planned, _ in plan.written]
+        files = {scope_id: counter.files for scope_id, counter in counters.items()}
+        grown = growth.check(self._database.space, self._edits, written, files, loaded.usage, self._max_files)
         made = answer(plan.changes)
         analyzers = {scope.scope_id: index_version(analyzer_of(scope.language)) for scope in scopes}
         self._has_merged = await write_commit(
-            connection, self._access, call, plan.written, counters, analyzers=analyzers
+            connection, self._access, call, plan.written, counters, analyzers=analyzers, used=grown.used
         )
-        if self._is_embedded and plan.written:
-            changed = {planned.file.scope.scope_id for planned, _ in plan.written}
+        if grown.is_checked_by_tenant:
+            await quota.check_tenant(connection, self._access.tenant_id, grown.added)
+        if self._is_embedded and written:
+            changed = {planned.file.scope.scope_id for planned in written}
             await vectors.defer(connection, sorted(changed))
         await operations.add(
             connection,
@@ -395,7 +402,7 @@ class Draft:
             call,
             status="committed",
             answer=made,
-            writes=[f"{planned.change.path}@{planned.change.version}" for planned, _ in plan.written],
+            writes=[f"{planned.change.path}@{planned.change.version}" for planned in written],
             state=self._state(scopes),
         )
         return Commit(made.result, plan.changes)
@@ -419,19 +426,6 @@ class Draft:
 
     def _plan_now(self, stored: LoadedFiles) -> CommitPlan:
         return planning.plan_now(stored, self._edits, are_members=self._are_members)
-
-    def _check_limits(self, plan: CommitPlan, counters: dict[int, Counters]) -> None:
-        for scope_id, counter in counters.items():
-            standing = counter.files + sum(
-                planned.file.adds for planned, _ in plan.files if planned.file.scope.scope_id == scope_id
-            )
-            if standing > max(self._max_files, counter.files):
-                mount = self._access.by_id[scope_id].mount
-                raise LimitExceeded(
-                    f"{mount}/ may hold {self._max_files:,} files.",
-                    hint="Delete or merge files that are no longer needed.",
-                    limit=self._max_files,
-                )
 
     def _places(self) -> list[ScopedPath]:
         places = {place.key: place for edit in self._edits for place in _places_of(edit)}

@@ -1,9 +1,13 @@
-"""Which commits let memory grow, for what is refused when the disk is nearly full."""
+"""Which commits let memory grow, and whether they may."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from memex.errors import LimitExceeded
 from memex.store.embedded.space import Space
+from memex.store.writes import quota
 from memex.store.writes.edits import Delete, Edit, PlannedRevision, Revise, Undo
+from memex.store.writes.quota import ScopeUsage, StoredAmounts
 
 SHRINKING_EDITS = (
     Delete,
@@ -12,14 +16,72 @@ SHRINKING_EDITS = (
 )  # those that can take text away and are bounded by what was stored before
 
 
-def refuse_growth(space: Space, edits: Sequence[Edit], written: Sequence[PlannedRevision]) -> None:
-    """Raise DiskLow if a commit lets memory grow, and the database has no space for that."""
-    if not written:
-        return
-    if is_shrinking(edits, written):
-        space.refuse_write()
-    else:
-        space.refuse_growth()
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What a commit changes.
+
+    Attributes:
+        used: what each scope stores after it.
+        added: what the tenant stores more.
+        tenant_limits: the limits that the tenant has.
+        is_shrinking: whether the commit goes through, whatever the limits are.
+    """
+
+    used: Mapping[int, StoredAmounts]
+    added: StoredAmounts
+    tenant_limits: Mapping[str, int]
+    is_shrinking: bool
+
+    @property
+    def is_checked_by_tenant(self) -> bool:
+        """Whether the commit could exceed a limit of its tenant."""
+        grows = any(getattr(self.added, measure) > 0 for measure in self.tenant_limits)
+        return grows and not self.is_shrinking
+
+
+def check(
+    space: Space,
+    edits: Sequence[Edit],
+    written: Sequence[PlannedRevision],
+    files: Mapping[int, int],
+    usage: Mapping[int, ScopeUsage],
+    max_files: int,
+) -> Growth:
+    """Return what a commit changes, if it may; the locks of its scopes are held.
+
+    Args:
+        space: the space that the database has left.
+        edits: those of the commit.
+        written: the revisions that they lead to.
+        files: the number of files that each scope holds.
+        usage: what else it holds, and its quotas.
+        max_files: the highest number of files in a scope.
+
+    Raises:
+        DiskLow: memory would grow, and the database has no space for that.
+        LimitExceeded: a scope would hold more files than `max_files`.
+        QuotaExceeded: a scope would exceed a quota. The quota of the tenant is checked later, in the database.
+    """
+    shrinking = is_shrinking(edits, written)
+    if written:
+        (space.refuse_write if shrinking else space.refuse_growth)()
+    grown = quota.growth_by_scope(written)
+    mounts = {planned.file.scope.scope_id: planned.file.scope.mount for planned in written}
+    used: dict[int, StoredAmounts] = {}
+    tenant_limits: Mapping[str, int] = {}
+    for scope_id, added in grown.items():
+        before = usage[scope_id].used.plus(StoredAmounts(files=files[scope_id]))
+        if added.files > 0 and before.files + added.files > max_files:
+            raise LimitExceeded(
+                f"{mounts[scope_id]}/ may hold {max_files:,} files.",
+                hint="Delete or merge files that are no longer needed.",
+                limit=max_files,
+            )
+        if not shrinking:
+            quota.check(mounts[scope_id], before, added, usage[scope_id].limits)
+        used[scope_id] = before.plus(added)
+        tenant_limits = usage[scope_id].tenant_limits
+    return Growth(used, quota.total(grown.values()), tenant_limits, shrinking)
 
 
 def can_shrink(edits: Sequence[Edit]) -> bool:

@@ -10,6 +10,7 @@ from memex.store.records import FileChange, ScopeState
 from memex.store.search.index import FileIndex, StoredChunk
 from memex.store.writes.commit import SEPARATOR
 from memex.store.writes.edits import Head, PlannedRevision, ScopedPath, UndoneRevision, WorkingTree
+from memex.store.writes.quota import ScopeUsage, usage_of
 
 MAX_UNDONE_CHARS = 32 << 20  # an undo holds up to three texts of each revision in memory
 
@@ -32,11 +33,15 @@ class StoredHead:
 
 @dataclass(frozen=True, slots=True)
 class LoadedFiles:
-    """What the store has of the files that edits name: their scopes, heads, and chunks by scope and file."""
+    """What the store has of the files that edits name: their scopes, heads, and chunks by scope and file.
+
+    `usage` is what each scope stores, and may store.
+    """
 
     scopes: Sequence[ScopeState]
     heads: Sequence[StoredHead]
     chunks: dict[tuple[int, int], list[StoredChunk]]
+    usage: dict[int, ScopeUsage]
 
     @property
     def fingerprint(self) -> frozenset[tuple[Any, ...]]:
@@ -102,15 +107,18 @@ def load_files(found: Rows) -> LoadedFiles:
     scopes: dict[int, ScopeState] = {}
     heads: list[StoredHead] = []
     chunks: dict[tuple[int, int], list[StoredChunk]] = {}
+    usage: dict[int, ScopeUsage] = {}
     for one in found:
         scope_id = one["scope_id"]
+        if one["used"] is not None:
+            usage[scope_id] = usage_of(one["used"], one["quotas"])
         scopes[scope_id] = ScopeState(scope_id, one["rev"], one["language"], one["rebuilds"])
         heads.append(
             StoredHead(scope_id, one["path"], one["file_id"], one["version"], one["content"], one["highest"])
         )
         if one["chunk_ids"]:
             chunks[scope_id, one["file_id"]] = _stored_chunks(one)
-    return LoadedFiles(list(scopes.values()), heads, chunks)
+    return LoadedFiles(list(scopes.values()), heads, chunks, usage)
 
 
 def _stored_chunks(found: Mapping[str, Any]) -> list[StoredChunk]:

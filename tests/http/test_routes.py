@@ -375,6 +375,10 @@ ROUTES: dict[str, list[Try]] = {
     "DELETE /v1/admin/projects/{slug}/members/{user:path}": [
         Try(admins(as_agent="FORBIDDEN", theirs="PROJECT_NOT_FOUND"), url={"slug": "apollo", "user": "alice"})
     ],
+    "GET /v1/admin/quotas": [Try(admins(as_agent="FORBIDDEN"))],
+    "PUT /v1/admin/quotas": [
+        Try(admins(as_agent="FORBIDDEN"), query={"kind": "user", "name": "nobody"}, json={"files": 1000})
+    ],
     "GET /v1/admin/users": [Try(admins(as_agent="FORBIDDEN"))],
     "GET /v1/admin/queue": [Try(admins(), QUEUED_CALL)],  # never the text, which holds the word of the note
     "POST /v1/admin/queue/{tool_call_id:path}/retry": [

@@ -15,7 +15,7 @@ from memex import distribution
 from memex.api.protocol import Document, ReplayableKind
 from memex.call_context import CallContext
 from memex.errors import Forbidden, ValidationFailed
-from memex.service.identity import keys, users
+from memex.service.identity import keys, quotas, users
 from memex.service.identity.keys import render_key
 from memex.service.log import blame, exposure, queue
 from memex.service.log.replay.bundle import export_call
@@ -236,6 +236,17 @@ class LocalMemex:
     ) -> Document:
         service, caller = await self.caller(context)
         return (await users.list_users(service, caller, limit=limit, cursor=cursor)).model_dump(mode="json")
+
+    async def list_quotas(self, context: CallContext) -> Document:
+        service, caller = await self.caller(context)
+        return (await quotas.list_quotas(service, caller)).model_dump(mode="json")
+
+    async def set_quota(
+        self, context: CallContext, kind: quotas.Kind, name: str, limits: Mapping[str, int]
+    ) -> Document:
+        service, caller = await self.caller(context)
+        made = await quotas.set_quota(service, caller, kind, name, quotas.QuotaLimits(**limits))
+        return made.model_dump(mode="json")
 
     async def list_projects(self, context: CallContext) -> Document:
         found = await self._administer(context, "project_list", {}, tenants.list_projects)

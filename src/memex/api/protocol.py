@@ -130,6 +130,20 @@ class MemexApi(Protocol):
         """Return the tenant's users with the number of their files and the time of their last call."""
         ...
 
+    async def list_quotas(self, context: CallContext) -> Document:
+        """Return what the tenant stores and may store, and the quotas of its users and projects."""
+        ...
+
+    async def set_quota(
+        self,
+        context: CallContext,
+        kind: Literal["tenant", "user", "project"],
+        name: str,
+        limits: Mapping[str, int],
+    ) -> Document:
+        """Set all limits of a tenant, a user or a project; an empty name stands for all users, or projects."""
+        ...
+
     async def list_projects(self, context: CallContext) -> Document:
         """Return the open projects with their members."""
         ...

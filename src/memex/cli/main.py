@@ -48,6 +48,7 @@ COMMANDS = (
     (SERVICE, "keys", "operate.keys:app"),
     (SERVICE, "users", "operate.users:users"),
     (SERVICE, "projects", "operate.projects:app"),
+    (SERVICE, "quota", "operate.quota:app"),
     (SERVICE, "migrate", "operate.migrate:migrate"),
     (SERVICE, "doctor", "operate.doctor:doctor"),
     (SERVICE, "index", "operate.index:app"),

@@ -13,8 +13,9 @@ select wanted.scope_id,
                    from revision stored
                   where stored.scope_id = wanted.scope_id
                     and stored.path = wanted.path), 0) as highest,
-       stored_chunks.*
-  from unnest(%(scope_ids)s::bigint[], %(paths)s::text[]) as wanted (scope_id, path)
+       stored_chunks.*,
+       scope_usage.*
+  from unnest(%(scope_ids)s::bigint[], %(paths)s::text[]) with ordinality as wanted (scope_id, path, place)
  cross join lateral (
         select *
           from scope
@@ -40,4 +41,18 @@ select wanted.scope_id,
                  where %(with_content)s
                    and chunk.scope_id = wanted.scope_id
                    and chunk.file_id = head.file_id
-                offset 0) as chunk) as stored_chunks on true;
+                offset 0) as chunk) as stored_chunks on true
+  left join lateral (
+        -- Once a scope. What nobody has counted since the last change is counted now.
+        select case when scope.counted_rev = scope.rev
+                    then array[scope.standing_bytes, scope.revisions, scope.stored_bytes]
+                    else (select array[coalesce(sum(octet_length(stored.content)) filter (where stored.rev_end is null), 0),
+                                       count(*), coalesce(sum(octet_length(stored.content)), 0)]::bigint[]
+                            from revision stored
+                           where stored.scope_id = wanted.scope_id)
+               end as used,
+               (select jsonb_agg(to_jsonb(quota))
+                  from quota
+                 where quota.tenant_id = scope.tenant_id
+                   and (quota.kind = 'tenant' or quota.kind = scope.kind and quota.key in (scope.key, ''))) as quotas
+         where wanted.place = array_position(%(scope_ids)s::bigint[], wanted.scope_id)) as scope_usage on true;

@@ -4,8 +4,14 @@ with advanced as (
   update scope
      set rev = scope.rev + 1,
          last_at = greatest(clock_timestamp(), scope.last_at),
-         analyzer = coalesce(scope.analyzer, changed.analyzer)
-    from unnest(%(scope_ids)s::bigint[], %(analyzers)s::text[]) as changed (scope_id, analyzer)
+         analyzer = coalesce(scope.analyzer, changed.analyzer),
+         standing_bytes = changed.standing_bytes,
+         revisions = changed.revisions,
+         stored_bytes = changed.stored_bytes,
+         counted_rev = scope.rev + 1
+    from unnest(%(scope_ids)s::bigint[], %(analyzers)s::text[], %(standing_bytes)s::bigint[], %(counts)s::bigint[],
+                %(stored_bytes)s::bigint[])
+         as changed (scope_id, analyzer, standing_bytes, revisions, stored_bytes)
    where scope.scope_id = changed.scope_id
   returning scope.scope_id, scope.rev, scope.last_at
 ),

@@ -167,6 +167,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("keys", "create", "--role", "agent", "--user", "{user}", "--label", "bot"),
     ("keys", "list"),
     ("users",),
+    ("quota", "set", "user", "{user}", "--bytes", "100000000"),
 ]
 PLAIN_TOO = ("context", "find", "prompt", "read")
 REFUSED: dict[str, tuple[str, ...]] = {  # with the same code and the same words
@@ -256,7 +257,9 @@ def test_every_command_answers_over_http_as_here(modes: Modes, vault: Callable[[
     given = {user: {"user": user, "call": f"first-of-{user}", "folder": str(vault(user))} for user in users}
 
     def run(user: str, words: tuple[str, ...], *more: str) -> Any:
-        as_user = () if words[0] in ("queue", "spend", "projects", "keys", "users") else ("--user", user)
+        as_user = (
+            () if words[0] in ("queue", "spend", "projects", "keys", "users", "quota") else ("--user", user)
+        )
         done = users[user].run(*(word.format(**given[user]) for word in words), *as_user, *more)
         said = re.sub("uma|una", "USER", done.out)
         return [done.code, alike(json.loads(said) if more and said else said), done.err]

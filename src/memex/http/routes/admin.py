@@ -1,13 +1,14 @@
-"""What admins keep: projects, their members, and the list of users."""
+"""What admins keep: projects, their members, quotas, and the list of users."""
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Body, Query, Response
 from pydantic import BaseModel
 
 from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.routers import admin_router
-from memex.service.identity import users
+from memex.service.identity import quotas, users
+from memex.service.identity.quotas import Kind, QuotaLimits, QuotaResult, QuotasResult
 from memex.service.identity.users import UsersResult
 from memex.service.spending import SpendingResult
 from memex.store.identity import tenants
@@ -143,3 +144,25 @@ async def spend(
 ) -> SpendingResult:
     """Return what the calls of the last days (UTC), today included, used of chat models, by day and model."""
     return await service.spending(caller, days=days)
+
+
+@router.get("/quotas", summary="List quotas")
+async def list_quotas(service: ServiceDependency, caller: HeaderCaller) -> QuotasResult:
+    """Return what the tenant stores and may store, and the quotas of its users and projects."""
+    return await quotas.list_quotas(service, caller)
+
+
+@router.put("/quotas", summary="Set a quota")
+async def set_quota(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    kind: Annotated[Kind, Query()],
+    limits: Annotated[QuotaLimits, Body()],
+    name: Annotated[str, Query()] = "",
+) -> QuotaResult:
+    """Set all limits of a user or a project; without a `name` of all that have no limits of their own.
+
+    A limit that the body does not name does not hold any more. The quota of the tenant itself is set on the machine
+    of the database alone.
+    """
+    return await quotas.set_quota(service, caller, kind, name, limits)

@@ -14,6 +14,7 @@ from memex.http.callers import (
     context_of_headers,
     resolve,
 )
+from memex.service.identity.quotas import QuotaResult, read_quota
 from memex.store.access import Role
 from memex.store.identity import tenants
 
@@ -32,13 +33,14 @@ class MeResult(BaseModel):
     """Whose key this is.
 
     `user` is to whom it is bound; null: the header Memex-User names one with each call. `mounts` are what is read
-    for that user; null where a key that needs a user came without one.
+    for that user, and `quota` what the user stores and may store; null where no user is named.
     """
 
     role: Role
     tenant: str
     user: str | None
     mounts: list[Mount] | None
+    quota: QuotaResult | None
     version: str
 
 
@@ -50,7 +52,7 @@ async def me(
     context: Annotated[RequestContext, Depends(context_of_headers)],
 ) -> MeResult:
     """Return the role, tenant and user of the key, what can be read with it, and the version of the service."""
-    mounts = None
+    mounts, quota = None, None
     if holder.role == "admin" or holder.bound_user is not None or context.user_id is not None:
         action = f"GET {request.scope['route'].path}"
         caller = await resolve(service, holder, context, role=holder.role, action=action)
@@ -58,10 +60,13 @@ async def me(
             Mount(mount=scope.mount, language=scope.language, writable=scope.writable)
             for scope in caller.access.scopes
         ]
+        if caller.access.user_id is not None:
+            quota = await read_quota(service.database, holder.tenant_id, "user", caller.access.user_id)
     return MeResult(
         role=holder.role,
         tenant=await tenants.tenant_name(service.database, holder.tenant_id),
         user=holder.bound_user,
         mounts=mounts,
+        quota=quota,
         version=distribution.version(),
     )

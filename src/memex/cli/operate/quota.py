@@ -1,0 +1,73 @@
+"""`memex quota`: how much is stored, and how much may be."""
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from memex.cli.output import Column, CommandOutput, Screen
+from memex.cli.session.commands import tenant_command
+from memex.cli.session.session import CommandSession
+
+app = typer.Typer(no_args_is_help=True, help="Show and set how much a tenant, a user or a project may store.")
+
+MEASURES = ("files", "bytes", "revisions", "stored_bytes")
+
+
+def _limit(what: str) -> Any:
+    return typer.Option(min=0, help=f"The largest {what}; left out, there is no limit.")
+
+
+@app.command()
+@tenant_command
+async def show(session: CommandSession) -> CommandOutput:
+    """Show what the tenant stores and may store, and the quotas of users and projects."""
+    document = await session.api.list_quotas(session.context)
+    return CommandOutput(document, lambda screen: _show(screen, document["quotas"]))
+
+
+@app.command("set")
+@tenant_command
+async def set_quota(
+    session: CommandSession,
+    kind: Annotated[
+        Literal["tenant", "user", "project"], typer.Argument(metavar="KIND", help="tenant, user or project.")
+    ],
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="The user or the project; by default all of them.")
+    ] = "",
+    files: Annotated[int | None, _limit("number of files")] = None,
+    size_bytes: Annotated[
+        int | None, typer.Option("--bytes", min=0, help="The most bytes of text in all files together.")
+    ] = None,
+    revisions: Annotated[int | None, _limit("number of stored versions, history included")] = None,
+    stored_bytes: Annotated[int | None, _limit("sum of bytes of all stored versions")] = None,
+) -> CommandOutput:
+    """Set all limits at once: a limit that is left out does not hold any more.
+
+    Limits of one user or project go before those of all users or projects. What is over a limit already stays, and
+    deletions always go through. The quota of a tenant can only be set on the machine of the database.
+    """
+    given = {"files": files, "bytes": size_bytes, "revisions": revisions, "stored_bytes": stored_bytes}
+    limits = {measure: limit for measure, limit in given.items() if limit is not None}
+    document = await session.api.set_quota(session.context, kind, name, limits)
+    return CommandOutput(document, lambda screen: _show(screen, [document]))
+
+
+def _show(screen: Screen, quotas: list[dict[str, Any]]) -> None:
+    columns = [
+        Column("quota", "bold"),
+        *(Column(measure, align="right", whole=True) for measure in MEASURES),
+    ]
+    screen.table(columns, [(_named(quota), *(_cell(quota, name) for name in MEASURES)) for quota in quotas])
+
+
+def _named(quota: dict[str, Any]) -> str:
+    if quota["kind"] == "tenant":
+        return "tenant"
+    return f"{quota['kind']} {quota['name']}" if quota["name"] else f"every {quota['kind']}"
+
+
+def _cell(quota: dict[str, Any], measure: str) -> str:
+    limit = quota["limits"][measure]
+    used = f"{quota['used'][measure]:,}" if quota["used"] else ("" if limit is None else "…")
+    return used if limit is None else f"{used} of {limit:,}"

@@ -1,0 +1,142 @@
+"""How much is stored, and how much may be: of a tenant, its users and its projects."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from memex.errors import Forbidden, ValidationFailed
+from memex.service.call import Caller, check_role
+from memex.service.service import Service
+from memex.store.database import Database, row, rows
+from memex.store.paths import check_id, check_slug
+from memex.store.sql import sql
+
+Kind = Literal["tenant", "user", "project"]
+MEASURES = ("files", "bytes", "revisions", "stored_bytes")
+MAX_LIMIT = 2**62
+
+
+class UsageResult(BaseModel):
+    """What is stored: the files that stand, the bytes of their texts, and both over the whole history."""
+
+    model_config = ConfigDict(frozen=True)
+
+    files: int
+    bytes: int
+    revisions: int
+    stored_bytes: int
+
+
+class QuotaLimits(BaseModel):
+    """How much may be stored of each; null for no limit."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"files": 1_000, "stored_bytes": 100_000_000}]},
+    )
+
+    files: int | None = Field(None, ge=0, le=MAX_LIMIT)
+    bytes: int | None = Field(None, ge=0, le=MAX_LIMIT)
+    revisions: int | None = Field(None, ge=0, le=MAX_LIMIT)
+    stored_bytes: int | None = Field(None, ge=0, le=MAX_LIMIT)
+
+
+class QuotaResult(BaseModel):
+    """The limits of a tenant, a user or a project; an empty `name` stands for all users, or all projects.
+
+    `used` is null for these, and for one that has stored nothing.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: Kind
+    name: str
+    used: UsageResult | None
+    limits: QuotaLimits
+
+
+class QuotasResult(BaseModel):
+    """The tenant first, then its users and projects with quotas of their own."""
+
+    model_config = ConfigDict(frozen=True)
+
+    quotas: list[QuotaResult]
+
+
+async def list_quotas(service: Service, caller: Caller) -> QuotasResult:
+    """Return what the caller's tenant stores and may store, and its other quotas; raises Forbidden for agents."""
+    async with service.recorder.recorded(caller, "quota_list", {}) as log:
+        check_role(caller.principal, "admin")
+        async with service.database.maintenance() as connection:
+            given = {"tenant_id": caller.access.tenant_id, "kind": None, "key": None, "only_asked": False}
+            found = await rows(connection, "identity/quota_list", **given)
+            await log.add("committed", connection=connection)
+    return QuotasResult(quotas=[_render(record) for record in found])
+
+
+async def set_quota(
+    service: Service, caller: Caller, kind: Kind, name: str, limits: QuotaLimits
+) -> QuotaResult:
+    """Set the limits of a tenant, a user or a project, and return them with what is stored.
+
+    Args:
+        service: the service that the caller calls.
+        caller: an admin of the tenant.
+        kind: what is limited.
+        name: the user or the project; empty for all users, or projects, without limits of their own.
+        limits: all limits; those that are not given do not hold any more.
+
+    Raises:
+        Forbidden: the caller is no admin of all users, or limits the tenant over the network.
+        ValidationFailed: there can be no user, or project, of this name.
+    """
+    given = limits.model_dump(exclude_none=True)
+    async with service.recorder.recorded(
+        caller, "quota_set", {"kind": kind, "name": name, "limits": given}
+    ) as log:
+        check_role(caller.principal, "admin")
+        if caller.principal.bound_user is not None or (
+            kind == "tenant" and caller.principal.key_id is not None
+        ):
+            raise Forbidden(
+                "This key may not set this quota.",
+                hint="Quotas of users and projects are set by an administrator's key that is not bound to a user, "
+                "and those of a tenant by `memex quota set tenant` on the machine of the database.",
+            )
+        _check_name(kind, name)
+        tenant_id = caller.access.tenant_id
+        async with service.database.maintenance() as connection:
+            place = {"tenant_id": tenant_id, "kind": kind, "key": name}
+            await connection.execute(sql("identity/quota_set"), place | limits.model_dump())
+            await log.add("committed", connection=connection)
+    return await read_quota(service.database, tenant_id, kind, name)
+
+
+async def read_quota(database: Database, tenant_id: int, kind: Kind, name: str) -> QuotaResult:
+    """Return what a tenant, a user or a project stores and may store."""
+    async with database.maintenance() as connection:
+        given = {"tenant_id": tenant_id, "kind": kind, "key": name, "only_asked": True}
+        found = await row(connection, "identity/quota_list", **given)
+    assert found is not None  # noqa: S101  # the one that was asked for
+    return _render(found)
+
+
+def _check_name(kind: Kind, name: str) -> None:
+    if kind == "tenant" and name:
+        raise ValidationFailed("The quota of a tenant takes no name.", hint="Choose the tenant by its key.")
+    if kind == "user" and name:
+        check_id(name, "user")
+    if kind == "project" and name:
+        check_slug(name)
+
+
+def _render(record: dict[str, Any]) -> QuotaResult:
+    has_used = record["files"] is not None
+    return QuotaResult(
+        kind=record["kind"],
+        name=record["key"],
+        used=UsageResult(**{name: record[name] for name in MEASURES}) if has_used else None,
+        limits=QuotaLimits(**{name: record[f"max_{name}"] for name in MEASURES}),
+    )

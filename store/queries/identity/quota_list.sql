@@ -1,0 +1,48 @@
+-- What is stored and may be stored: of the tenant, of each user and project with a quota of its own, and of one that is
+-- asked for; with `only_asked` of that one alone. A row with the key '' holds for all users, or projects, and has no
+-- numbers of use. For maintenance.
+with wanted as (
+  select %(kind)s::text as kind, %(key)s::text as key
+   where %(kind)s is not null
+  union
+  select 'tenant', ''
+   where not %(only_asked)s
+  union
+  select kind, key
+    from quota
+   where tenant_id = %(tenant_id)s
+     and not %(only_asked)s
+)
+select wanted.kind,
+       wanted.key,
+       coalesce(own.files, every.files) as max_files,
+       coalesce(own.bytes, every.bytes) as max_bytes,
+       coalesce(own.revisions, every.revisions) as max_revisions,
+       coalesce(own.stored_bytes, every.stored_bytes) as max_stored_bytes,
+       used.*
+  from wanted
+  left join quota own on own.tenant_id = %(tenant_id)s and own.kind = wanted.kind and own.key = wanted.key
+  left join quota every on every.tenant_id = %(tenant_id)s and every.kind = wanted.kind and every.key = ''
+  left join lateral (
+       select usage.files, usage.bytes, usage.revisions, usage.stored_bytes
+         from tenant_usage(%(tenant_id)s) as usage
+        where wanted.kind = 'tenant'
+       union all
+       select stat.files, counted.bytes, counted.revisions, counted.stored_bytes
+         from scope
+         join scope_stat stat using (scope_id)
+        cross join lateral (
+              select scope.standing_bytes as bytes, scope.revisions, scope.stored_bytes
+               where scope.counted_rev = scope.rev
+              union all
+              select coalesce(sum(octet_length(content)) filter (where rev_end is null), 0), count(*),
+                     coalesce(sum(octet_length(content)), 0)
+                from revision
+               where scope.counted_rev <> scope.rev
+                 and revision.scope_id = scope.scope_id
+              having scope.counted_rev <> scope.rev) as counted
+        where scope.tenant_id = %(tenant_id)s
+          and scope.kind = wanted.kind
+          and scope.key = wanted.key
+          and wanted.key <> '') as used on true
+ order by wanted.kind <> 'tenant', wanted.kind desc, wanted.key;
