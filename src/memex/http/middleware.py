@@ -1,5 +1,6 @@
 """What every request passes first: a request id, a bound on its body, one log line, and no traceback let out."""
 
+import asyncio
 import secrets
 import time
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memex import telemetry
 from memex.http.docs_page import STATIC
 from memex.http.problems import problem
+from memex.http.protocol import CLIENT_GONE
 from memex.logging import frames
 from memex.store.waiting.fair_queue import expect_turns_soon
 
@@ -80,6 +82,10 @@ class RequestMiddleware:
                     )
                     await refused(scope, receive, named_send)
             except ClientDisconnect:
+                self._log.info("client_gone")
+            except asyncio.CancelledError:
+                if CLIENT_GONE not in scope:
+                    raise
                 self._log.info("client_gone")
             except Exception as error:  # noqa: BLE001  # here a request ends
                 self._log.error("request_failed", error=type(error).__name__, where=frames(error))

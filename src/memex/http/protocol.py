@@ -13,11 +13,15 @@ from typing import Any
 
 from httptools import HttpParserError
 from starlette.types import Receive, Scope, Send
+from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 RETRY_AFTER_S = 1
+CLIENT_GONE = (
+    "memex.client_gone"  # in the scope of a request that is cancelled because nobody reads its answer
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._head_bytes = self._body_bytes = 0
         self._began_s = 0.0  # of the head or the body, by the clock of the loop
         self._timer: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._answered_scope: Any = {}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begin a connection; if there are too many, an idle one ends, or this one is told so."""
@@ -81,9 +87,19 @@ class HttpProtocol(HttpToolsProtocol):
         self._begin_timing(self._limits.head_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End a connection."""
+        """End a connection, and the request whose answer nobody will read, with its statement in the database."""
         self._end_timing()
         super().connection_lost(exc)
+        if self._task is not None and not self._task.done():
+            self._answered_scope[CLIENT_GONE] = True
+            self._task.cancel()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """Run a request, as uvicorn does, and remember its task."""
+        self._answered_scope = cycle.scope
+        self._task = self.loop.create_task(cycle.run_asgi(app))
+        self._task.add_done_callback(self.tasks.discard)
+        self.tasks.add(self._task)
 
     def data_received(self, data: bytes) -> None:
         """Parse what came."""
