@@ -241,7 +241,7 @@ class QuotaExceeded(Refused):
 
 
 class RateLimited(Refused):
-    """Too many texts of the user wait in the queue; `details` holds `retry_after_s`."""
+    """A rate limit is reached (`limit` names it), or too many texts of the user wait; see `retry_after_s`."""
 
     code = "RATE_LIMITED"
 

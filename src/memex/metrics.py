@@ -37,6 +37,7 @@ COUNTERS: dict[str, tuple[str, Labels]] = {
     "memex_operations_total": ("Calls, by how they ended.", ("tool", "status")),
     "memex_unauthenticated_total": ("Requests without a valid key, which no log has.", ()),
     "memex_refused_total": ("Calls that did not get the database in time, by the wait.", ("reason",)),
+    "memex_rate_limited_total": ("Requests that a rate limit refused, by its name.", ("limit",)),
     "memex_degraded_total": ("Answers that a model or an embedder should have had a part in.", ("tool",)),
     "memex_unlogged_total": ("Answers without a row in the log, because the disk is full.", ("tool",)),
     "memex_refused_growth_total": ("Calls that were refused because memory may not grow.", ("code",)),
@@ -120,6 +121,10 @@ class Metrics:
     def add_refused(self, reason: str) -> None:
         """Count a call that did not get the database in time, or whose statement the database gave up."""
         self._counts.add("memex_refused_total", (reason,))
+
+    def add_rate_limited(self, limit: str) -> None:
+        """Count a request that a rate limit refused."""
+        self._counts.add("memex_rate_limited_total", (limit,))
 
     def counting(self, embedder: Embedder) -> Embedder:
         """Return the embedder, wrapped so that its requests are counted here."""

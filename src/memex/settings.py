@@ -101,6 +101,24 @@ class Settings(BaseSettings):
         description="The largest number of HTTP connections that one process keeps. A request on one more is "
         "answered 503.",
     )
+    rate_requests: str | None = Field(
+        None,
+        validation_alias="MEMEX_RATE_REQUESTS",
+        description="How many requests each key, user or tenant may send, such as user:600/min,tenant:10k/min. By "
+        "default there is no limit.",
+    )
+    rate_writes: str | None = Field(
+        None,
+        validation_alias="MEMEX_RATE_WRITES",
+        description="How many writes each key, user or tenant may send, in the same form. A batch counts its "
+        "edits, and an import its files.",
+    )
+    rate_bytes: str | None = Field(
+        None,
+        validation_alias="MEMEX_RATE_BYTES",
+        description="How many bytes of text each key, user or tenant may send with writes, in the same form, such "
+        "as user:10M/h.",
+    )
     oauth_issuer: str | None = Field(
         None,
         validation_alias="MEMEX_OAUTH_ISSUER",

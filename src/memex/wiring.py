@@ -14,6 +14,7 @@ import structlog
 from memex import postgres, telemetry
 from memex.counts import SharedCounts
 from memex.errors import ValidationFailed
+from memex.service.identity.rate_limits import Buckets, rate_limits
 from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Service
 from memex.service.tools.call_locks import CallLocks
@@ -43,6 +44,7 @@ async def running_service(
     with_worker: bool = False,
     counts: SharedCounts | None = None,
     call_locks: CallLocks | None = None,
+    buckets: Buckets | None = None,
 ) -> AsyncIterator[Service]:
     """Open a service over `DATABASE_URL` or the embedded Postgres, with its schema up to date.
 
@@ -53,6 +55,7 @@ async def running_service(
             embedder and the database has vectors.
         counts: holds the numbers of `/metrics`, if several processes share them.
         call_locks: make equal calls run one after the other, if several processes share them.
+        buckets: hold what rate limits count, if several processes share them.
 
     Raises:
         StoreUnavailable, SchemaTooNew: the database cannot be used; the hint says what to do.
@@ -63,6 +66,7 @@ async def running_service(
             f"MEMEX_LANGUAGE: there is no {settings.language!r}.", hint=f"There are: {', '.join(LANGUAGES)}."
         )
     metrics = new_metrics(counts)
+    limits = rate_limits(settings, buckets, metrics)
     embedder = embedder_of(settings)
     if embedder is not None:
         embedder = metrics.counting(embedder)
@@ -111,6 +115,7 @@ async def running_service(
                 prompts_dir=settings.prompts_dir,
                 rendering=Rendering(images=settings.context_images),
                 call_locks=call_locks,
+                rate_limits=limits,
             )
             if with_worker and database.has_jobs:
                 await held.enter_async_context(_running_workers(ready.conninfo, service, settings))

@@ -14,7 +14,9 @@ from fastapi import FastAPI
 from memex.http.app import create_app
 from memex.http.protocol import HttpLimits
 from memex.http.serving import http_config
+from memex.service.identity.rate_limits import rate_limits
 from memex.service.service import Service
+from memex.service.tools.registry import new_metrics
 from memex.settings import Settings
 from memex.store.database import Database
 
@@ -46,6 +48,7 @@ def serving_http(
     settings: Settings | None = None,
 ) -> Iterator[Served]:
     """Serve the database of a conninfo on a free port, from a thread of its own; `wrap` changes the service."""
+    known = settings or Settings.model_construct()
     # The protocol is named because asyncio sets TCP_NODELAY only on a socket that knows to be TCP's.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
@@ -55,7 +58,9 @@ def serving_http(
     async def open_service() -> AsyncIterator[Service]:
         database = await Database.open(conninfo, max_connections=10)
         try:
-            served.service = wrap(Service(database, max_files=10_000))
+            limits_set = rate_limits(known, None, metrics := new_metrics())
+            made = Service(database, max_files=10_000, metrics=metrics, rate_limits=limits_set)
+            served.service = wrap(made)
             served.loop = asyncio.get_running_loop()
             served.ready.set()
             assert served.service is not None

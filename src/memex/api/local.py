@@ -75,6 +75,7 @@ class LocalMemex:
             raise Forbidden(
                 "This connection says for nobody whose memory it is.", hint=self._nobody_hint
             ) from error
+        self._service.rate_limits.count_request(caller)
         return self._service, caller
 
     async def me(self, context: CallContext) -> Document:

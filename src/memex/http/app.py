@@ -53,7 +53,7 @@ NO_TELEMETRY: TelemetryConfig = {
     "auto_configure": False,
 }
 
-PROBLEM_STATUSES = (400, 401, 403, 404, 405, 409, 412, 413, 422, 503)
+PROBLEM_STATUSES = (400, 401, 403, 404, 405, 409, 412, 413, 422, 429, 503)
 
 
 def create_app(open_service: OpenService, settings: Settings | None = None) -> FastAPI:

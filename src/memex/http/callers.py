@@ -206,8 +206,13 @@ async def resolve(
     action: str,
     from_cache: bool = False,
 ) -> Caller:
-    """Return the caller of a key in a context; raises as `Service.caller`, which logs it under `action`."""
-    return await service.caller(
+    """Return the caller of a key in a context, and count the request.
+
+    Raises:
+        RateLimited: the key, the user or the tenant sent too many. It is not logged, so that it costs little.
+        MemexError: as `Service.caller`, which logs a refusal under `action`.
+    """
+    caller = await service.caller(
         holder,
         CallContext(context.user_id, context.actor, context.project, role=context.role),
         role=role,
@@ -215,6 +220,8 @@ async def resolve(
         tool_call_id=context.tool_call_id,
         from_cache=from_cache,
     )
+    service.rate_limits.count_request(caller)
+    return caller
 
 
 async def caller_by_headers(

@@ -16,6 +16,7 @@ from memex.http.docs_page import STATIC
 from memex.http.problems import problem
 from memex.http.protocol import CLIENT_GONE
 from memex.logging import frames
+from memex.service.identity.rate_limits import counted_headers
 from memex.store.waiting.fair_queue import expect_turns_soon
 
 MAX_BODY_BYTES = 8 << 20  # a file of 1 MiB, each character escaped in JSON, and the rest of the request
@@ -65,6 +66,9 @@ class RequestMiddleware:
                 status = int(message["status"])
                 named = (b"x-request-id", request_id.encode())
                 message["headers"] = [*_protected(scope, message.get("headers", [])), named]
+                if (counted := counted_headers.get()) is not None:
+                    left, policy = (value.encode() for value in counted)
+                    message["headers"] += [(b"ratelimit", left), (b"ratelimit-policy", policy)]
             await send(message)
 
         with structlog.contextvars.bound_contextvars(request_id=request_id):

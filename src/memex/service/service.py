@@ -21,6 +21,7 @@ from memex.errors import (
 from memex.metrics import Metrics
 from memex.service.call import Caller, check_role, new_call, resumed_call
 from memex.service.identity.identities import Identities
+from memex.service.identity.rate_limits import RateLimits
 from memex.service.log import operations
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.trace import load_trace
@@ -73,12 +74,13 @@ class Service:
         prompts_dir: Path | None = None,
         call_locks: CallLocks | None = None,
         rendering: Rendering = RENDERING,
+        rate_limits: RateLimits | None = None,
     ) -> None:
         if prompts_dir is not None:
             definitions.check_prompts(prompts_dir)
         self.database = database
         self.prompts_dir = prompts_dir
-        self.rendering = rendering
+        self.rendering, self.rate_limits = rendering, rate_limits or RateLimits()
         self.metrics = metrics or new_metrics()
         self.recorder = Recorder(database, self.metrics, tracing or Tracing())
         self._query_embedder = QueryEmbedder(embedder if database.has_vectors else None, search_mode)
@@ -170,6 +172,7 @@ class Service:
         """
         check_json(arguments)
         tool, arguments = translate(tool, arguments)
+        self.rate_limits.count_tool(caller, arguments, TOOLS.get(tool))
         call = new_call(caller, tool, arguments, tool_call_id, now=now)
         async with self.recorder.watch(caller, call) as span:
             if tool not in TOOLS:

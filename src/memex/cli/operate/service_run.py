@@ -22,6 +22,7 @@ from memex.store.embedded import server as embedded
 if TYPE_CHECKING:
     from memex.counts import SharedCounts
     from memex.http.workers import WorkerLine
+    from memex.service.identity.rate_limits import Buckets
     from memex.service.tools.call_locks import CallLocks
     from memex.store.database import Database
     from memex.store.identity.tenants import FirstKeys
@@ -76,13 +77,14 @@ def run_workers(settings: Settings, size: int, listener: socket.socket, announce
     with Child.fork(lambda line: _hold_postgres(settings, line), "memex postgres") as starter:
         from memex.counts import SharedCounts
         from memex.metrics import GAUGES
+        from memex.service.identity.rate_limits import Buckets
         from memex.service.tools.call_locks import CallLocks, open_shared_file
         from memex.wiring import load_modules
 
         import_module("memex.http.serving")
         load_modules(settings)
         _collect_seldom()
-        counts, call_locks = SharedCounts(size), CallLocks(open_shared_file())
+        counts, call_locks, buckets = SharedCounts(size), CallLocks(open_shared_file()), Buckets()
         while starter.report() is None:
             pass
 
@@ -90,7 +92,7 @@ def run_workers(settings: Settings, size: int, listener: socket.socket, announce
             share, more = divmod(settings.max_connections, size)
             own = settings.model_copy(update={"max_connections": share + (number < more)})
             counts.take(number)
-            _work(own, number, line, is_replacement, counts, call_locks)
+            _work(own, number, line, is_replacement, counts, call_locks, buckets)
 
         group = WorkerGroup(size, listener, work, on_death=lambda number: counts.clear(number, GAUGES))
         keys = group.start()[0]["keys"]
@@ -136,6 +138,7 @@ def _work(
     is_replacement: bool,
     counts: "SharedCounts",
     call_locks: "CallLocks",
+    buckets: "Buckets",
 ) -> None:
     """Answer as one of several workers. The first one also carries out jobs, and makes the first keys."""
     from memex.http.serving import serve
@@ -148,7 +151,7 @@ def _work(
     async def answer() -> None:
         _cancel_at([signal.SIGTERM])
         async with running_service(
-            settings, with_worker=number == 0, counts=counts, call_locks=call_locks
+            settings, with_worker=number == 0, counts=counts, call_locks=call_locks, buckets=buckets
         ) as service:
             keys = None
             if number == 0 and not is_replacement:

@@ -94,6 +94,8 @@ async def import_vault(
             vault = await asyncio.to_thread(stack.enter_context, open_vault(source))
             work = _Import(service, caller, log.call, vault, dry_run=dry_run, replace=replace)
             work.place(into, projects=projects)
+            size_bytes = len(source) if isinstance(source, bytes) else 0
+            service.rate_limits.count_write(caller, len(vault.notes), size_bytes)
             await work.run(progress)
         result = work.result()
         answer = CallAnswer(result.model_dump(mode="json"), given, _log_record(result))

@@ -1,0 +1,207 @@
+"""Limits on how much a key, a user or a tenant may ask for in a time: token buckets, off unless they are set.
+
+A bucket is one number, the moment at which it is full again (GCRA, the generic cell rate algorithm, of ITU-T
+I.371, annex A). What is asked for moves this moment on, and is refused if it would then be further away than the
+period. So a whole period's worth may come at once, and after that as much as time gives back. A call that is larger
+than the whole bucket is let in when the bucket is full.
+
+The numbers stand in memory that is shared with the processes that are forked afterwards, so the workers of one
+service count together. Two workers may read a number at the same moment, and then one of both calls is not counted.
+Replicas on other machines count for themselves.
+"""
+
+import math
+import mmap
+import re
+import time
+from collections.abc import Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from memex.errors import RateLimited, ValidationFailed
+from memex.metrics import Metrics
+from memex.service.call import Caller
+from memex.service.tools.registry import AnyTool
+from memex.settings import Settings
+
+Counted = Literal["requests", "writes", "bytes"]
+Holder = Literal["key", "user", "tenant"]
+
+SLOTS = 1 << 16  # buckets that are not full at the same moment
+PROBES = 8  # slots that a bucket may take; if all are taken, it takes the place of the one that is full first
+PERIODS_S = {"s": 1, "min": 60, "h": 3_600, "day": 86_400}
+SUFFIXES = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
+_RATE = re.compile(r"(key|user|tenant):([0-9]{1,12})(k|M|G|)/(s|min|h|day)")
+UNITS: dict[Counted, str] = {"requests": "requests", "writes": "writes", "bytes": "content-bytes"}
+
+# The headers RateLimit and RateLimit-Policy of what the current request was counted by.
+counted_headers: ContextVar[tuple[str, str] | None] = ContextVar("counted_headers", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How much of something a holder may ask for in a period; `name` is such as `requests-user`."""
+
+    counted: Counted
+    holder: Holder
+    quantity: int
+    period_s: int
+
+    @property
+    def name(self) -> str:
+        """The name of the limit, as errors, headers and metrics have it."""
+        return f"{self.counted}-{self.holder}"
+
+
+def parse_rates(counted: Counted, text: str | None) -> list[Rate]:
+    """Return the rates of a setting such as `user:600/min,tenant:10k/min`.
+
+    Raises:
+        ValidationFailed: the setting is malformed, or names a holder twice.
+    """
+    rates = []
+    for part in filter(None, (text or "").replace(" ", "").split(",")):
+        found = _RATE.fullmatch(part)
+        if found is None or int(found[2]) == 0:
+            raise ValidationFailed(
+                f"MEMEX_RATE_{counted.upper()}: {part[:50]!r} is no rate.",
+                hint="Write rates of key, user or tenant by s, min, h or day, such as user:600/min,tenant:10k/min.",
+            )
+        holder = next(one for one in get_args(Holder) if one == found[1])
+        rates.append(Rate(counted, holder, int(found[2]) * SUFFIXES[found[3]], PERIODS_S[found[4]]))
+    if len({rate.holder for rate in rates}) < len(rates):
+        raise ValidationFailed(
+            f"MEMEX_RATE_{counted.upper()} names a holder twice.", hint="Name key, user and tenant once each."
+        )
+    return rates
+
+
+class Buckets:
+    """The moments at which buckets are full again, in memory that forked processes share; by a monotonic clock."""
+
+    def __init__(self) -> None:
+        self._memory = memoryview(mmap.mmap(-1, SLOTS * 16))
+        self._tags, self._moments = self._memory.cast("q"), self._memory.cast("d")
+
+    def place(self, bucket: tuple[Any, ...], now_s: float) -> int:
+        """Return the slot of a bucket, empty if nothing is known of it. Python's hash is that of the parent."""
+        tag = hash(bucket) or 1
+        slots = [(tag + probe) % SLOTS for probe in range(PROBES)]
+        for slot in slots:
+            if self._tags[2 * slot] == tag:
+                return slot
+        slot = next((one for one in slots if self.full_at_s(one) <= now_s), min(slots, key=self.full_at_s))
+        self._tags[2 * slot], self._moments[2 * slot + 1] = tag, 0.0
+        return slot
+
+    def full_at_s(self, slot: int) -> float:
+        """Return when the bucket of a slot is full again."""
+        return self._moments[2 * slot + 1]
+
+    def set(self, slot: int, full_at_s: float) -> None:
+        """Replace when the bucket of a slot is full again."""
+        self._moments[2 * slot + 1] = full_at_s
+
+
+class RateLimits:
+    """The limits of a service.
+
+    Args:
+        rates: what is limited; none by default.
+        buckets: the numbers, if several processes share them.
+        metrics: count what is refused.
+    """
+
+    def __init__(
+        self, rates: Iterable[Rate] = (), *, buckets: Buckets | None = None, metrics: Metrics | None = None
+    ) -> None:
+        self._rates = tuple(rates)
+        self._buckets = buckets or (Buckets() if self._rates else None)
+        self._metrics = metrics
+
+    def count_request(self, caller: Caller) -> None:
+        """Count a request; raises RateLimited."""
+        if self._rates:
+            self._count(caller, {"requests": 1})
+
+    def count_write(self, caller: Caller, writes: int, size_bytes: int) -> None:
+        """Count writes, and the bytes that came with them; raises RateLimited."""
+        if self._rates:
+            self._count(caller, {"writes": writes, "bytes": size_bytes})
+
+    def count_tool(self, caller: Caller, arguments: dict[str, Any], tool: AnyTool | None) -> None:
+        """Count what a call of a tool writes: of a batch each member; raises RateLimited."""
+        if self._rates and tool is not None and not tool.is_read_only:
+            edits = arguments.get("edits")
+            self.count_write(caller, len(edits) if isinstance(edits, list) else 1, _text_bytes(arguments))
+
+    def _count(self, caller: Caller, costs: dict[Counted, int]) -> None:
+        assert self._buckets is not None  # noqa: S101  # there are rates
+        now_s = time.monotonic()
+        taken: list[tuple[Rate, int, float]] = []
+        for rate in self._rates:
+            holder = _holder(caller, rate.holder)
+            if holder is None or not costs.get(rate.counted):
+                continue
+            slot = self._buckets.place((rate.name, *holder), now_s)
+            full_at_s = max(now_s, self._buckets.full_at_s(slot))
+            cost_s = costs[rate.counted] * rate.period_s / rate.quantity
+            wait_s = min(full_at_s + cost_s - now_s - rate.period_s, full_at_s - now_s)
+            if wait_s > 0:
+                self._refuse(rate, wait_s, full_at_s - now_s)
+            taken.append((rate, slot, full_at_s + cost_s))
+        for _, slot, full_at_s in taken:
+            self._buckets.set(slot, full_at_s)
+        if taken:
+            counted_headers.set(_headers([(rate, full_at_s - now_s) for rate, _, full_at_s in taken]))
+
+    def _refuse(self, rate: Rate, wait_s: float, full_in_s: float) -> None:
+        counted_headers.set(_headers([(rate, full_in_s)]))
+        if self._metrics is not None:
+            self._metrics.add_rate_limited(rate.name)
+        raise RateLimited(
+            f"The limit {rate.name} is reached: {rate.quantity:,} {rate.counted} in {rate.period_s:,} s for each "
+            f"{rate.holder}.",
+            hint="Send the request again after the seconds that Retry-After names.",
+            limit=rate.name,
+            retry_after_s=math.ceil(wait_s),
+        )
+
+
+def rate_limits(settings: Settings, buckets: Buckets | None, metrics: Metrics) -> RateLimits:
+    """Return the limits that settings name; raises ValidationFailed as `parse_rates`."""
+    rates = [
+        *parse_rates("requests", settings.rate_requests),
+        *parse_rates("writes", settings.rate_writes),
+        *parse_rates("bytes", settings.rate_bytes),
+    ]
+    return RateLimits(rates, buckets=buckets, metrics=metrics)
+
+
+def _holder(caller: Caller, holder: Holder) -> tuple[int, Any] | None:
+    """Return whose bucket it is; None if the call has no such holder."""
+    tenant_id = caller.principal.tenant_id
+    name = {"key": caller.principal.key_id, "user": caller.access.user_id, "tenant": ""}[holder]
+    return None if name is None else (tenant_id, name)
+
+
+def _headers(buckets: list[tuple[Rate, float]]) -> tuple[str, str]:
+    """Return the values of RateLimit and RateLimit-Policy, as draft-ietf-httpapi-ratelimit-headers-10 has them."""
+    left = ", ".join(
+        f'"{rate.name}";r={max(0, int(rate.quantity * (1 - full_in_s / rate.period_s)))};t={math.ceil(full_in_s)}'
+        for rate, full_in_s in buckets
+    )
+    policy = ", ".join(
+        f'"{rate.name}";q={rate.quantity};qu="{UNITS[rate.counted]}";w={rate.period_s}' for rate, _ in buckets
+    )
+    return left, policy
+
+
+def _text_bytes(value: Any) -> int:
+    """Return how many bytes the texts of some arguments have."""
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, dict):
+        return sum(map(_text_bytes, value.values()))
+    return sum(map(_text_bytes, value)) if isinstance(value, list) else 0
