@@ -1,5 +1,6 @@
 """The pool of connections, and transactions that set for whom they act."""
 
+import asyncio
 import itertools
 import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -39,6 +40,7 @@ Rows = list[dict[str, Any]]
 Statement = tuple[str, dict[str, Any]]  # the name of a query and its parameters
 
 CONNECTION_WAIT_S = 10.0  # a request waits so long for a free connection
+LOCK_SLACK_S = 0.5  # more than `lock_timeout`, which comes first if only one lock is waited for
 RECONNECT_S = 5.0  # how long one attempt to come back goes on, at growing distances; then another begins
 
 # Read committed, whatever the server's default is: each statement sees what was committed before it began. So a
@@ -283,11 +285,17 @@ class Database:
                     await connection.execute(BEGIN)
                     settled = await connection.execute(sql("identity/access_set"), self._settings(access))
                     cursors = await _send(connection, statements)
-                    await pipeline.sync()
+                    # Postgres counts `lock_timeout` anew for each lock, and who waits for a row takes two.
+                    async with asyncio.timeout(self._waiting.limits.lock_s + LOCK_SLACK_S):
+                        await pipeline.sync()
                     await _note_epoch(access, settled)
                     self._queue.leave_lanes(slot)
                     yield connection, [await cursor.fetchall() for cursor in cursors]
                     await connection.execute(b"commit")
+            except TimeoutError:
+                await _roll_back(connection)
+                self._waiting.count("lock_timeout")
+                raise error_of_wait("lane") from None
             except BaseException:
                 await _roll_back(connection)
                 raise
