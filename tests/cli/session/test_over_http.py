@@ -206,6 +206,7 @@ LOCAL: dict[str, tuple[str, ...]] = {
     "eval runs": ("eval", "runs", "--own-database"),
 }
 ELSEWHERE = {  # commands with tests of their own, or that ask neither
+    "quota show",  # it shows what the other user sets at the same moment
     *(
         "doctor",
         "keys revoke",
