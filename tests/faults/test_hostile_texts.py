@@ -5,6 +5,7 @@ import io
 import time
 import zipfile
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ import httpx2
 import pytest
 from tests.faults.rig.hostile import FILE_CHARS, REMEMBERED_CHARS, hostile_texts
 from tests.faults.rig.replica import Replica
+from tests.time_limit import slowness
 
 MAX_STALL_S = 0.1
 MAX_WAIT_S = 1.0
 PLAIN = "# Plan\n\n" + "We meet on Monday and bring the oars. " * 1_080  # 41 kB
 SENDERS = 4
+DOORS = ("remember", "write", "patch", "write_many", "import")
+TEXTS = 200
 
 
 @dataclass
@@ -53,7 +57,7 @@ async def _others(http: httpx2.AsyncClient, noticed: Others) -> None:
 async def _send(http: httpx2.AsyncClient, number: int, name: str, text: str, remembered: str) -> None:
     """Send a text through one of the doors, which its number decides."""
     path = f"user/hostile/{number}.md"
-    match number % 5:
+    match number % len(DOORS):
         case 0:
             answer = await _tool(http, "mallory", "remember", {"text": remembered})
         case 1:
@@ -76,7 +80,7 @@ async def _send(http: httpx2.AsyncClient, number: int, name: str, text: str, rem
                 headers={"Memex-User": "mallory", "Content-Type": "application/zip"},
             )
     assert answer.status_code in (200, 409, 413, 422), (name, answer.status_code, answer.text[:300])
-    if answer.status_code == 200 and number % 5 in (1, 2):
+    if answer.status_code == 200 and number % len(DOORS) in (1, 2):
         for tool, arguments in (
             ("read", {"path": path}),
             ("diff", {"path": path}),
@@ -98,11 +102,12 @@ async def test_hostile_texts_delay_nobody_else(
     tmp_path: Path, faults: str, figures: list[str], conninfo: str
 ) -> None:
     """The loop is never stalled for long, and a write of 41 kB by another user takes a second at most."""
-    number = 200 if faults == "full" else 40
+    every = 1 if faults == "full" else 16
+    number = len(range(0, TEXTS, every))
     replica = Replica("one", conninfo, tmp_path)
     replica.start()
     try:
-        noticed, stall_s = await _attack(replica, number)
+        noticed, stall_s = await _attack(replica, every)
     finally:
         replica.kill()
 
@@ -111,25 +116,23 @@ async def test_hostile_texts_delay_nobody_else(
         f"{len(noticed.reads_s)} searches took {max(noticed.reads_s) * 1000:.0f} ms at most, and "
         f"{len(noticed.writes_s)} writes of 41 kB {max(noticed.writes_s) * 1000:.0f} ms."
     )
-    assert stall_s <= MAX_STALL_S
-    assert max(noticed.writes_s) <= MAX_WAIT_S
+    busy = slowness()  # of a machine that others use too
+    assert stall_s <= MAX_STALL_S * busy
+    assert max(noticed.writes_s) <= MAX_WAIT_S * busy
 
 
-async def _attack(replica: Replica, number: int) -> tuple[Others, float]:
-    """Return what another user noticed of so many texts, and the longest stall in seconds."""
-    texts = list(hostile_texts(FILE_CHARS, number))
-    remembered = [text for _, text in hostile_texts(REMEMBERED_CHARS, number)]
+async def _attack(replica: Replica, every: int) -> tuple[Others, float]:
+    """Return what another user noticed of one of so many texts, and the longest stall in seconds."""
     noticed = Others()
     agent = {"Authorization": f"Bearer {replica.ready['agent_key']}"}
     async with httpx2.AsyncClient(base_url=replica.url, headers=agent, timeout=300) as http:
         bob = asyncio.create_task(_others(http, noticed))
-        queue = [
-            (place, *text, said) for place, (text, said) in enumerate(zip(texts, remembered, strict=True))
-        ]
+        pairs = enumerate(zip(hostile_texts(FILE_CHARS), hostile_texts(REMEMBERED_CHARS), strict=True))
+        queue = islice(pairs, 0, TEXTS, every)
 
         async def send() -> None:
-            while queue:
-                await _send(http, *queue.pop())
+            for number, ((name, text), (_, remembered)) in queue:
+                await _send(http, number, name, text, remembered)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(SENDERS):

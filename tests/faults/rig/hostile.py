@@ -58,19 +58,20 @@ REPEATED = {
 }
 
 
-def hostile_texts(chars: int, number: int) -> Iterator[tuple[str, str]]:
-    """Yield so many texts of a length, each with its name: repeated ones first, then mixtures of these."""
+def hostile_texts(chars: int) -> Iterator[tuple[str, str]]:
+    """Yield texts of a length without end, each with its name: repeated ones first, then mixtures of these."""
     chance = random.Random(7)
-    made = [(name, _cut(unit, chars)) for name, unit in REPEATED.items()]
-    made += [(f"{name} before an end", _cut(unit, chars - 1) + "x") for name, unit in REPEATED.items()]
-    made.append(("front matter", _front_matter(chars)))
-    made.append(("words", _cut(" ".join(f"{chance.getrandbits(64):x}" for _ in range(chars // 15)), chars)))
+    for name, unit in REPEATED.items():
+        yield name, _cut(unit, chars)
+    yield "front matter", _front_matter(chars)
+    yield "words", _cut(" ".join(f"{chance.getrandbits(64):x}" for _ in range(chars // 15)), chars)
+    for name, unit in REPEATED.items():
+        yield f"{name} before an end", _cut(unit, chars - 1) + "x"
     names = list(REPEATED)
-    while len(made) < number:
+    while True:
         chosen = chance.sample(names, 4)
         unit = "".join(REPEATED[name] * chance.randrange(1, 40) for name in chosen)
-        made.append((", ".join(chosen), _cut(unit, chars)))
-    yield from made[:number]
+        yield ", ".join(chosen), _cut(unit, chars)
 
 
 def _front_matter(chars: int) -> str:
