@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from memex.subagent.statements.secrets.lock_codes import find_lock_codes
+from memex.subagent.statements.secrets.lock_codes import find_codes, find_lock_codes
 from memex.subagent.statements.secrets.patterns import lazy_pattern
 
 _TOKENS = lazy_pattern(
@@ -118,7 +118,7 @@ _LINK = (
     r"|pour)\s+[\"'`*(]*)"
 )
 # Letters and digits: `password is required` names none.
-_MIXED = r"(?=[^\s\"'`]{0,60}\d)(?=[^\s\"'`]{0,60}[^\W\d_])[^\s\"'`,;]{6}"
+_MIXED = r"((?=[^\s\"'`]{0,60}\d)(?=[^\s\"'`]{0,60}[^\W\d_])[^\s\"'`,;]{6})"
 _NO_VALUE = (
     r"(?!(?:see|ask|in|on|at|is|not|no|none|the|a|an|my|your|our|too|very|still|always|never|now|only|kept"
     r"|same|stored"
@@ -156,7 +156,7 @@ _STRONG = (
     r"|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,4}(?![\w]))(?=[^\s\"'`]{0,40}\d)"
     r"(?=[^\s\"'`]{0,40}[^\W\d_])(?=[^\s\"'`]{0,40}[!#$%&*?=+^~@_-]|(?-i:[^\s]{0,40}[a-z0-9][A-Z][a-z]"
     r"|[A-Z][a-z]{2,20}\d{2}))"
-    r"[^\s\"'`,;/]{6,40}(?=[\"'`,;.)]*(?:\s|$))"
+    r"([^\s\"'`,;/]{6,40})(?=[\"'`,;.)]*(?:\s|$))"
 )
 # The same without any word that leads to it: with a small letter, and with a sign or a capital inside.
 _OBVIOUS = (
@@ -167,55 +167,55 @@ _PASSWORD_VALUE = lazy_pattern(
     rf"[^!?\n]{{0,70}}?{_OBVIOUS}"
     rf"|[^.!?\n]{{0,50}}?\s(?:to|auf|en|a|por|in|as|it's|zu)\s+[\"'`]*(?!v?\d+[.:]\d"
     rf"|\d{{1,4}}[-/.]\d){_MIXED}"
-    rf"|(?:\s+|{_LINK})(?:\d{{4,8}}|\d{{3}}[ -]\d{{3}})(?![\w:/-]|[.,]\d){_UNIT}|"
+    rf"|(?:\s+|{_LINK})(\d{{4,8}}|\d{{3}}[ -]\d{{3}})(?![\w:/-]|[.,]\d){_UNIT}|"
     rf"[^.!?\n:=]{{0,50}}?\s[-–—]+\s+{_STRONG}|"
     rf"[^.!?\n:=]{{0,50}}?{_LINK}{_MIXED}"
-    rf"|[\"'`*)]*{_LINK}(?=[^\s]{{0,40}}[!#$%&*?=+^~@_-])(?=[^\s]{{0,40}}[^\W_]){_NO_VALUE}[^\s\"'`]{{6}}"
-    rf"|[^.!?\n:=]{{0,40}}?[\"'`*)]*\s*[:=]\s*[\"'`*]*{_NO_VALUE}[^\s\"'`,;]{{4,60}}{_WORD_END}"
+    rf"|[\"'`*)]*{_LINK}(?=[^\s]{{0,40}}[!#$%&*?=+^~@_-])(?=[^\s]{{0,40}}[^\W_]){_NO_VALUE}([^\s\"'`]{{6}})"
+    rf"|[^.!?\n:=]{{0,40}}?[\"'`*)]*\s*[:=]\s*[\"'`*]*{_NO_VALUE}([^\s\"'`,;]{{4,60}}){_WORD_END}"
     rf"|[^.!?\n:=]{{0,40}}?\s(?:is|lautet|ist|heißt|est|es)(?: now| jetzt)?\s+[\"'`*]*{_NO_VALUE}"
-    r"[^\s\"'`,;.]{5,60}"
+    r"([^\s\"'`,;.]{5,60})"
     rf"[\"'`*]*[.!]?\s*$"
-    rf"|[^.!?\n:=]{{0,40}}?\s*[:=]\s*(?:{_NO_WORD}[^\W\d_]{{3,15}}[ -]){{1,5}}{_NO_WORD}[^\W\d_]{{3,15}}[.!]?\s*$"
-    rf"|[^.!?\n:=]{{0,40}}?[,(]\s*{_NO_COUNT}\d{{4,8}}(?=[,).]){_UNIT}"
+    rf"|[^.!?\n:=]{{0,40}}?\s*[:=]\s*((?:{_NO_WORD}[^\W\d_]{{3,15}}[ -]){{1,5}}{_NO_WORD}[^\W\d_]{{3,15}})[.!]?\s*$"
+    rf"|[^.!?\n:=]{{0,40}}?[,(]\s*{_NO_COUNT}(\d{{4,8}})(?=[,).]){_UNIT}"
     rf"|(?:,|\s+[\"'`*(]*|\s*\()\s*{_MIXED}"
-    r"|\s*\n\s*(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[^\W\d_])[^\s]{6}",
+    r"|\s*\n\s*(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[^\W\d_])([^\s]{6})",
     re.IGNORECASE,
 )
-_DIGITS = rf"{_NO_COUNT}#?\d{{4,8}}[#*]?{_UNIT}"
-_GROUPED = r"(?<![\d.,:/-])\d{1,3}(?:(?: ?[-–] ?|/| )\d{1,3}){2,5}(?![\w/]|[.,:-]\d)(?!\.\d)"
+_DIGITS = rf"{_NO_COUNT}(#?\d{{4,8}}[#*]?){_UNIT}"
+_GROUPED = r"(?<![\d.,:/-])(\d{1,3}(?:(?: ?[-–] ?|/| )\d{1,3}){2,5})(?![\w/]|[.,:-]\d)(?!\.\d)"
 _CAPITALS = (
     r"(?-i:(?<![\w-])(?=[A-Z0-9-]{0,40}\d)(?=[A-Z0-9-]{0,40}[A-Z])"
-    r"[A-Z0-9]{1,12}(?:-[A-Z0-9]{1,12}){1,7}(?![\w-]))"
+    r"([A-Z0-9]{1,12}(?:-[A-Z0-9]{1,12}){1,7})(?![\w-]))"
 )
-_SHORT_MIX = r"(?-i:(?<![\w.,:/-])(?=(?:[A-Z]{0,3}\d){3})\d{0,9}[A-Z]{1,3}\d{0,9}(?![\w:/-]|\.\d))"
+_SHORT_MIX = r"(?-i:(?<![\w.,:/-])(?=(?:[A-Z]{0,3}\d){3})(\d{0,9}[A-Z]{1,3}\d{0,9})(?![\w:/-]|\.\d))"
 _CODE_VALUE = lazy_pattern(
     rf"[^.!?\n]{{0,60}}?(?:{_DIGITS}|{_GROUPED}|{_CAPITALS}|{_SHORT_MIX})"
-    rf"|[\"'`*)]*{_LINK}{_MIXED}|[^.!?\n]{{0,40}}?[\"'`*)]*{_LINK}\d{{3}}(?![\w:/%€-]|[.,]\d){_UNIT}"
-    rf"|[^.!?\n]{{0,40}}?{_NO_COUNT}\d{{3}}[ -]\d{{3}}(?![\w:/%€-]|[.,]\d){_UNIT}"
-    rf"|[^.!?\n]{{0,40}}?{_LINK}(?-i:(?=[A-Z0-9]{{0,12}}\d\d)(?=[A-Z0-9]{{0,12}}[A-Z])[A-Z0-9]{{4,12}})(?!\w)"
-    rf"|\s+\d{{3,8}}(?=[\"'`*).,;!]*(?:\s|$)){_UNIT}",
+    rf"|[\"'`*)]*{_LINK}{_MIXED}|[^.!?\n]{{0,40}}?[\"'`*)]*{_LINK}(\d{{3}})(?![\w:/%€-]|[.,]\d){_UNIT}"
+    rf"|[^.!?\n]{{0,40}}?{_NO_COUNT}(\d{{3}}[ -]\d{{3}})(?![\w:/%€-]|[.,]\d){_UNIT}"
+    rf"|[^.!?\n]{{0,40}}?{_LINK}(?-i:(?=[A-Z0-9]{{0,12}}\d\d)(?=[A-Z0-9]{{0,12}}[A-Z])([A-Z0-9]{{4,12}}))(?!\w)"
+    rf"|\s+(\d{{3,8}})(?=[\"'`*).,;!]*(?:\s|$)){_UNIT}",
     re.IGNORECASE,
 )
 _BARE_VALUE = lazy_pattern(
-    rf"(?:\s+(?:now|jetzt|maintenant|ahora|since \w+|depuis \w+))?[\"'`*)]*{_LINK}(?:(?-i:\d{{4,8}}[#*A-Z]?"
-    rf"|[A-Z]\d{{3,8}}){_UNIT}(?!\w)|{_CAPITALS})|\s+\d{{6}}(?![\w:/-]|[.,]\d){_UNIT}",
+    rf"(?:\s+(?:now|jetzt|maintenant|ahora|since \w+|depuis \w+))?[\"'`*)]*{_LINK}(?:(?-i:(\d{{4,8}}[#*A-Z]?"
+    rf"|[A-Z]\d{{3,8}})){_UNIT}(?!\w)|{_CAPITALS})|\s+(\d{{6}})(?![\w:/-]|[.,]\d){_UNIT}",
     re.IGNORECASE,
 )
 _KEY_VALUE = lazy_pattern(
-    rf"[^.!?\n:=]{{0,40}}?[\"'`*)]*{_LINK}(?=[^\s]{{0,60}}\d)(?=[^\s]{{0,60}}[^\W\d_])[\w+/=!*~-]{{8}}"
-    r"|[^.!?\n]{0,60}?(?-i:(?<![\w/.-])(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[a-z])(?=[\w-]{0,60}[A-Z])[\w-]{20})",
+    rf"[^.!?\n:=]{{0,40}}?[\"'`*)]*{_LINK}(?=[^\s]{{0,60}}\d)(?=[^\s]{{0,60}}[^\W\d_])([\w+/=!*~-]{{8}})"
+    r"|[^.!?\n]{0,60}?(?-i:(?<![\w/.-])(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[a-z])(?=[\w-]{0,60}[A-Z])([\w-]{20}))",
     re.IGNORECASE,
 )
 _ACCOUNT_VALUES = (
     r"[^.!?\n]{0,40}?[:=,\s]\s*[\w.@+-]{2,60} ?/ ?(?=[^\s/]{0,40}[\d!#$%&*?=+^~@_-])(?=[^\s/]{0,40}[^\W\d_])"
-    r"[^\s/\"'`,;]{6,60}(?=[\"'`,;.)]*(?:\s|$))"
+    r"([^\s/\"'`,;]{6,60})(?=[\"'`,;.)]*(?:\s|$))"
     rf"|[^.!?\n]{{0,60}}?\b(?:key|schlüssel|clé|clave|code|pw|pass|mdp)\s*[:=]?\s*[\"'`]*{_MIXED}"
 )
 _ACCOUNT_VALUE = lazy_pattern(_ACCOUNT_VALUES, re.IGNORECASE)
 _LOGIN_VALUE = lazy_pattern(
     rf"[^!?\n]{{0,40}}?[:=]\s*(?=[^\s]{{0,40}}(?-i:[a-z]{{3}}))(?!v?\d+[.:]\d|\d{{1,4}}[-/.]\d|https?:"
     rf"|[\w.-]+\.[a-z]{{2,4}}\b)"
-    rf"(?=[^\s]{{0,40}}\d)[\w!#$%&*?+^~=-]{{8,40}}(?=[\"'`,;.)]*\s*$)|"
+    rf"(?=[^\s]{{0,40}}\d)([\w!#$%&*?+^~=-]{{8,40}})(?=[\"'`,;.)]*\s*$)|"
     rf"[^.!?\n]{{0,50}}?[:=,]\s*[\w.@+-]{{2,60}}\s?[,;|]\s*{_STRONG}"
     rf"|[^!?\n]{{0,70}}?\s(?:and(?: then)?|then|und(?: dann)?|et|puis|y|luego|/)\s+{_STRONG}"
     rf"|[^!?\n]{{0,60}}?(?:\bis|\bwith|\bmit|\bavec|\bcon|\bist|\best|\bes|[:=])\s+[\"'`]*{_STRONG}|"
@@ -241,29 +241,29 @@ _NEAR_CHARS = 130
 
 # `4471 is my PIN`.
 _VALUE_FIRST = lazy_pattern(
-    rf"(?<![\w.,/:+-])(?:\d{{4,8}}[#*]?|{_MIXED}[^\s\"'`,;]{{0,40}})\s+"
+    rf"(?<![\w.,/:+-])(?P<value>\d{{4,8}}[#*]?|{_MIXED}[^\s\"'`,;]{{0,40}})\s+"
     rf"(?:is|ist|est|es)\s+(?:[\w']{{1,20}} ){{0,4}}?(?:{_PASSWORDS}|{_CODES})(?![^\W_])",
     re.IGNORECASE,
 )
 # What proves to an office or a bank who somebody is, and the words that bring a wallet back.
 _PERSONAL = lazy_pattern(
-    r"\b(?:social security|ssn)\b[^.!?\n]{0,30}?\b\d{3}-?\d{2}-?\d{4}\b"
+    r"\b(?:social security|ssn)\b[^.!?\n]{0,30}?\b(\d{3}-?\d{2}-?\d{4})\b"
     r"|\b(?:maiden name|security (?:question|answer)|secret (?:question|answer)|sicherheitsfrage"
     r"|mädchenname|question (?:secrète|de sécurité)"
     r"|nom de jeune fille|pregunta (?:secreta|de seguridad)|apellido de soltera)\b"
     r"(?=[^\n]{0,80}\b(?:bank|account|login|answer|question|konto|antwort|sicherheitsfrage|banque|compte"
     r"|réponse|banco|cuenta|respuesta)\b)"
-    r"[^!?\n]{0,80}?(?:\b(?:is|ist|lautet|est|es)|[:=?])\s+[\"'`]*(?-i:[A-ZÀ-Þ\d])[\w'-]{2,}"
+    r"[^!?\n]{0,80}?(?:\b(?:is|ist|lautet|est|es)|[:=?])\s+[\"'`]*((?-i:[A-ZÀ-Þ\d])[\w'-]{2,})"
     r"|\b(?:seed|recovery|backup|mnemonic|wallet|wiederherstellungs\w*|récupération|recuperación|semilla)\b"
     r"[^\n]{0,60}?(?:[:=]|\b(?:is|are|ist|sind|lautet|lauten|est|sont|es"
-    r"|son))\s+[\"'`]*(?-i:[a-zß-ÿ]{3,9}[ ,]{1,2}){7,23}(?-i:[a-zß-ÿ]{3,9})",
+    r"|son))\s+[\"'`]*((?-i:[a-zß-ÿ]{3,9}[ ,]{1,2}){7,23}(?-i:[a-zß-ÿ]{3,9}))",
     re.IGNORECASE,
 )
 # The word by which one says to a guard or a hotline that one is who one is.
 _CODE_WORD = lazy_pattern(
     r"\b(?:safe ?word|code ?word|kodewort|codewort|losung|parole|mot de code"
     r"|palabra clave)\b[^.!?\n:]{0,50}?(?:[:=]|\b(?:is|ist|lautet|est|es))\s+"
-    r"[\"'`]*(?-i:[A-ZÀ-Þ])[\w-]{2,}(?=[\"'`.!]*\s*$)"
+    r"[\"'`]*((?-i:[A-ZÀ-Þ])[\w-]{2,})(?=[\"'`.!]*\s*$)"
     r"|(?<!\S)[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,30}){1,3}\s{0,3}[,;|]\s{0,3}" + _STRONG,
     re.IGNORECASE,
 )
@@ -290,6 +290,24 @@ def holds_secret(text: str) -> bool:
 def find_secrets(text: str) -> list[tuple[int, int]]:
     """Return where the secrets stand that `holds_secret` finds, each to the end of its word; they may overlap."""
     return [(start, _end(text, start, end)) for start, end in _spans(text)]
+
+
+def find_values(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the values of secrets that words name: the kind of each, and from where to where it reaches."""
+    straight = text.replace("’", "'")
+    for kind, pattern in (("password", _CODE_WORD), ("personal", _PERSONAL)):
+        for match in pattern.finditer(straight):
+            yield kind, match.start(match.lastindex or 0), match.end(match.lastindex or 0)
+    for card in _CARD.finditer(straight):
+        if _is_card(card[0]):
+            yield "card", *card.span()
+    for match in _VALUE_FIRST.finditer(straight):
+        yield "password", *match.span("value")
+    for start, end in find_codes(straight):
+        yield "code", start, end
+    for kind, _, value in _named_values(straight):
+        start, end = value
+        yield kind, start, _end(straight, start, end)
 
 
 def names_secret(text: str) -> bool:
@@ -322,13 +340,20 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 def _named_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield from where to where names of secrets and their values reach."""
+    for _, start, value in _named_values(text):
+        yield start, value[1]
+
+
+def _named_values(text: str) -> Iterator[tuple[str, int, tuple[int, int]]]:
+    """Yield the kinds of names, where each begins, and from where to where its value was recognised."""
     for name in _NAMES.finditer(text):
         start, end = name.span()
-        if name.lastgroup == "bare" and not _DETERMINER.search(text[max(0, start - 12) : start]):
+        kind = name.lastgroup or ""
+        if kind == "bare" and not _DETERMINER.search(text[max(0, start - 12) : start]):
             continue
-        value = _VALUES[name.lastgroup or ""].match(text[end : end + _NEAR_CHARS])
+        value = _VALUES[kind].match(text[end : end + _NEAR_CHARS])
         if value:
-            yield start, end + value.end()
+            yield kind, start, (end + value.start(value.lastindex or 0), end + value.end())
 
 
 def _end(text: str, start: int, end: int) -> int:

@@ -111,13 +111,24 @@ _NEAR_CHARS = 90
 
 def find_lock_codes(text: str) -> Iterator[tuple[int, int]]:
     """Yield from where to where locks and their codes reach; `text` has straight quotes."""
+    for lock, (start, end) in _codes(text):
+        yield min(lock.start(), start), end
+
+
+def find_codes(text: str) -> Iterator[tuple[int, int]]:
+    """Yield from where to where the codes of locks reach; `text` has straight quotes."""
+    for _, span in _codes(text):
+        yield span
+
+
+def _codes(text: str) -> Iterator[tuple[re.Match[str], tuple[int, int]]]:
     if not _ANY_CODE.search(text):
         return
     for lock in _LOCK.finditer(text):
         start, end = _clause(text, lock.start(), lock.end())
         code = _code_of(lock, text, start, end)
         if code:
-            yield min(lock.start(), code[0]), code[1]
+            yield lock, code
 
 
 def _code_of(lock: re.Match[str], text: str, start: int, end: int) -> tuple[int, int] | None:

@@ -1,0 +1,1 @@
+"""Secrets in a whole text: where they stand, what kind they are, and the text without them. Pure."""

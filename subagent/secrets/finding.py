@@ -1,0 +1,188 @@
+"""Find the secrets of a whole text, before it is cut into statements or chunks, and replace them. Pure.
+
+Two kinds of rules look for them: forms that tell by themselves what they are (`forms.py`), and words that name a
+secret with the value that follows (`statements/secrets`). Lines that hold none of those words are passed over.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from memex.subagent.secrets.forms import find_forms
+from memex.subagent.statements.secrets.detection import find_values
+
+SHORT_LINE_CHARS = 60  # a value may stand in the line behind one that is no longer
+KINDS = {
+    "password": "password",
+    "code": "pin",
+    "key": "key",
+    "bare": "pin",
+    "login": "password",
+    "account": "password",
+}
+PLACEHOLDER = re.compile(r"\[secret: [a-z][a-z -]{0,40}\]")
+
+# What is in every name of a secret, or of a lock, that `find_values` knows. In small letters.
+_PASSWORD_WORDS = ["pass", "pw", "psw", "kennwort", "losung", "mdp", "contrase", "senha", "credential", "zugang", "key", "token", "secret", "schlüssel", "clé ", "clave", "jeton", "login", "log in", "log-in", "log on", "logged", "sign in", "sign-in", "anmeldung", "connexion", "wi-fi", "wifi", "wlan", "code word", "codeword", "safe word", "safeword", "codewort", "kodewort", "parole", "mot de code", "maiden", "question", "sicherheitsfrage", "mädchenname", "jeune fille", "pregunta", "soltera", "seed", "recovery", "backup", "mnemonic", "wallet", "wiederherstellung", "récupération", "recuperación", "semilla"]
+_CODE_WORDS = ["code", "código", "codigo", "combin", "combo", "kombination", "pin", "puk", "otp", "cvv", "cvc", "tan", "llave", "access", "accès", "acces", "account", "compte", "konto", "user", "benutzer", "identifiant", "usuario", "utilisateur", "geheim", "cryptogramme", "prüfziffer", "number", "lock", "padlock", "keypad", "safe", "alarm", "schloss", "tresor", "cadenas", "antivol", "coffre", "boîte à clé", "candado", "caja", "cerradura", "cajetín", "door", "gate", "garage", "shed", "till", "minibar", "vault", "entrance", "intercom", "tür", "tor", "spind", "schließfach", "eingang", "schranke", "porte", "portail", "casier", "interphone", "entrée", "puerta", "portal", "portón", "taquilla", "garaje", "trastero", "verja", "voicemail", "voice mail", "mailbox", "answer", "anrufbeantworter", "messagerie", "répondeur", "buzón", "building", "flat", "apartment", "house", "office", "stairwell", "phone", "mobile", "tablet", "ipad", "laptop", "suitcase", "airbnb", "parking", "haus", "gebäude", "büro", "handy", "telefon", "koffer", "wohnung", "immeuble", "téléphone", "portable", "valise", "bureau", "edificio", "móvil", "teléfono", "maleta", "oficina", "piso", "social security", "ssn", "verification", "bestätigung", "vérification", "verificación", "keller", "garten", "lagert"]
+# Parts of other words so often that a line counts only if they begin a word: `history`, `still`, `important`.
+_BEGINNINGS = frozenset(
+    ("tor", "tan", "pin", "till", "shed", "seed", "flat", "vault", "piso", "pw", "psw", "lock")
+)
+# A password has a digit or a sign, or stands behind a verb. A code has a digit.
+_MAY_HOLD = re.compile(
+    r"\d|[:=→#&*^~]|\b(?:is|are|ist|sind|est|sont|es|son|lautet|lauten|heißt)\b", re.IGNORECASE
+)
+_DIGIT = re.compile(r"\d\D{0,3}\d|\d[A-Z]")
+_CARD_DIGITS = re.compile(r"\d{4}[ -]?\d{4}[ -]?\d{4}|3[47]\d\d[ -]?\d{6}")
+_CODE = re.compile(
+    r"[()\[\]{}<>|]|^\$\w|=>|::|->|^/|^[\w-]+\.[a-z_.]+$|^[a-z]+/[a-z.+-]+$|^[A-Za-z][a-z]+(?:[A-Z][a-z]+)+$|^[A-Z]{2,4}\d{3}$"
+)
+_NAME_ONLY = re.compile(r"[A-Za-zÀ-ÿ_.-]+")
+_EXAMPLE = re.compile(
+    r"(?:my|your|the|a|an|some|new|old|hashed|plain|client|app|user|db|jwt|api|access|refresh|secure|strong|super)?"
+    r"[_. -]?(?:pass|secret|token|key|word|example|changeme|placeholder|xxx|hidden|redacted|null|none|true|false)"
+    r"[\w!.-]*|[xX*.…•_-]+|1Password",
+    re.IGNORECASE,
+)
+_TRAILING = "\"'`*),.;:!?»”’"
+_WORD = re.compile(r"[^\s\"'`<>]*")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """A secret in a text: from where to where it reaches, and its kind. It never holds the text itself."""
+
+    start: int
+    end: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a secret stands, for people: line and column count from 1."""
+
+    line: int
+    column: int
+    kind: str
+
+
+def find_secrets(text: str) -> list[Finding]:
+    """Return the secrets of a text in their order; those that overlap are one."""
+    found = [Finding(start, end, kind) for kind, start, end in find_forms(text)]
+    found += _named(text)
+    if not found:
+        return []
+    placeholders = [match.span() for match in PLACEHOLDER.finditer(text)]
+    return [
+        one for one in _merged(found) if not any(a <= one.start and one.end <= b for a, b in placeholders)
+    ]
+
+
+def redact(text: str, found: Sequence[Finding]) -> str:
+    """Return a text with `[secret: kind]` in the place of each secret."""
+    parts, end = [], 0
+    for one in found:
+        parts += [text[end : one.start], f"[secret: {one.kind}]"]
+        end = one.end
+    return "".join([*parts, text[end:]])
+
+
+def places(text: str, found: Iterable[Finding]) -> list[Place]:
+    """Return where secrets stand by line and column."""
+    found = list(found)
+    starts = [0, *(match.end() for match in re.finditer("\n", text))] if found else []
+    lines = [bisect_right(starts, one.start) for one in found]
+    return [
+        Place(line, one.start - starts[line - 1] + 1, one.kind)
+        for line, one in zip(lines, found, strict=True)
+    ]
+
+
+def without_placeholders(text: str) -> str:
+    """Return a text in which the places of redacted secrets no longer look like secrets."""
+    return PLACEHOLDER.sub("…", text) if "[secret: " in text else text
+
+
+def _named(text: str) -> Iterator[Finding]:
+    for start, end in _lines_to_read(text):
+        line = text[start:end]
+        for kind, first, last in find_values(line):
+            begin, last = _trimmed(line, first, last)
+            value = line[begin:last]
+            if value and not _is_code(value, kind):
+                yield Finding(start + begin, start + last, KINDS.get(kind, kind))
+
+
+def _lines_to_read(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the lines that hold a name of a secret and may hold its value; short ones with the line behind them."""
+    small = text.lower()
+    if len(small) != len(text):  # a letter whose small form is two characters
+        small = text
+    read = dict.fromkeys(_lines_with(small, _PASSWORD_WORDS), _MAY_HOLD)
+    for start in _lines_with(small, _CODE_WORDS):
+        read.setdefault(start, _DIGIT)
+    for card in _CARD_DIGITS.finditer(text):
+        read.setdefault(text.rfind("\n", 0, card.start()) + 1, _DIGIT)
+    for start, has_value in sorted(read.items()):
+        end = _line_end(text, start)
+        if end - start <= SHORT_LINE_CHARS and end < len(text):
+            following = _line_end(text, end + 1)
+            end = following if following - end <= SHORT_LINE_CHARS else end
+        if has_value.search(text, start, end):
+            yield start, end
+
+
+def _lines_with(text: str, words: Iterable[str]) -> Iterator[int]:
+    """Yield the starts of the lines that hold one of the words, a line as often as it holds different ones."""
+    for word in [word for word in words if word in text]:
+        at = text.find(word)
+        while at >= 0:
+            if word in _BEGINNINGS and text[at - 1 : at].isalpha():
+                at = text.find(word, at + 1)
+                continue
+            yield text.rfind("\n", 0, at) + 1
+            end = text.find("\n", at)
+            at = text.find(word, end) if end >= 0 else -1
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def _trimmed(line: str, start: int, end: int) -> tuple[int, int]:
+    """Return where a value stands, to the end of its word and without the marks around it."""
+    rest = _WORD.match(line, end)
+    end = rest.end() if rest and not line[end - 1 : end].isspace() else end
+    while end > start and line[end - 1] in _TRAILING and not _is_sign_of(line, start, end):
+        end -= 1
+    while start < end and line[start] in "\"'`*( \t\n":
+        start += 1
+    return start, end
+
+
+def _is_sign_of(line: str, start: int, end: int) -> bool:
+    """Whether the last character may be one of the password: a `!` or `?` that no sentence follows."""
+    return line[end - 1] in "!?*" and end - start > 5
+
+
+def _is_code(value: str, kind: str) -> bool:
+    """Whether a value is a part of a program, a bare name or an example, and no secret."""
+    if kind in {"code", "bare", "card", "personal"}:
+        return False
+    if _CODE.search(value) or _EXAMPLE.fullmatch(value):
+        return True
+    return "_" in value and _NAME_ONLY.fullmatch(value) is not None
+
+
+def _merged(found: Iterable[Finding]) -> list[Finding]:
+    merged: list[Finding] = []
+    for one in sorted(found, key=lambda each: (each.start, -each.end)):
+        if merged and one.start < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = Finding(last.start, max(last.end, one.end), last.kind)
+        else:
+            merged.append(one)
+    return merged
