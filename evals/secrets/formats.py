@@ -85,7 +85,8 @@ TOKENS: Mapping[str, Maker] = {
         f"xox{rng.choice('bp')}-{chars(rng, DIGITS, 12)}-{chars(rng, DIGITS, 13)}-{chars(rng, WORD, 24)}"
     ),
     "slack webhook": lambda rng: (
-        f"https://hooks.slack.com/services/T{chars(rng, BASE32, 8)}/B{chars(rng, BASE32, 10)}/{chars(rng, WORD, 24)}"
+        f"https://hooks.slack.com/services/T{chars(rng, BASE32, 8)}/B{chars(rng, BASE32, 10)}"
+        f"/{chars(rng, WORD, 24)}"
     ),
     "stripe key": lambda rng: rng.choice(["sk_live_", "rk_live_", "sk_test_"]) + chars(rng, WORD, 24),
     "openai key": lambda rng: f"sk-proj-{chars(rng, URL_SAFE, 74)}T3BlbkFJ{chars(rng, URL_SAFE, 74)}",

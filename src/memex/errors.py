@@ -26,7 +26,8 @@
     │   │   ├── PatchNotFound         PATCH_NOT_FOUND
     │   │   ├── PatchAmbiguous        PATCH_AMBIGUOUS
     │   │   ├── BudgetTooSmall        BUDGET_TOO_SMALL
-    │   │   └── LimitExceeded         LIMIT_EXCEEDED
+    │   │   ├── LimitExceeded         LIMIT_EXCEEDED
+    │   │   └── SecretRefused         SECRET_REFUSED
     │   ├── QuotaExceeded             QUOTA_EXCEEDED
     │   └── RateLimited               RATE_LIMITED
     └── Unavailable                   the operator must act
@@ -232,6 +233,13 @@ class LimitExceeded(ValidationFailed):
 
     code = "LIMIT_EXCEEDED"
     default_hint = "Ask for less at once, or delete what is no longer needed."
+
+
+class SecretRefused(ValidationFailed):
+    """A text looks like it holds a secret; `details` holds where the `secrets` stand and their kinds."""
+
+    code = "SECRET_REFUSED"
+    default_hint = "Take the secret out of the text, and send the rest."
 
 
 class QuotaExceeded(Refused):

@@ -340,6 +340,18 @@ class Settings(BaseSettings):
         le=32,
         description="The number of queued texts that one process works on at the same time.",
     )
+    secrets_remember: Literal["redact", "flag", "refuse", "off"] = Field(
+        "redact",
+        validation_alias="MEMEX_SECRETS_REMEMBER",
+        description="What happens to a secret in a text for memory_remember: redact (`[secret: kind]` stands in "
+        "its place), flag (the answer says where it stands), refuse (the call fails), off (nobody looks).",
+    )
+    secrets_files: Literal["redact", "flag", "refuse", "off"] = Field(
+        "flag",
+        validation_alias="MEMEX_SECRETS_FILES",
+        description="What happens to a secret in a text that is written to a file: redact, flag, refuse or off, as "
+        "with MEMEX_SECRETS_REMEMBER.",
+    )
     openai_api_key: SecretStr | None = Field(
         None, validation_alias="OPENAI_API_KEY", description="The API key for openai:MODEL."
     )

@@ -16,6 +16,7 @@ from memex.counts import SharedCounts
 from memex.errors import ValidationFailed
 from memex.service.identity.rate_limits import Buckets, rate_limits
 from memex.service.planners import Planners, builtin_planners
+from memex.service.secrets.guard import SecretPolicies
 from memex.service.service import Service
 from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.registry import new_metrics
@@ -116,6 +117,7 @@ async def running_service(
                 rendering=Rendering(images=settings.context_images),
                 call_locks=call_locks,
                 rate_limits=limits,
+                secret_policies=SecretPolicies(settings.secrets_remember, settings.secrets_files),
             )
             if with_worker and database.has_jobs:
                 await held.enter_async_context(_running_workers(ready.conninfo, service, settings))

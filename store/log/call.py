@@ -86,6 +86,7 @@ class CallRecord:
         outcomes: how the call ended, one for each row of the log; the last one counts.
         is_unlogged: whether the answer has no row in the log, because no space was left for one.
         started_s: when the call began, on the clock of `time.perf_counter`.
+        secrets: where secrets stand in the texts that came in, and their kinds; the log keeps them with `config`.
     """
 
     inner: list[InnerOperation] = field(default_factory=list)
@@ -94,6 +95,7 @@ class CallRecord:
     outcomes: list[CallOutcome] = field(default_factory=list)
     is_unlogged: bool = False
     started_s: float = field(default_factory=time.perf_counter)
+    secrets: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def has_asked_model(self) -> bool:

@@ -69,6 +69,8 @@ async def add(
         UniqueViolation: of `operation_once`, when another call was committed under this id.
     """
     config = ((answer.config if answer else None) or {}) | call.record.config
+    if call.record.secrets:
+        config["secrets"] = call.record.secrets
     parameters = {
         "scope_id": access.log_scope_id,
         "tenant_id": access.tenant_id,

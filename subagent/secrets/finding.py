@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memex.subagent.secrets.forms import find_forms
+from memex.subagent.secrets.found import FoundSecret
 from memex.subagent.statements.secrets.detection import find_values
 
 SHORT_LINE_CHARS = 60  # a value may stand in the line behind one that is no longer
@@ -24,8 +25,182 @@ KINDS = {
 PLACEHOLDER = re.compile(r"\[secret: [a-z][a-z -]{0,40}\]")
 
 # What is in every name of a secret, or of a lock, that `find_values` knows. In small letters.
-_PASSWORD_WORDS = ["pass", "pw", "psw", "kennwort", "losung", "mdp", "contrase", "senha", "credential", "zugang", "key", "token", "secret", "schlüssel", "clé ", "clave", "jeton", "login", "log in", "log-in", "log on", "logged", "sign in", "sign-in", "anmeldung", "connexion", "wi-fi", "wifi", "wlan", "code word", "codeword", "safe word", "safeword", "codewort", "kodewort", "parole", "mot de code", "maiden", "question", "sicherheitsfrage", "mädchenname", "jeune fille", "pregunta", "soltera", "seed", "recovery", "backup", "mnemonic", "wallet", "wiederherstellung", "récupération", "recuperación", "semilla"]
-_CODE_WORDS = ["code", "código", "codigo", "combin", "combo", "kombination", "pin", "puk", "otp", "cvv", "cvc", "tan", "llave", "access", "accès", "acces", "account", "compte", "konto", "user", "benutzer", "identifiant", "usuario", "utilisateur", "geheim", "cryptogramme", "prüfziffer", "number", "lock", "padlock", "keypad", "safe", "alarm", "schloss", "tresor", "cadenas", "antivol", "coffre", "boîte à clé", "candado", "caja", "cerradura", "cajetín", "door", "gate", "garage", "shed", "till", "minibar", "vault", "entrance", "intercom", "tür", "tor", "spind", "schließfach", "eingang", "schranke", "porte", "portail", "casier", "interphone", "entrée", "puerta", "portal", "portón", "taquilla", "garaje", "trastero", "verja", "voicemail", "voice mail", "mailbox", "answer", "anrufbeantworter", "messagerie", "répondeur", "buzón", "building", "flat", "apartment", "house", "office", "stairwell", "phone", "mobile", "tablet", "ipad", "laptop", "suitcase", "airbnb", "parking", "haus", "gebäude", "büro", "handy", "telefon", "koffer", "wohnung", "immeuble", "téléphone", "portable", "valise", "bureau", "edificio", "móvil", "teléfono", "maleta", "oficina", "piso", "social security", "ssn", "verification", "bestätigung", "vérification", "verificación", "keller", "garten", "lagert"]
+_PASSWORD_WORDS = [
+    "pass",
+    "pw",
+    "psw",
+    "kennwort",
+    "losung",
+    "mdp",
+    "contrase",
+    "senha",
+    "credential",
+    "zugang",
+    "key",
+    "token",
+    "secret",
+    "schlüssel",
+    "clé ",
+    "clave",
+    "jeton",
+    "login",
+    "log in",
+    "log-in",
+    "log on",
+    "logged",
+    "sign in",
+    "sign-in",
+    "anmeldung",
+    "connexion",
+    "wi-fi",
+    "wifi",
+    "wlan",
+    "code word",
+    "codeword",
+    "safe word",
+    "safeword",
+    "codewort",
+    "kodewort",
+    "parole",
+    "mot de code",
+    "maiden",
+    "question",
+    "sicherheitsfrage",
+    "mädchenname",
+    "jeune fille",
+    "pregunta",
+    "soltera",
+    "seed",
+    "recovery",
+    "backup",
+    "mnemonic",
+    "wallet",
+    "wiederherstellung",
+    "récupération",
+    "recuperación",
+    "semilla",
+]
+_CODE_WORDS = [
+    "code",
+    "código",
+    "codigo",
+    "combin",
+    "combo",
+    "kombination",
+    "pin",
+    "puk",
+    "otp",
+    "cvv",
+    "cvc",
+    "tan",
+    "llave",
+    "access",
+    "accès",
+    "acces",
+    "account",
+    "compte",
+    "konto",
+    "user",
+    "benutzer",
+    "identifiant",
+    "usuario",
+    "utilisateur",
+    "geheim",
+    "cryptogramme",
+    "prüfziffer",
+    "number",
+    "lock",
+    "padlock",
+    "keypad",
+    "safe",
+    "alarm",
+    "schloss",
+    "tresor",
+    "cadenas",
+    "antivol",
+    "coffre",
+    "boîte à clé",
+    "candado",
+    "caja",
+    "cerradura",
+    "cajetín",
+    "door",
+    "gate",
+    "garage",
+    "shed",
+    "till",
+    "minibar",
+    "vault",
+    "entrance",
+    "intercom",
+    "tür",
+    "tor",
+    "spind",
+    "schließfach",
+    "eingang",
+    "schranke",
+    "porte",
+    "portail",
+    "casier",
+    "interphone",
+    "entrée",
+    "puerta",
+    "portal",
+    "portón",
+    "taquilla",
+    "garaje",
+    "trastero",
+    "verja",
+    "voicemail",
+    "voice mail",
+    "mailbox",
+    "answer",
+    "anrufbeantworter",
+    "messagerie",
+    "répondeur",
+    "buzón",
+    "building",
+    "flat",
+    "apartment",
+    "house",
+    "office",
+    "stairwell",
+    "phone",
+    "mobile",
+    "tablet",
+    "ipad",
+    "laptop",
+    "suitcase",
+    "airbnb",
+    "parking",
+    "haus",
+    "gebäude",
+    "büro",
+    "handy",
+    "telefon",
+    "koffer",
+    "wohnung",
+    "immeuble",
+    "téléphone",
+    "portable",
+    "valise",
+    "bureau",
+    "edificio",
+    "móvil",
+    "teléfono",
+    "maleta",
+    "oficina",
+    "piso",
+    "social security",
+    "ssn",
+    "verification",
+    "bestätigung",
+    "vérification",
+    "verificación",
+    "keller",
+    "garten",
+    "lagert",
+]
 # Parts of other words so often that a line counts only if they begin a word: `history`, `still`, `important`.
 _BEGINNINGS = frozenset(
     ("tor", "tan", "pin", "till", "shed", "seed", "flat", "vault", "piso", "pw", "psw", "lock")
@@ -50,17 +225,8 @@ _TRAILING = "\"'`*),.;:!?»”’"
 _WORD = re.compile(r"[^\s\"'`<>]*")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Finding:
-    """A secret in a text: from where to where it reaches, and its kind. It never holds the text itself."""
-
-    start: int
-    end: int
-    kind: str
-
-
 @dataclass(frozen=True, slots=True)
-class Place:
+class SecretPlace:
     """Where a secret stands, for people: line and column count from 1."""
 
     line: int
@@ -68,9 +234,9 @@ class Place:
     kind: str
 
 
-def find_secrets(text: str) -> list[Finding]:
+def find_secrets(text: str) -> list[FoundSecret]:
     """Return the secrets of a text in their order; those that overlap are one."""
-    found = [Finding(start, end, kind) for kind, start, end in find_forms(text)]
+    found = [FoundSecret(start, end, kind) for kind, start, end in find_forms(text)]
     found += _named(text)
     if not found:
         return []
@@ -80,7 +246,7 @@ def find_secrets(text: str) -> list[Finding]:
     ]
 
 
-def redact(text: str, found: Sequence[Finding]) -> str:
+def redact(text: str, found: Sequence[FoundSecret]) -> str:
     """Return a text with `[secret: kind]` in the place of each secret."""
     parts, end = [], 0
     for one in found:
@@ -89,30 +255,25 @@ def redact(text: str, found: Sequence[Finding]) -> str:
     return "".join([*parts, text[end:]])
 
 
-def places(text: str, found: Iterable[Finding]) -> list[Place]:
+def places(text: str, found: Iterable[FoundSecret]) -> list[SecretPlace]:
     """Return where secrets stand by line and column."""
     found = list(found)
     starts = [0, *(match.end() for match in re.finditer("\n", text))] if found else []
     lines = [bisect_right(starts, one.start) for one in found]
     return [
-        Place(line, one.start - starts[line - 1] + 1, one.kind)
+        SecretPlace(line, one.start - starts[line - 1] + 1, one.kind)
         for line, one in zip(lines, found, strict=True)
     ]
 
 
-def without_placeholders(text: str) -> str:
-    """Return a text in which the places of redacted secrets no longer look like secrets."""
-    return PLACEHOLDER.sub("…", text) if "[secret: " in text else text
-
-
-def _named(text: str) -> Iterator[Finding]:
+def _named(text: str) -> Iterator[FoundSecret]:
     for start, end in _lines_to_read(text):
         line = text[start:end]
-        for kind, first, last in find_values(line):
-            begin, last = _trimmed(line, first, last)
+        for kind, *span in find_values(line):
+            begin, last = _trimmed(line, *span)
             value = line[begin:last]
             if value and not _is_code(value, kind):
-                yield Finding(start + begin, start + last, KINDS.get(kind, kind))
+                yield FoundSecret(start + begin, start + last, KINDS.get(kind, kind))
 
 
 def _lines_to_read(text: str) -> Iterator[tuple[int, int]]:
@@ -177,12 +338,12 @@ def _is_code(value: str, kind: str) -> bool:
     return "_" in value and _NAME_ONLY.fullmatch(value) is not None
 
 
-def _merged(found: Iterable[Finding]) -> list[Finding]:
-    merged: list[Finding] = []
+def _merged(found: Iterable[FoundSecret]) -> list[FoundSecret]:
+    merged: list[FoundSecret] = []
     for one in sorted(found, key=lambda each: (each.start, -each.end)):
         if merged and one.start < merged[-1].end:
             last = merged[-1]
-            merged[-1] = Finding(last.start, max(last.end, one.end), last.kind)
+            merged[-1] = FoundSecret(last.start, max(last.end, one.end), last.kind)
         else:
             merged.append(one)
     return merged

@@ -145,7 +145,8 @@ _FORMS = (
         "password",
         (":", "="),
         lazy_pattern(
-            r"(?<![^\W_])(?i:credentials?|log-?in|zugangsdaten|zugang|anmeldung|identifiants?|connexion|acceso|credenciales"
+            r"(?<![^\W_])(?i:credentials?|log-?in|zugangsdaten|zugang|anmeldung|identifiants?|connexion|acceso"
+            r"|credenciales"
             r"|konto|compte|cuenta|account)(?![^\W_])[^\n/:=]{0,60}[:=]\s{0,3}[\w.@+-]{2,60}+ ?[/|,;] ?"
             r"(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[^\W\d_])([^\s\"'`,;()<>\[\]{}/]{6,60})"
         ),
@@ -155,8 +156,9 @@ _FORMS = (
         (" and ", " und ", " et ", " y ", " puis ", " con ", " then "),
         lazy_pattern(
             r"(?<![^\W_])(?i:log-? ?in|sign ?in|zugangsdaten|anmeld\w{1,6}|connexion|connecter|identifiants?|entra"
-            r"|inicia sesión|acceso|credentials)(?![^\W_])[^\n]{1,60}? (?:and(?: then| use)?|und|et|y|puis|con|then) "
-            r"[\"'`]?(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[^\W\d_])(?![^\s]{0,60}[/@])([^\s\"'`,;()<>\[\]{}]{6,60}?)"
+            r"|inicia sesión|acceso|credentials)(?![^\W_])[^\n]{1,60}? "
+            r"(?:and(?: then| use)?|und|et|y|puis|con|then) [\"'`]?"
+            r"(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[^\W\d_])(?![^\s]{0,60}[/@])([^\s\"'`,;()<>\[\]{}]{6,60}?)"
             r"(?=[\"'`.]?(?:\s*$| as ))"
         ),
     ),
@@ -165,7 +167,8 @@ _FORMS = (
         ("assword", "asswort", "ennwort", "ontraseña", "ot de passe", "assphrase"),
         lazy_pattern(
             r"(?i:password|passwort|kennwort|contraseña|mot de passe|passphrase) [\"'`]?(?=[^\s]{0,40}[a-z])"
-            r"(?=[^\s]{0,40}[A-Z])(?=[^\s]{1,40}[!#%&*?+^~@][A-Za-z0-9])([^\s\"'`,;()<>\[\]{}/]{8,60}?)(?=[\"'`.]?(?:\s|$))"
+            r"(?=[^\s]{0,40}[A-Z])(?=[^\s]{1,40}[!#%&*?+^~@][A-Za-z0-9])([^\s\"'`,;()<>\[\]{}/]{8,60}?)"
+            r"(?=[\"'`.]?(?:\s|$))"
         ),
     ),
     _Form(

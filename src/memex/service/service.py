@@ -29,6 +29,7 @@ from memex.service.planners import Planners, builtin_planners
 from memex.service.query_embedding import QueryEmbedder
 from memex.service.readiness import Readiness
 from memex.service.recording import UNLOGGED, CallLogger, Recorder
+from memex.service.secrets.guard import SecretPolicies, guard
 from memex.service.snapshots import LiveSnapshots
 from memex.service.spending import SpendingResult, TenantSpending, read_spending
 from memex.service.tools import definitions, revisions
@@ -53,7 +54,6 @@ from memex.subagent.embedders.interface import Embedder
 from memex.telemetry import Tracing
 
 T = TypeVar("T")
-
 __all__ = ["ACTIONS", "TOOLS", "AnyTool", "Caller", "Service", "check_role", "new_call"]
 
 
@@ -75,6 +75,7 @@ class Service:
         call_locks: CallLocks | None = None,
         rendering: Rendering = RENDERING,
         rate_limits: RateLimits | None = None,
+        secret_policies: SecretPolicies | None = None,
     ) -> None:
         if prompts_dir is not None:
             definitions.check_prompts(prompts_dir)
@@ -89,6 +90,7 @@ class Service:
         self._planners = planning or builtin_planners()
         self._call_locks = call_locks or CallLocks()
         self._max_files = max_files
+        self._secret_policies = secret_policies or SecretPolicies()
         self._log = structlog.get_logger("memex.service")
 
     @property
@@ -102,10 +104,7 @@ class Service:
         return self._planners.daily_usd
 
     def cancel_models(self) -> None:
-        """Stop waiting for models because the process is shutting down; the built-in planner answers from now on.
-
-        Calls from the queue keep waiting: their worker returns them to the queue, and another one asks the model.
-        """
+        """Stop waiting for models because the process ends; a call from the queue goes back there."""
         for chat in self._planners.chats:
             chat.cancel()
 
@@ -163,7 +162,7 @@ class Service:
             tool: the name of a tool, such as `memory_write`, or an alias of one (`tools/aliases.py`).
             arguments: the arguments as they came; null means absent.
             tool_call_id: the id that the caller gave; a write is done once under it. Generated when absent.
-            now: the clock of the call, for evals; by default the real one. No surface lets a caller set it.
+            now: the clock of the call, for evals. No surface lets a caller set it.
 
         Raises:
             Unauthenticated: the key was revoked. No transaction that began after this showed or wrote anything.
@@ -173,13 +172,14 @@ class Service:
         check_json(arguments)
         tool, arguments = translate(tool, arguments)
         self.rate_limits.count_tool(caller, arguments, TOOLS.get(tool))
-        call = new_call(caller, tool, arguments, tool_call_id, now=now)
+        guarded = await guard(self._secret_policies, tool, arguments)
+        call = new_call(caller, tool, guarded.logged, tool_call_id, now=now)
         async with self.recorder.watch(caller, call) as span:
             if tool not in TOOLS:
                 raise UnknownTool(f"There is no tool {tool[:100]!r}.")
-            result = await self._run(caller, TOOLS[tool], call, arguments)
+            result = await self._run(caller, TOOLS[tool], call, guarded.enter(call))
             span.result(result)
-            return result
+        return guarded.reported(result)
 
     async def resume(self, caller: Caller, taken: LeasedCall) -> dict[str, Any]:
         """Run a call that a worker has taken from the queue, under its own id and clock; see `execute`.
@@ -338,10 +338,9 @@ class Service:
         tool_call_id: str | None,
         refusal: Refused,
     ) -> None:
-        user_id = principal.bound_user or context.user_id
+        context_user = CallContext(principal.bound_user or context.user_id, channel=context.channel)
         try:
-            access = await self.identities.resolve(principal, CallContext(user_id, channel=context.channel))
-            caller = Caller(principal, access)
+            caller = Caller(principal, await self.identities.resolve(principal, context_user))
             given = {"user": context.user_id, "project": context.project}
             with suppress(type(refusal)):
                 async with self.recorder.recorded(caller, action, given, tool_call_id=tool_call_id):

@@ -1,0 +1,1 @@
+"""What a service does about secrets in the texts that come in."""

@@ -1,0 +1,97 @@
+"""Secrets at the doors of the service, over HTTP."""
+
+import random
+from typing import Any
+
+from httpx2 import Client, Response
+
+from memex.evals.secrets import formats
+from memex.store.identity.authentication import new_secret
+
+
+def run(client: Client, tool: str, call: str | None = None, /, **arguments: Any) -> Response:
+    """Run a tool."""
+    context = {"toolCallId": call} if call else {}
+    return client.post(f"/v1/tools/{tool}/execute", json={"context": context, "arguments": arguments})
+
+
+def stored(client: Client, served: Any) -> str:
+    """Return everything that the tables hold of texts and calls."""
+
+    async def dump() -> str:
+        async with served.service.database.maintenance() as connection:
+            held = ""
+            for table in ("operation", "revision", "chunk"):
+                statement = f"select coalesce(string_agg(t::text, ' '), '') as all from {table} t"  # noqa: S608
+                [row] = await (await connection.execute(statement.encode())).fetchall()
+                held += row["all"]
+            return held
+
+    text: str = served.run(dump())
+    return text
+
+
+def test_nothing_of_a_key_in_a_text_to_remember_is_stored(alice: Client, served: Any) -> None:
+    """Neither a line of a private key nor one of our own keys comes into files, log or queue."""
+    rng = random.Random(1)
+    pem, own = formats.private_key(rng), new_secret()
+    lines = [line for line in pem.splitlines() if not line.startswith("-----")]
+    text = f"The key of the build is:\n\n{pem}\n\nThe agent uses {own} in staging. I like oolong tea."
+
+    answer = run(alice, "memory_remember", "pem-1", text=text).json()
+    queued = run(alice, "memory_remember", "pem-2", text=text, wait=False)
+    failed = run(alice, "memory_remember", "pem-3", text=text, project="none-such")
+
+    held = stored(alice, served)
+    assert len(lines) >= 13
+    assert not [line for line in [*lines, own] if line in held]
+    assert {one["kind"] for one in answer["secrets"]} == {"private key", "memex key"}
+    assert queued.status_code == 200
+    assert failed.status_code == 404
+    assert own not in failed.text
+    assert "oolong" in held
+
+
+def test_a_repeat_of_a_redacted_call_gets_the_first_answer(alice: Client) -> None:
+    """The request is compared without its secrets, and the answer names them again."""
+    text = f"I prefer tea. My key is {new_secret()} for now."
+
+    first = run(alice, "memory_remember", "twice", text=text).json()
+    second = run(alice, "memory_remember", "twice", text=text).json()
+
+    assert first == second
+    assert first["secrets"][0]["action"] == "redacted"
+
+
+def test_a_file_stays_as_it_was_sent_and_its_secrets_are_named(alice: Client, served: Any) -> None:
+    """The answer and the log say place and kind; a write that fails leaves nothing of the secret in the log."""
+    own, other = new_secret(), new_secret()
+    content = f"# Deploy\n\nKey: {own}\n"
+
+    answer = run(alice, "memory_write", "w-1", path="user/deploy.md", content=content).json()
+    refused = run(alice, "memory_write", "w-2", path="user/deploy.md", content=f"# New\n\n{other}\n")
+    read = run(alice, "memory_read", path="user/deploy.md").json()
+    patched = run(
+        alice, "memory_patch", path="user/deploy.md", operation="replace", match=own, text="in the safe"
+    ).json()
+
+    assert answer["secrets"] == [
+        {"argument": "content", "line": 3, "column": 6, "kind": "memex key", "action": "flagged"}
+    ]
+    assert read["content"] == content
+    assert refused.status_code == 409
+    assert other not in stored(alice, served)
+    assert patched["changed"]
+    assert "secrets" not in patched
+
+
+def test_a_batch_names_the_edit(alice: Client) -> None:
+    """The argument of a finding names the edit by its index."""
+    edits = [
+        {"kind": "write", "path": "user/a.md", "content": "tea"},
+        {"kind": "write", "path": "user/b.md", "content": new_secret()},
+    ]
+
+    [found] = run(alice, "memory_write_many", edits=edits).json()["secrets"]
+
+    assert found["argument"] == "edits.1.content"

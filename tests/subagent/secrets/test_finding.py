@@ -1,0 +1,54 @@
+"""Secrets in whole texts."""
+
+from memex.evals.secrets import samples
+from memex.subagent.secrets.finding import find_secrets, places, redact
+
+
+def test_made_up_secrets_of_all_kinds_are_gone_after_redaction() -> None:
+    """At least 97 of 100 texts of each half hold nothing of their secret any more, and nothing is found twice."""
+    left = {True: 0, False: 0}
+    made = list(samples.samples())
+    for sample in made:
+        text = redact(sample.text, find_secrets(sample.text))
+        left[sample.is_held_out] += any(piece in text for piece in sample.pieces)
+        assert find_secrets(text) == [], sample.kind
+
+    assert len({sample.kind for sample in made}) >= 40
+    assert max(left.values()) <= 0.03 * len(made) / 2
+
+
+def test_ordinary_lines_hold_no_secret() -> None:
+    """Words that name secrets, and parts of programs, are none."""
+    for line in (
+        "The password policy asks for a new one every 90 days.",
+        "password = request.form['password']",
+        "client_secret=client_secret,",
+        "We meet at the door of the office at 10:30.",
+        "The key point of chapter 12 is that tokens expire after 3600 seconds.",
+        "Das Passwort wurde gestern geändert.",
+        "See https://example.net/a/b?c=d for the code of the parser.",
+    ):
+        assert find_secrets(line) == [], line
+
+
+def test_a_private_key_is_found_whole_and_alone() -> None:
+    """The text behind a key stays; a key that is cut off is found as far as it looks like one."""
+    frame = "-----{} RSA PRIVATE KEY-----"
+    body = "\n".join("aB3" * 21 for _ in range(13))
+    key = f"{frame.format('BEGIN')}\n{body}\n{frame.format('END')}"
+
+    for text in (f"Before.\n{key}\nAfter.", f"Before.\n{frame.format('BEGIN')}\n{body}\n\nAfter."):
+        clean = redact(text, find_secrets(text))
+
+        assert "aB3" not in clean
+        assert clean.startswith("Before.\n[secret: private key]")
+        assert clean.endswith("After.")
+
+
+def test_places_count_lines_and_columns_from_one() -> None:
+    """People find a secret by its line and column."""
+    text = "Notes.\n\nThe wifi password is kV7tQ2xRb9."
+
+    [place] = places(text, find_secrets(text))
+
+    assert (place.line, place.column, place.kind) == (3, 22, "password")
