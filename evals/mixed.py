@@ -228,14 +228,15 @@ def replay_by_command(conninfo: str) -> dict[str, Any]:
 
 async def _open_callers(service: Service) -> dict[str, Caller]:
     tenant_id = await tenants.ensure_tenant(service.database, "default")
-    admin = await service.caller(Principal(tenant_id, "admin"), CallContext())
+    admin = await service.caller(Principal(tenant_id, "admin"), CallContext(), makes_user=True)
     with suppress(MemexError):  # it is there from an earlier run
         async with service.database.transaction(admin.access) as connection:
             await tenants.open_project(connection, admin.access, PROJECT)
             for user in USERS:
                 await tenants.add_member(connection, admin.access, PROJECT, user)
     return {
-        user: await service.caller(Principal(tenant_id, "agent"), CallContext(user_id=user)) for user in USERS
+        user: await service.caller(Principal(tenant_id, "agent"), CallContext(user_id=user), makes_user=True)
+        for user in USERS
     }
 
 

@@ -58,6 +58,11 @@ class Access:
     `scopes` are in the order of mounts: user, shared, projects by slug. `log_scope_id` is the scope whose log holds
     the call: the user's scope, or the tenant's admin scope for an admin.
 
+    A user who never wrote is a visitor, who has no scope. The mount `user` is then the tenant's scope of visitors,
+    which never holds files; an agent's calls are logged there, and row-level security shows each visitor only its
+    own rows. `visitors_id` is this scope, for users who have one of their own too: they may have been visitors.
+    Before the first write for a visitor, `Identities.admit` makes its scope.
+
     Each transaction checks that none of these rights was taken away. One that `is_cached` was not made for this
     call, so each transaction also checks that none was added since.
     """
@@ -72,6 +77,13 @@ class Access:
     standing: Standing = field(compare=False)
     project: str | None = None
     is_cached: bool = field(default=False, compare=False)
+    visitors_id: int | None = field(default=None, compare=False)
+
+    @property
+    def is_visitor(self) -> bool:
+        """Whether the user of the call has no scope, as it never wrote."""
+        user = self.by_mount.get("user")
+        return user is not None and user.scope_id == self.visitors_id
 
     @property
     def language(self) -> str:
@@ -129,20 +141,33 @@ class Access:
 
     @cached_property
     def visible_logs(self) -> list[int]:
-        """The scopes whose logs the caller sees: for an admin without a user also shared and projects."""
-        if self.role == "admin" and self.user_id is None:
-            return sorted({*self.logs, *self.by_id})
-        return self.logs
+        """The scopes whose logs the caller sees: those of a user with what it did as a visitor.
+
+        For an admin without a user also shared and projects.
+        """
+        if self.user_id is None:
+            return sorted({*self.logs, *self.by_id}) if self.role == "admin" else self.logs
+        return sorted({*self.logs, *self._visitors})
 
     @cached_property
     def readable_ids(self) -> list[int]:
-        """The scopes that row-level security lets this caller read, including the log."""
-        return sorted({self.log_scope_id, *self.by_id})
+        """The scopes that row-level security lets this caller read, including the logs."""
+        return sorted({self.log_scope_id, *self.by_id, *self._visitors})
+
+    @cached_property
+    def rights_to_read(self) -> list[int]:
+        """The same without the scope of visitors, which is nobody's right."""
+        return sorted({*self.readable_ids} - self._visitors)
 
     @cached_property
     def writable_ids(self) -> list[int]:
-        """The scopes that row-level security lets this caller write, including the log."""
-        return sorted({self.log_scope_id, *(scope.scope_id for scope in self.scopes if scope.writable)})
+        """The scopes that row-level security lets this caller write, including the log; never that of visitors."""
+        writable = {scope.scope_id for scope in self.scopes if scope.writable}
+        return sorted({self.log_scope_id, *writable} - self._visitors)
+
+    @property
+    def _visitors(self) -> set[int]:
+        return set() if self.visitors_id is None else {self.visitors_id}
 
     def scope_of(self, path: VirtualPath) -> Scope:
         """Return the scope that a path lies in; raises as `scope_at`."""

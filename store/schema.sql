@@ -34,11 +34,12 @@ create table api_key (
 );
 create index api_key_tenant on api_key (tenant_id, key_id);
 
--- Where files live: one user's, the tenant's shared ones, a project's; `admin` holds only the admins' log.
+-- Where files live: one user's, the tenant's shared ones, a project's. `admin` holds only the admins' log, and `visitor`
+-- only the log of calls for users who never wrote: what such a user reads of its own is this scope, which stays empty.
 create table scope (
   scope_id    bigint generated always as identity primary key,
   tenant_id   bigint not null references tenant,
-  kind        text not null check (kind in ('user', 'shared', 'project', 'admin')),
+  kind        text not null check (kind in ('user', 'shared', 'project', 'admin', 'visitor')),
   key         text collate "C" not null,              -- the user id, the project's slug, or ''
   rev         bigint not null default 0,              -- counts the committed changes
   last_at     timestamptz not null default '-infinity', -- created_at of the newest revision
@@ -174,7 +175,7 @@ create table scope_stat (
 
 -- Every tool call, inner tool call and model request. Texts that a revision holds are references.
 create table operation (
-  scope_id        bigint not null,                      -- the caller's user scope; for admins the admin scope
+  scope_id        bigint not null,                      -- the caller's user scope, or that of visitors; for admins theirs
   tenant_id       bigint not null,
   operation_id    bigint generated always as identity,
   tool_call_id    text collate "C" not null,
@@ -212,6 +213,7 @@ create unique index operation_once on operation (scope_id, user_id, tool_call_id
   where parent_id is null and status in ('queued', 'quarantined', 'running', 'committed');
 create index operation_call on operation (scope_id, tool_call_id, operation_id);
 create index operation_top on operation (scope_id, operation_id) where parent_id is null;
+create index operation_user on operation (scope_id, user_id, operation_id) where parent_id is null;
 create index operation_inner on operation (scope_id, parent_id, ordinal) where parent_id is not null;
 create index operation_queued on operation (tenant_id, operation_id)
   where parent_id is null and status in ('queued', 'quarantined');
@@ -268,6 +270,8 @@ create table write_probe (
 --   memex.tenant      the tenant's id
 --   memex.readable    the scopes that an agent may read, as an array literal
 --   memex.writable    those it may write
+--   memex.visitors    the scope of visitors, whose log shows an agent only the rows of
+--   memex.user        the user of the call
 --   memex.maintenance 'on' opens everything to the owner: migrations, keys, erasure, backup
 -- The role says as what it acts. Where the login may not create roles it stays the owner, whom FORCE binds,
 -- and memex.acting says it.
@@ -289,6 +293,12 @@ return coalesce(nullif(current_setting('memex.readable', true), ''), '{}')::bigi
 create function writable_scopes() returns bigint[] language sql stable parallel safe
 return coalesce(nullif(current_setting('memex.writable', true), ''), '{}')::bigint[];
 
+create function acting_user() returns text language sql stable parallel safe
+return coalesce(current_setting('memex.user', true), '');
+
+create function visitors_scope() returns bigint language sql stable parallel safe
+return nullif(current_setting('memex.visitors', true), '')::bigint;
+
 -- One policy a command, so that a statement evaluates few conditions: the owner in maintenance sees all, an
 -- admin its tenant's rows, an agent its scopes' rows of its tenant.
 do $$
@@ -308,11 +318,17 @@ begin
     execute format('alter table %I force row level security', name);
   end loop;
 
-  foreach name in array array[
-    'scope', 'revision', 'link', 'chunk', 'chunk_removed', 'posting', 'scope_stat', 'operation'] loop
+  foreach name in array array['scope', 'revision', 'link', 'chunk', 'chunk_removed', 'posting', 'scope_stat'] loop
     execute format('create policy reads on %I for select using (%s or %s)', name, reads, is_owner);
     execute format('create policy inserts on %I for insert with check (%s or %s)', name, writes, is_owner);
   end loop;
+  -- Many users share the log of visitors.
+  execute format(
+    'create policy reads on operation for select using (%s and (scope_id is distinct from (select visitors_scope()) '
+    'or user_id = (select acting_user()) or (select acting_as()) = ''admin'') or %s)', reads, is_owner);
+  execute format(
+    'create policy inserts on operation for insert with check (%s or %s or tenant_id = (select acting_tenant()) '
+    'and scope_id = (select visitors_scope()) and user_id = (select acting_user()))', writes, is_owner);
   -- Revisions stay and the log only grows: but for the owner's retention and erasure nothing takes them away.
   foreach name in array array['scope', 'link', 'chunk', 'posting', 'scope_stat'] loop
     execute format('create policy updates on %I for update using (%s or %s)', name, writes, is_owner);
@@ -413,7 +429,7 @@ as $$
 declare
   made bigint;
 begin
-  if scope_kind not in ('user', 'shared', 'admin') then
+  if scope_kind not in ('user', 'shared', 'admin', 'visitor') then
     raise exception 'ensure_scope makes no % scope', scope_kind;
   end if;
   perform set_config('memex.maintenance', 'on', true);
@@ -434,10 +450,10 @@ revoke all on function ensure_scope(bigint, text, text, text) from public;
 
 -- What a caller may read and write now, whether its key may still act for it, and the epoch of that. A key is shown by
 -- its digest; a call from the queue has only its number, and whoever runs commands on the machine has none. Nothing but
--- the epoch for a key that may not.
+-- the epoch for a key that may not. The scope of visitors is none of the rights: it is no secret, and holds no files.
 create function resolve_access(tenant bigint, caller_role text, caller_user text, key bigint, digest bytea)
 returns table (epoch bigint, is_allowed boolean, rights bytea, scope_ids bigint[], kinds text[], keys text[],
-               writables boolean[], languages text[])
+               writables boolean[], languages text[], visitors_id bigint)
 language plpgsql volatile security definer
 set search_path = public, pg_temp
 as $$
@@ -453,6 +469,11 @@ begin
        and (digest is null or k.key_sha256 = digest)
        and k.role in (caller_role, 'admin')
        and (k.user_id is null or k.user_id = caller_user));
+  select s.scope_id into visitors_id
+    from public.scope s
+   where s.tenant_id = tenant
+     and s.kind = 'visitor'
+     and s.key = '';
   perform set_config('memex.maintenance', '', true);
   if is_allowed then
     -- One statement: the digest is of the very rows that are returned.

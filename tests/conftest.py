@@ -170,14 +170,18 @@ CallerOf = Callable[..., Awaitable[Caller]]
 
 @pytest.fixture
 def caller_of(service: Service) -> CallerOf:
-    """What makes callers: an agent of a user, or with the role admin an admin, in any tenant or project."""
+    """What makes callers: an agent of a user, or with the role admin an admin, in any tenant or project.
+
+    Their users have scopes, as if they had written before.
+    """
 
     async def make(
         user_id: str | None, *, role: Role = "agent", tenant: str = "default", project: str | None = None
     ) -> Caller:
         tenant_id = await tenants.ensure_tenant(service.database, tenant)
         principal = Principal(tenant_id, role)
-        return await service.caller(principal, CallContext(user_id=user_id, actor="tests", project=project))
+        context = CallContext(user_id=user_id, actor="tests", project=project)
+        return await service.caller(principal, context, makes_user=True)
 
     return make
 

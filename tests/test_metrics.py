@@ -200,6 +200,7 @@ async def test_a_running_service_counts_its_embedder(embedded_server: Server) ->
             caller = await service.caller(
                 Principal(await tenants.ensure_tenant(service.database, "default"), "agent"),
                 CallContext("alice"),
+                makes_user=True,
             )
             await service.execute(caller, "memory_find", {"query": "tea"})
             text, _ = await exposition.render_metrics(service)

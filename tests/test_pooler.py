@@ -49,7 +49,9 @@ def empty(stock_server: Server) -> Iterator[str]:
 async def caller(service: Service, user_id: str) -> Caller:
     """Return an agent that acts for a user."""
     tenant_id = await tenants.ensure_tenant(service.database, "default")
-    return await service.caller(Principal(tenant_id, "agent"), CallContext(user_id=user_id, actor="tests"))
+    return await service.caller(
+        Principal(tenant_id, "agent"), CallContext(user_id=user_id, actor="tests"), makes_user=True
+    )
 
 
 def server_sessions(server: Server, conninfo: str) -> int:

@@ -96,7 +96,9 @@ class Bench:
 
     async def caller(self, user_id: str) -> Caller:
         """Return an agent that acts for a user."""
-        return await self.service.caller(Principal(self.tenant_id, "agent"), CallContext(user_id=user_id))
+        return await self.service.caller(
+            Principal(self.tenant_id, "agent"), CallContext(user_id=user_id), makes_user=True
+        )
 
     async def fill(self, caller: Caller, files: Sequence[str], *, folder: str = "notes") -> float:
         """Write files in commits of 100 through the real path, and return the seconds that it took."""

@@ -123,7 +123,7 @@ async def _run_part(
     tenant_id = await tenants.ensure_tenant(service.database, f"eval-{uuid.uuid4().hex[:12]}")
     callers = {
         collection.user: await service.caller(
-            Principal(tenant_id, "agent"), CallContext(user_id=collection.user, actor="eval")
+            Principal(tenant_id, "agent"), CallContext(user_id=collection.user, actor="eval"), makes_user=True
         )
         for collection in part.collections
     }

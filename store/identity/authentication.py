@@ -71,12 +71,18 @@ class _ResolvedAccess:
     keys: list[str] | None
     writables: list[bool] | None
     languages: list[str] | None
+    visitors_id: int | None
 
     @property
     def scopes(self) -> list[_ResolvedScope]:
         """The scopes that the caller may read."""
         columns = (self.scope_ids, self.kinds, self.keys, self.writables, self.languages)
         return [_ResolvedScope(*values) for values in zip(*(one or () for one in columns), strict=True)]
+
+    @property
+    def names(self) -> set[tuple[str, str]]:
+        """The kinds and keys of these scopes."""
+        return {(one.kind, one.key) for one in self.scopes}
 
 
 def new_secret() -> str:
@@ -104,9 +110,21 @@ async def authenticate(database: Database, secret: str) -> Principal:
 
 
 async def resolve(
-    database: Database, principal: Principal, context: CallContext, *, language: str = "english"
+    database: Database,
+    principal: Principal,
+    context: CallContext,
+    *,
+    language: str = "english",
+    makes_user: bool = False,
 ) -> Access:
-    """Return what a call of `principal` may touch; a user's first call makes its scope, of files in `language`.
+    """Return what a call of `principal` may touch.
+
+    Args:
+        database: the database that says so.
+        principal: the holder of the key.
+        context: for whom the call acts.
+        language: of the files in a scope that this call makes.
+        makes_user: make the scope of a user who has none. Otherwise such a user is a visitor (see `Access`).
 
     Raises:
         Unauthenticated: the key was revoked since.
@@ -120,24 +138,33 @@ async def resolve(
     log_kind = "user" if principal.role == "agent" else "admin"
     async with database.connection((principal.tenant_id, user_id)) as connection:
         resolved = await _resolve(connection, principal, user_id)
-        needed = {("shared", ""), (log_kind, user_id if log_kind == "user" else "")}
-        if user_id is not None:
+        needed = {("shared", "")} | ({("admin", "")} if log_kind == "admin" else set())
+        if makes_user and user_id is not None:
             needed.add(("user", user_id))
-        if missing := needed - {(one.kind, one.key) for one in resolved.scopes}:
-            for kind, key in sorted(missing, key=str):
-                await row(
-                    connection,
-                    "identity/scope_ensure",
-                    tenant_id=principal.tenant_id,
-                    kind=kind,
-                    key=key,
-                    language=language,
-                )
+        missing = needed - resolved.names
+        is_visitor = user_id is not None and not {("user", user_id)} & (resolved.names | missing)
+        if is_visitor and resolved.visitors_id is None:
+            missing.add(("visitor", ""))
+        for kind, key in sorted(missing):
+            await row(
+                connection,
+                "identity/scope_ensure",
+                tenant_id=principal.tenant_id,
+                kind=kind,
+                key=key,
+                language=language,
+            )
+        if missing:
             resolved = await _resolve(connection, principal, user_id)
     found = resolved.scopes
     scopes = [
         Scope(one.scope_id, one.mount, one.writable, one.language) for one in found if one.kind != "admin"
     ]
+    logs = {one.kind: one.scope_id for one in found}
+    visitors_id = resolved.visitors_id
+    if user_id is not None and "user" not in logs and visitors_id is not None:
+        scopes.append(Scope(visitors_id, "user", True, language))
+        logs["user"] = visitors_id
     access = Access(
         tenant_id=principal.tenant_id,
         role=principal.role,
@@ -147,9 +174,10 @@ async def resolve(
         scopes=tuple(
             sorted(scopes, key=lambda scope: (scope.is_project, scope.mount != "user", scope.mount))
         ),
-        log_scope_id=next(one.scope_id for one in found if one.kind == log_kind),
+        log_scope_id=logs[log_kind],
         standing=Standing(resolved.epoch, resolved.rights, principal.key_id, principal.key_sha256),
         project=project,
+        visitors_id=visitors_id,
     )
     if project is not None:
         access.scope_at(f"projects/{project}")

@@ -48,7 +48,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user who called at least once."""
+    """A user who wrote at least once."""
 
     user_id: str
     created_at: datetime

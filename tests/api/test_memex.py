@@ -301,7 +301,9 @@ async def test_users_share_nothing(memex: Memex, url: str) -> None:
 async def test_a_project_is_its_members(memex: Memex, here: Memex) -> None:
     """Named for all calls of a user's memory, or for one."""
     service, alice = await here._api.caller(CallContext("alice"))
-    admin = await service.caller(Principal(alice.principal.tenant_id, "admin"), CallContext())
+    admin = await service.caller(
+        Principal(alice.principal.tenant_id, "admin"), CallContext(), makes_user=True
+    )
     for slug in ("apollo", "hermes"):
         await open_project(service, admin, slug, "alice")
     apollo = memex.for_user("alice", project="apollo")

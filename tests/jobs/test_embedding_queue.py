@@ -308,7 +308,9 @@ async def test_a_login_without_roles_defers_too(server: Any) -> None:
     try:
         tenant_id = await tenants.ensure_tenant(database, "default")
         service = Service(database, max_files=10)
-        caller = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
+        caller = await service.caller(
+            Principal(tenant_id, "agent"), CallContext(user_id="alice"), makes_user=True
+        )
         await write(service, caller, "user/a.md")
         waiting = await queue(database)
         async with database.transaction(caller.access) as connection:

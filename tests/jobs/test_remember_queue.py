@@ -307,7 +307,9 @@ async def test_a_login_without_roles_has_a_queue_too(server: Any) -> None:
     try:
         tenant_id = await tenants.ensure_tenant(database, "default")
         service = Service(database, max_files=10)
-        alice = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
+        alice = await service.caller(
+            Principal(tenant_id, "agent"), CallContext(user_id="alice"), makes_user=True
+        )
         await later(service, alice, "I prefer oolong tea.", "call-1")
         async with running_workers(conninfo, remember_queue(service)):
             await until(database, ALL_DONE)

@@ -180,7 +180,9 @@ def _is_call(part: Any) -> bool:
 async def _with_files(service: Service) -> Caller:
     """Write the files as alice, and return her."""
     tenant_id = await tenants.ensure_tenant(service.database, "default")
-    caller = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
+    caller = await service.caller(
+        Principal(tenant_id, "agent"), CallContext(user_id="alice"), makes_user=True
+    )
     for path, content in FILES.items():
         await service.execute(caller, "memory_write", {"path": path, "content": content})
     return caller

@@ -73,7 +73,7 @@ class Vectors:
 async def caller_on(service: Service) -> Caller:
     """Return alice's agent."""
     tenant_id = await tenants.ensure_tenant(service.database, "default")
-    return await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
+    return await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"), makes_user=True)
 
 
 async def test_only_reads_without_a_model_do_not_wait_for_the_disk(server: Server) -> None:

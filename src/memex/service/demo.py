@@ -37,7 +37,7 @@ class RemovedSample:
 
 async def load_sample(service: Service, caller: Caller) -> LoadedSample:
     """Write the files of the sample that are missing, in one commit; what stands at the paths of others is left."""
-    caller = _as_demo(caller)
+    caller = _as_demo(await service.identities.admit(caller))
     sample = dict(_walk(files("memex.demo") / "memory", "user/"))
     standing = {revision.virtual_path for revision in await _current_sample_files(service, caller, sample)}
     created = [path for path in sample if path not in standing]

@@ -11,13 +11,7 @@ from typing import Any, TypeVar
 import structlog
 
 from memex.call_context import CallContext
-from memex.errors import (
-    MemexError,
-    OperationNotFound,
-    Refused,
-    Unauthenticated,
-    UnknownTool,
-)
+from memex.errors import MemexError, OperationNotFound, Refused, Unauthenticated, UnknownTool
 from memex.metrics import Metrics
 from memex.service.call import Caller, check_role, new_call, resumed_call
 from memex.service.identity.identities import Identities
@@ -36,7 +30,7 @@ from memex.service.tools import definitions, revisions
 from memex.service.tools.aliases import translate
 from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.registry import ACTIONS, TOOLS, AnyTool, new_metrics
-from memex.service.tools.tool import check_json, from_cursor, to_cursor
+from memex.service.tools.tool import check_json, from_cursor, is_dry_run, to_cursor
 from memex.service.tools.tool_context import ToolContext
 from memex.settings import SearchMode
 from memex.store import catalogue
@@ -121,6 +115,7 @@ class Service:
         action: str = "call",
         tool_call_id: str | None = None,
         from_cache: bool = False,
+        makes_user: bool = False,
     ) -> Caller:
         """Return who makes a call.
 
@@ -131,6 +126,7 @@ class Service:
             action: the tool or route that is called; a refusal is logged under this name.
             tool_call_id: the id that the caller gave; a refusal is logged under it.
             from_cache: take the rights from memory; only for `execute`, which notices when they have changed.
+            makes_user: make the scope of a user who never wrote; only for a caller that is used for many calls.
 
         Raises:
             Unauthenticated: the key was revoked since it was looked up.
@@ -140,8 +136,9 @@ class Service:
         try:
             check_role(principal, role or principal.role)
             acting = principal.acting_as(context.role)
-            resolve = self.identities.cached_access if from_cache else self.identities.resolve
-            return Caller(acting, await resolve(acting, context))
+            if from_cache:
+                return Caller(acting, await self.identities.cached_access(acting, context))
+            return Caller(acting, await self.identities.resolve(acting, context, makes_user=makes_user))
         except Refused as refusal:
             await self._log_refusal(principal, context, action, tool_call_id, refusal)
             raise
@@ -303,6 +300,8 @@ class Service:
     ) -> dict[str, Any]:
         parsed = tool.parse(arguments)
         asked = call.with_arguments(parsed.canonical())
+        if not (tool.is_read_only or is_dry_run(parsed)):
+            caller = await self.identities.admit(caller)
 
         async def run(current: Caller) -> dict[str, Any]:
             result = await tool.run(self._tool_context(current, asked), parsed)

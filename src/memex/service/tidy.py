@@ -56,6 +56,8 @@ async def tidy_files(
     """
     arguments = {"project": project, "dry_run": dry_run}
     given = {name: value for name, value in arguments.items() if value}
+    if not dry_run:
+        caller = await service.identities.admit(caller)
     async with service.recorder.recorded(caller, ACTION, given, tool_call_id=tool_call_id) as log:
         draft = service.draft(caller)
         answer = partial(_answer, given, log.call.request.tool_call_id)

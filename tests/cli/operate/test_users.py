@@ -9,18 +9,19 @@ pytestmark = pytest.mark.usefixtures("server_up")
 
 
 def test_users_are_listed_with_their_files_and_last_call(memex: Memex) -> None:
-    """By id, a page at a time; each tenant has its own."""
+    """By id, a page at a time; each tenant has its own. One who only read is none of them."""
     tenant = ("--tenant", "listed")
     memex.plain("keys", "create", "--role", "agent", *tenant)
     none = memex.plain("users", *tenant)
     memex.plain("write", "user/a.md", "--content", "a", "--user", "zoe", *tenant)
-    memex.plain("list", "--user", "ann", *tenant)
+    memex.plain("write", "user/a.md", "--content", "a", "--user", "ann", *tenant)
+    memex.plain("list", "--user", "zeo", *tenant)
 
     plain, document = memex.both("users", *tenant)
     page = memex.json("users", "--limit", "1", *tenant)
     rest = memex.json("users", "--cursor", page["next_cursor"], *tenant)
 
-    assert none == "No users yet: the first call for a user makes the user.\n"
-    assert [(user["user"], user["files"]) for user in document["users"]] == [("ann", 0), ("zoe", 1)]
+    assert none == "No users yet: the first write for a user makes the user.\n"
+    assert [(user["user"], user["files"]) for user in document["users"]] == [("ann", 1), ("zoe", 1)]
     assert re.search(r"^zoe +1  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  \d{4}", plain, re.MULTILINE)
     assert [[user["user"] for user in part["users"]] for part in (page, rest)] == [["ann"], ["zoe"]]

@@ -191,7 +191,8 @@ def test_users_are_listed_with_their_last_call(root: Client, client_of: ClientOf
         return {user["user"]: user["last_call_at"] for user in root.get("/v1/admin/users").json()["users"]}
 
     for user in ("alice", "bob"):
-        assert backend.get("/v1/files", headers={"Memex-User": user}).is_success
+        place = {"path": "user/a.md"}
+        assert backend.put("/v1/file", params=place, content="a", headers={"Memex-User": user}).is_success
     first = last_calls()
     assert root.get("/v1/admin/prompt-block", headers={"Memex-User": "alice"}).is_success
     second = last_calls()

@@ -54,7 +54,7 @@ async def alice(service: Service, caller_of: CallerOf) -> Caller:
     await open_project(service, admin, "apollo", "alice")
     secret, _ = await tenants.create_key(service.database, "default", "agent", user_id="alice")
     context = CallContext(actor="planner-7", project="apollo", channel="dream")
-    return await service.caller(await service.authenticate(secret), context)
+    return await service.caller(await service.authenticate(secret), context, makes_user=True)
 
 
 async def test_a_row_says_who_asked_what_when_and_how_it_ended(service: Service, alice: Caller) -> None:
@@ -370,7 +370,11 @@ async def test_a_refusal_before_a_caller_is_known_is_logged(service: Service, al
     """A bound key that names another user: denied, in the log of the user whose key it is."""
     with pytest.raises(MemexError):
         await service.caller(
-            alice.principal, CallContext(user_id="bob"), action="memory_read", tool_call_id="call-1"
+            alice.principal,
+            CallContext(user_id="bob"),
+            action="memory_read",
+            tool_call_id="call-1",
+            makes_user=True,
         )
 
     row = await logged(service, alice, "call-1")

@@ -245,9 +245,13 @@ async def memory_on(server: Any, batches: list[dict[str, str]]) -> AsyncIterator
     try:
         service = Service(database, max_files=10_000)
         tenant_id = await tenants.ensure_tenant(database, "default")
-        admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id="alice"))
+        admin = await service.caller(
+            Principal(tenant_id, "admin"), CallContext(user_id="alice"), makes_user=True
+        )
         await open_project(service, admin, "apollo", "alice")
-        admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id="alice"))
+        admin = await service.caller(
+            Principal(tenant_id, "admin"), CallContext(user_id="alice"), makes_user=True
+        )
         for batch in batches:
             await put(service, admin, batch)
         yield conninfo, service
@@ -269,7 +273,7 @@ def sample() -> dict[str, str]:
 async def answers(service: Service, queries: list[tuple[str, int]]) -> list[Found]:
     """Return what alice recalls, without the ids of the calls."""
     tenant_id = await tenants.ensure_tenant(service.database, "default")
-    alice = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
+    alice = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"), makes_user=True)
     found = [await recall(service, alice, query, budget=budget, max_hops=2) for query, budget in queries]
     return [{name: value for name, value in one.items() if name != "tool_call_id"} for one in found]
 

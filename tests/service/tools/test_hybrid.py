@@ -49,7 +49,7 @@ async def service_with(
 ) -> tuple[Service, Caller]:
     """Return a service that has an embedder, its caller, with the files written and embedded."""
     service = Service(database, max_files=100, embedder=embedder, **more)
-    alice = await service.caller(caller.principal, CallContext(user_id="alice"))
+    alice = await service.caller(caller.principal, CallContext(user_id="alice"), makes_user=True)
     for path, content in FILES.items():
         await service.execute(alice, "memory_write", {"path": path, "content": content, "overwrite": True})
     if embedder is not None and database.has_vectors:

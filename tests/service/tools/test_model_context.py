@@ -168,7 +168,7 @@ async def someone(service: Service) -> Caller:
     """Return a user whose memory holds the files of these tests."""
     tenant_id = await tenants.ensure_tenant(service.database, "default")
     user = CallContext(user_id=f"user-{uuid.uuid4().hex[:8]}")
-    caller = await service.caller(Principal(tenant_id, "agent"), user)
+    caller = await service.caller(Principal(tenant_id, "agent"), user, makes_user=True)
     for path, content in FILES.items():
         await service.execute(caller, "memory_write", {"path": path, "content": content})
     return caller

@@ -83,7 +83,9 @@ async def test_each_change_of_rights_raises_the_epoch(database: Database) -> Non
 async def test_an_epoch_is_raised_for_its_tenant_alone(service: Service, standing: Caller) -> None:
     """An admin's change of one tenant makes no other tenant's callers look anything up."""
     before = await epochs(service.database)
-    admin = await service.caller(Principal(standing.access.tenant_id, "admin"), CallContext())
+    admin = await service.caller(
+        Principal(standing.access.tenant_id, "admin"), CallContext(), makes_user=True
+    )
 
     await service.administer(admin, "close", {}, lambda c, a: tenants.close_project(c, a, "apollo"))
 
@@ -129,7 +131,7 @@ async def cached(service: Service, secret: str, **context: Any) -> Caller:
 async def test_a_revoked_key_shows_nothing_in_any_transaction(service: Service, standing: Caller) -> None:
     """Neither by a cached access nor by one that was made for this call before the revocation."""
     secret, key = await tenants.create_key(service.database, "default", "agent", user_id="alice")
-    made = await service.caller(await service.authenticate(secret), CallContext())
+    made = await service.caller(await service.authenticate(secret), CallContext(), makes_user=True)
     kept = await cached(service, secret)
     await write(service, kept, "user/a.md", "text")
 
@@ -339,7 +341,7 @@ async def test_a_queued_call_whose_key_is_revoked_while_it_runs_stores_nothing(
 ) -> None:
     """On a worker that has it already, and waits for the lock of the scope."""
     secret, key = await tenants.create_key(service.database, "default", "agent", user_id="alice")
-    caller = await service.caller(await service.authenticate(secret), CallContext())
+    caller = await service.caller(await service.authenticate(secret), CallContext(), makes_user=True)
     asked = {"text": "I prefer oolong tea.", "wait": False}
     await service.execute(caller, "memory_remember", asked, tool_call_id="call-1")
     [place] = await select(

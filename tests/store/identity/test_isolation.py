@@ -163,7 +163,9 @@ async def fill(conninfo: str) -> None:
 
     async def caller_of(user_id: str | None, *, role: Role = "agent", tenant: str = "default") -> Caller:
         tenant_id = await tenants.ensure_tenant(database, tenant)
-        return await service.caller(Principal(tenant_id, role), CallContext(user_id=user_id, actor="tests"))
+        return await service.caller(
+            Principal(tenant_id, role), CallContext(user_id=user_id, actor="tests"), makes_user=True
+        )
 
     await make_project(service, caller_of, "apollo", "alice", "bob")
     await make_project(service, caller_of, "zeus", "bob")
@@ -600,13 +602,13 @@ async def test_keys_open_what_they_were_made_for(service: Service, world: Caller
     free, key = await tenants.create_key(database, "default", "agent")
     principal = await service.authenticate(bound)
     for user in (None, "alice"):
-        caller = await service.caller(principal, CallContext(user_id=user))
+        caller = await service.caller(principal, CallContext(user_id=user), makes_user=True)
         assert caller.access.log_scope_id == world.access.log_scope_id
     for user in ("bob", "Alice", "alice."):
         with pytest.raises(Forbidden):
-            await service.caller(principal, CallContext(user_id=user))
+            await service.caller(principal, CallContext(user_id=user), makes_user=True)
     with pytest.raises(ValidationFailed):
-        await service.caller(await service.authenticate(free), CallContext())
+        await service.caller(await service.authenticate(free), CallContext(), makes_user=True)
     with pytest.raises(ValidationFailed):
         await tenants.revoke_key(database, "other", key.key_id)
 

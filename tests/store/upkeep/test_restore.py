@@ -133,7 +133,9 @@ async def put(
     """The user of scopes that were put into a throw-away tenant."""
     async with throwaway_tenant(service.database) as tenant_id:
         await restore(service.database, tenant_id, scopes)
-        yield await service.caller(Principal(tenant_id, "agent"), CallContext(user_id=user_id, actor="tests"))
+        yield await service.caller(
+            Principal(tenant_id, "agent"), CallContext(user_id=user_id, actor="tests"), makes_user=True
+        )
 
 
 @pytest.fixture
@@ -305,7 +307,9 @@ async def test_several_users_stand_beside_each_other(service: Service) -> None:
         await restore(service.database, tenant_id, scopes)
         told = {}
         for user_id in ("alice", "bob"):
-            caller = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id=user_id))
+            caller = await service.caller(
+                Principal(tenant_id, "agent"), CallContext(user_id=user_id), makes_user=True
+            )
             found = await service.execute(caller, "memory_find", {"query": "likes drinks moon"})
             told[user_id] = sorted((hit["path"], hit["snippet"].strip()) for hit in found["hits"])
 
@@ -369,9 +373,9 @@ async def _open_apollo(service: Service, admin: Caller) -> None:
 
 async def _alice(service: Service) -> Caller:
     tenant_id = await tenants.ensure_tenant(service.database, "default")
-    admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id="alice"))
+    admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id="alice"), makes_user=True)
     await _open_apollo(service, admin)
-    return await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
+    return await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"), makes_user=True)
 
 
 def _scope(mount: str, key: str, content: str, when: datetime, members: tuple[str, ...] = ()) -> StoredScope:

@@ -91,9 +91,9 @@ async def counts(database: Database) -> Counts:
 async def live_in(service: Service, tenant_id: int) -> None:
     """Fill every table: files, projects, logs, keys, prompts, spending, runs, vectors, jobs."""
     database = service.database
-    admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id="alice"))
+    admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id="alice"), makes_user=True)
     await open_project(service, admin, "apollo", "alice")
-    alice = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"))
+    alice = await service.caller(Principal(tenant_id, "agent"), CallContext(user_id="alice"), makes_user=True)
     for text in ("# Tea\n[[a]] green", "# Tea\n[[b]] black"):
         for path in ("user/a.md", "projects/apollo/a.md"):
             arguments = {"path": path, "content": text, "overwrite": True}

@@ -153,7 +153,7 @@ async def test_no_append_is_lost_where_the_server_repeats_reads(database: Databa
     other = await Database.open(repeating, max_connections=5)
     service = Service(other, max_files=10_000)
     principal = Principal(await tenants.ensure_tenant(database, "default"), "agent")
-    alice = await service.caller(principal, CallContext(user_id="alice", actor="tests"))
+    alice = await service.caller(principal, CallContext(user_id="alice", actor="tests"), makes_user=True)
     append = {"path": "user/log.md", "operation": "append"}
     try:
         await write(service, alice, "user/log.md", "# Log\n")

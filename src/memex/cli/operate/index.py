@@ -293,7 +293,7 @@ async def _rebuild(
         if chosen.tenant and not await reindex.scopes(connection, **asdict(chosen), limit=1):
             raise ValidationFailed(
                 f"There is no {chosen.name}.",
-                hint="A user is known from the first call on; `memex projects list` shows projects.",
+                hint="A user is known from the first write on; `memex projects list` shows projects.",
             )
         wanted = await reindex.scopes(connection, **asdict(chosen), only_stale=only_stale, language=language)
     started = perf_counter()

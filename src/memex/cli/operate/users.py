@@ -26,7 +26,7 @@ async def users(
 
 def _show_users(screen: Screen, listed: dict[str, Any]) -> None:
     if not listed["users"]:
-        screen.line(("No users yet: the first call for a user makes the user.", "dim"))
+        screen.line(("No users yet: the first write for a user makes the user.", "dim"))
         return
     columns = [
         Column("user", "bold"),

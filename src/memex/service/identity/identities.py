@@ -68,7 +68,7 @@ class Identities:
     Args:
         database: the database that has them.
         metrics: count the keys that are refused.
-        language: of the files of users who call for the first time.
+        language: of the files of users who write for the first time.
     """
 
     def __init__(self, database: Database, metrics: Metrics, *, language: str) -> None:
@@ -95,9 +95,13 @@ class Identities:
         kept = self._holders.get(authentication.key_digest(secret))
         return kept or await self.authenticate(secret)
 
-    async def resolve(self, principal: Principal, context: CallContext) -> Access:
-        """Look up what a call may touch; raises as `authentication.resolve`."""
-        return await authentication.resolve(self._database, principal, context, language=self._language)
+    async def resolve(
+        self, principal: Principal, context: CallContext, *, makes_user: bool = False
+    ) -> Access:
+        """Look up what a call may touch; see `authentication.resolve`."""
+        return await authentication.resolve(
+            self._database, principal, context, language=self._language, makes_user=makes_user
+        )
 
     async def cached_access(self, principal: Principal, context: CallContext) -> Access:
         """Return what a call may touch, or might when it was looked up; raises as `resolve` if it has to be."""
@@ -105,6 +109,13 @@ class Identities:
         channel = context.channel or principal.role
         kept = self._accesses.get((principal, user_id, context.actor, context.project, channel))
         return kept or self._keep(principal, await self.resolve(principal, context))
+
+    async def admit(self, caller: Caller) -> Caller:
+        """Return a caller that may write: the scope of a user who never wrote is made; raises as `resolve`."""
+        if not caller.access.is_visitor:
+            return caller
+        access = await self._look_up(caller.principal, caller.access, makes_user=True)
+        return replace(caller, access=access)
 
     async def run_with_rights(self, caller: Caller, call: Call, run: Callable[[Caller], Awaitable[T]]) -> T:
         """Run a call; if the rights of its caller turn out to have changed, run it again from its start.
@@ -138,13 +149,21 @@ class Identities:
 
     async def _renew(self, principal: Principal, access: Access) -> Access:
         """Look up what the caller of an access may touch now; raises as `authentication.resolve`."""
-        context = CallContext(access.user_id, access.actor, access.project, channel=access.channel)
-        renewed = await self.resolve(principal, context)
+        renewed = await self._look_up(principal, access)
         return self._keep(principal, renewed) if access.is_cached else renewed
 
+    async def _look_up(self, principal: Principal, access: Access, *, makes_user: bool = False) -> Access:
+        context = CallContext(access.user_id, access.actor, access.project, channel=access.channel)
+        return await self.resolve(principal, context, makes_user=makes_user)
+
     def _keep(self, principal: Principal, access: Access) -> Access:
+        asked = principal, access.user_id, access.actor, access.project, access.channel
+        if (
+            access.is_visitor
+        ):  # its first write changes no right that is checked, and may come to another process
+            self._accesses.drop(asked)
+            return access
         cached = replace(access, is_cached=True)
         if len(access.scopes) <= MAX_SCOPES:
-            asked = principal, access.user_id, access.actor, access.project, access.channel
             self._accesses.put(asked, cached)
         return cached

@@ -11,7 +11,7 @@ MAX_USERS = 1_000  # of one page
 
 
 class UserResult(BaseModel):
-    """A user for whom a call was made at least once.
+    """A user for whom a call was made that may write.
 
     `last_call_at` is the time of the newest call in the log, by an agent or by an administrator for this user; null
     if the log holds none any more.

@@ -201,6 +201,11 @@ def check_json(arguments: dict[str, Any]) -> None:
     raise ValidationFailed(f"The arguments are nested deeper than {MAX_NESTING} levels.")
 
 
+def is_dry_run(arguments: Arguments) -> bool:
+    """Return whether a call only asks what it would write."""
+    return getattr(arguments, "dry_run", False) is True
+
+
 def to_cursor(*position: str | int) -> str:
     """Return an opaque cursor that `from_cursor` reads again."""
     return base64.urlsafe_b64encode(json.dumps(position).encode()).decode().rstrip("=")

@@ -85,6 +85,8 @@ async def import_vault(
         InvalidPath, ReadOnlyMount, ProjectNotFound: `into` is nothing that the caller may write to.
         ToolCallConflict: the id was used for another import.
     """
+    if not dry_run:
+        caller = await service.identities.admit(caller)
     caller = dataclasses.replace(caller, access=dataclasses.replace(caller.access, channel="import"))
     arguments = {"into": into, "dry_run": dry_run, "projects": projects, "replace": replace}
     given = {name: value for name, value in arguments.items() if value}

@@ -71,10 +71,10 @@ async def again(database: Database, bundle: Bundle) -> ReplayResult:
 async def member_of(service: Service, tenant: str = "default", user_id: str = "alice") -> Caller:
     """Return a user's agent who is a member of apollo."""
     tenant_id = await tenants.ensure_tenant(service.database, tenant)
-    admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id=user_id))
+    admin = await service.caller(Principal(tenant_id, "admin"), CallContext(user_id=user_id), makes_user=True)
     await open_project(service, admin, "apollo", user_id)
     context = CallContext(user_id=user_id, actor="the-host")
-    caller = await service.caller(Principal(tenant_id, "agent"), context)
+    caller = await service.caller(Principal(tenant_id, "agent"), context, makes_user=True)
     return replace(caller, principal=replace(caller.principal, key_id=4711))
 
 
@@ -230,11 +230,13 @@ async def test_an_export_is_logged(service: Service, member: Caller) -> None:
 async def test_a_project_that_was_left_is_not_exported(service: Service, member: Caller) -> None:
     """What the user cannot read any more does not leave with an old call; an admin still may."""
     await live(service, member)
-    admin = await service.caller(Principal(member.access.tenant_id, "admin"), CallContext(user_id="alice"))
+    admin = await service.caller(
+        Principal(member.access.tenant_id, "admin"), CallContext(user_id="alice"), makes_user=True
+    )
     remove = partial(tenants.remove_member, slug="apollo", user_id="alice")
     await service.administer(admin, "remove", {}, remove)
     holder = replace(member.principal, key_id=None)
-    left = await service.caller(holder, CallContext(user_id="alice"))
+    left = await service.caller(holder, CallContext(user_id="alice"), makes_user=True)
 
     with pytest.raises(ProjectNotFound):
         await export_call(service, left, "context")

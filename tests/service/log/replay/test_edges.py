@@ -59,7 +59,9 @@ async def test_an_empty_mount_has_its_language(database: Database, caller_of: Ca
     """The query was read in it too; so it is afterwards, and when something was written there since."""
     admin = await caller_of(None, role="admin")
     service = Service(database, max_files=100, language="german")
-    alice = await service.caller((await caller_of("bob")).principal, CallContext(user_id="alice"))
+    alice = await service.caller(
+        (await caller_of("bob")).principal, CallContext(user_id="alice"), makes_user=True
+    )
     text = "# Tee\n\nI prefer trains of any kind, and the tea of Assam.\n"
     await service.execute(alice, "memory_write", {"path": "user/tee.md", "content": text})
     asked = {"query": "Which kind of tea do I prefer?"}
