@@ -210,6 +210,8 @@ _MAY_HOLD = re.compile(
     r"\d|[:=→#&*^~]|\b(?:is|are|ist|sind|est|sont|es|son|lautet|lauten|heißt)\b", re.IGNORECASE
 )
 _DIGIT = re.compile(r"\d\D{0,3}\d|\d[A-Z]")
+# A line with a digit, and a short one before it.
+_NUMBERED = re.compile(r"^(?:.{1,60}\n)?.*\d.*", re.MULTILINE)
 _CARD_DIGITS = re.compile(r"\d{4}[ -]?\d{4}[ -]?\d{4}|3[47]\d\d[ -]?\d{6}")
 _CODE = re.compile(
     r"[()\[\]{}<>|]|^\$\w|=>|::|->|^/|^[\w-]+\.[a-z_.]+$|^[a-z]+/[a-z.+-]+$|^[A-Za-z][a-z]+(?:[A-Z][a-z]+)+$|^[A-Z]{2,4}\d{3}$"
@@ -236,8 +238,11 @@ class SecretPlace:
 
 def find_secrets(text: str) -> list[FoundSecret]:
     """Return the secrets of a text in their order; those that overlap are one."""
-    found = [FoundSecret(start, end, kind) for kind, start, end in find_forms(text)]
-    found += _named(text)
+    small = text.lower()
+    if len(small) != len(text):  # a letter whose small form is two characters
+        small = text
+    found = [FoundSecret(start, end, kind) for kind, start, end in find_forms(text, small)]
+    found += _named(text, small)
     if not found:
         return []
     placeholders = [match.span() for match in PLACEHOLDER.finditer(text)]
@@ -266,8 +271,8 @@ def places(text: str, found: Iterable[FoundSecret]) -> list[SecretPlace]:
     ]
 
 
-def _named(text: str) -> Iterator[FoundSecret]:
-    for start, end in _lines_to_read(text):
+def _named(text: str, small: str) -> Iterator[FoundSecret]:
+    for start, end in _lines_to_read(text, small):
         line = text[start:end]
         for kind, *span in find_values(line):
             begin, last = _trimmed(line, *span)
@@ -276,13 +281,11 @@ def _named(text: str) -> Iterator[FoundSecret]:
                 yield FoundSecret(start + begin, start + last, KINDS.get(kind, kind))
 
 
-def _lines_to_read(text: str) -> Iterator[tuple[int, int]]:
+def _lines_to_read(text: str, small: str) -> Iterator[tuple[int, int]]:
     """Yield the lines that hold a name of a secret and may hold its value; short ones with the line behind them."""
-    small = text.lower()
-    if len(small) != len(text):  # a letter whose small form is two characters
-        small = text
     read = dict.fromkeys(_lines_with(small, _PASSWORD_WORDS), _MAY_HOLD)
-    for start in _lines_with(small, _CODE_WORDS):
+    numbered = "\n".join(_NUMBERED.findall(small))  # where a code may stand: most lines have no digit
+    for start in _lines_with(small, [word for word in _CODE_WORDS if word in numbered]):
         read.setdefault(start, _DIGIT)
     for card in _CARD_DIGITS.finditer(text):
         read.setdefault(text.rfind("\n", 0, card.start()) + 1, _DIGIT)

@@ -1,32 +1,49 @@
 """Secrets that tell by their own form what they are: tokens of providers, private keys, URLs with a password. Pure.
 
 A form is looked for only in a text that holds one of its marks, so a text without any costs a search for short
-strings. A group in a pattern is the secret; without a group the whole match is.
+strings. The marks of tokens are looked for in the long words of the text alone, which are few. A group in a pattern
+is the secret; without a group the whole match is.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from memex.subagent.statements.secrets.patterns import lazy_pattern
 
 _WORD_START = r"(?<![A-Za-z0-9])"
+_LONG_WORD = re.compile(r"[^\s\"'`<>(){}\[\],;|]{14,}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A form: the kind of secret, what a text with it contains, and its pattern."""
+    """A form.
+
+    Attributes:
+        kind: the kind of the secret.
+        marks: a text with such a secret contains one of them.
+        pattern: finds it.
+        where: where the marks stand: in a long word of the text, in the text, or in the text in small letters.
+    """
 
     kind: str
     marks: tuple[str, ...]
     pattern: re.Pattern[str]
+    where: Literal["words", "text", "small"] = "text"
 
 
 def _token(kind: str, pattern: str, *marks: str) -> _Form:
-    """Return the form of a token that begins a word."""
+    """Return the form of a token that begins a word, and reaches no further than the word."""
+    return _Form(kind, marks, lazy_pattern(_WORD_START + pattern), "words")
+
+
+def _phrase(kind: str, pattern: str, *marks: str) -> _Form:
+    """Return the form of a token that begins a word, and may hold spaces or be short."""
     return _Form(kind, marks, lazy_pattern(_WORD_START + pattern))
 
 
+_LOGINS = ("zugang", "anmeld", "identifiant", "connexion", "acceso")
 _MIXED = r"(?=[^\s]{0,80}\d)(?=[^\s]{0,80}[A-Za-z])"
 _FORMS = (
     # Up to its end; of one that is cut off, as far as it looks like one.
@@ -105,19 +122,19 @@ _FORMS = (
     _token("heroku key", r"HRKU-[\w-]{36,80}", "HRKU-"),
     _token("figma token", r"figd_[\w-]{40,60}", "figd_"),
     _token("airtable token", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}", "pat"),
-    _token("fly token", r"fo1_[\w-]{43}|FlyV1 fm\d_[\w+/=,-]{100,2000}", "fo1_", "FlyV1"),
+    _phrase("fly token", r"fo1_[\w-]{43}|FlyV1 fm\d_[\w+/=,-]{100,2000}", "fo1_", "FlyV1"),
     _token("sentry token", r"sntr[yu]s_[\w+/=]{40,400}", "sntry"),
-    _token(
-        "password in a url", r"[a-z][a-z0-9+.-]{1,20}://[^\s/:@<>]{0,100}:([^\s/@<>{}\[\]]{3,200})@", "://"
+    _phrase(
+        "password in a url", r"[a-z][a-z0-9+.-]{1,20}://[^\s/:@<>]{0,100}:([^\s/@<>{}\[\]]{3,200})@", "@"
     ),
-    _token(
+    _phrase(
         "access token", r"(?i:Bearer)\s{1,3}" + r"(?=[\w.~+/-]{0,80}\d)([\w.~+/-]{16,4096}={0,2})", "earer"
     ),
-    _token("credentials", r"(?i:Authorization:\s{0,3}Basic)\s{1,3}([A-Za-z0-9+/]{8,400}={0,2})", "asic "),
-    _token("password", r"(?i:password|passwd|pwd) ([^\s\"'`,;()<>{}\[\]]{6,64})(?=\s*$)", "machine "),
+    _phrase("credentials", r"(?i:Authorization:\s{0,3}Basic)\s{1,3}([A-Za-z0-9+/]{8,400}={0,2})", "asic "),
+    _phrase("password", r"(?i:password|passwd|pwd) ([^\s\"'`,;()<>{}\[\]]{6,64})(?=\s*$)", "machine "),
     _Form(
         "password",
-        ("-u", "--user", "-pass", "--pass"),
+        ("-u ", "-u=", "--user ", "--user=", "-pass"),
         lazy_pattern(
             r"(?<!\S)(?:-u|--user)[ =]['\"]?[^\s:'\"]{1,60}:([^\s'\"<>{}$]{3,100})"
             r"|(?<!\S)--?pass(?:word|wd|phrase)?[ =]['\"]?([^\s'\"<>{}$-][^\s'\"<>{}]{3,100})"
@@ -134,7 +151,7 @@ _FORMS = (
     # A name and a password behind a slash: `ada / h4lf-term!`.
     _Form(
         "password",
-        ("/",),
+        ("/ ",),
         lazy_pattern(
             r"(?<!\S)[\w.@+-]{2,40}+ ?/ (?=[^\s]{0,40}\d)(?=[^\s]{0,40}[^\W\d_])(?=[^\s]{0,40}[!#$%&*?=+^~@])"
             r"([^\s/()<>\[\]{}]{8,40})(?![^\s])"
@@ -143,17 +160,29 @@ _FORMS = (
     # A login with both its parts, and a password between words that say what it is.
     _Form(
         "password",
-        (":", "="),
+        (
+            "credential",
+            "credencial",
+            "login",
+            "log-in",
+            "log in",
+            *_LOGINS,
+            "konto",
+            "compte",
+            "cuenta",
+            "account",
+        ),
         lazy_pattern(
             r"(?<![^\W_])(?i:credentials?|log-?in|zugangsdaten|zugang|anmeldung|identifiants?|connexion|acceso"
             r"|credenciales"
             r"|konto|compte|cuenta|account)(?![^\W_])[^\n/:=]{0,60}[:=]\s{0,3}[\w.@+-]{2,60}+ ?[/|,;] ?"
             r"(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[^\W\d_])([^\s\"'`,;()<>\[\]{}/]{6,60})"
         ),
+        "small",
     ),
     _Form(
         "password",
-        (" and ", " und ", " et ", " y ", " puis ", " con ", " then "),
+        ("credentials", "login", "log-in", "log in", "sign", "connecter", "entra", "inicia sesión", *_LOGINS),
         lazy_pattern(
             r"(?<![^\W_])(?i:log-? ?in|sign ?in|zugangsdaten|anmeld\w{1,6}|connexion|connecter|identifiants?|entra"
             r"|inicia sesión|acceso|credentials)(?![^\W_])[^\n]{1,60}? "
@@ -161,6 +190,7 @@ _FORMS = (
             r"(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[^\W\d_])(?![^\s]{0,60}[/@])([^\s\"'`,;()<>\[\]{}]{6,60}?)"
             r"(?=[\"'`.]?(?:\s*$| as ))"
         ),
+        "small",
     ),
     _Form(
         "password",
@@ -202,16 +232,33 @@ _FORMS = (
 )
 
 
-# Which forms a mark belongs to. A mark is looked for once, and a form only if one of its marks is there.
+# Which forms a mark belongs to, by where it stands. A mark is looked for once, and a form only if one is there.
 _BY_MARK = {
-    mark: [form for form in _FORMS if mark in form.marks] for mark in {m for f in _FORMS for m in f.marks}
+    where: {
+        mark: [form for form in _FORMS if form.where == where and mark in form.marks]
+        for form in _FORMS
+        if form.where == where
+        for mark in form.marks
+    }
+    for where in ("words", "text", "small")
 }
 
 
-def find_forms(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the kind of each secret that its form gives away, and from where to where it reaches."""
-    there = [forms for mark, forms in _BY_MARK.items() if mark in text]
-    for form in {id(form): form for forms in there for form in forms}.values():
-        for match in form.pattern.finditer(text):
-            group = match.lastindex or 0
-            yield form.kind, match.start(group), match.end(group)
+def find_forms(text: str, small: str | None = None) -> Iterator[tuple[str, int, int]]:
+    """Yield the kind of each secret that its form gives away, and from where to where it reaches.
+
+    Args:
+        text: the text.
+        small: the same in small letters, if it is known.
+    """
+    words = "\n".join(_LONG_WORD.findall(text))
+    small = text.lower() if small is None else small
+    for where, searched in (("words", words), ("text", text), ("small", small)):
+        there = [forms for mark, forms in _BY_MARK[where].items() if mark in searched]
+        for form in {id(form): form for forms in there for form in forms}.values():
+            # In the words alone, where that is enough to see that there is none.
+            if where == "words" and not form.pattern.search(words):
+                continue
+            for match in form.pattern.finditer(text):
+                group = match.lastindex or 0
+                yield form.kind, match.start(group), match.end(group)
