@@ -6,22 +6,21 @@ import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Self, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.pq import PipelineStatus, TransactionStatus
-from psycopg.rows import DictRow, dict_row, kwargs_row, tuple_row
+from psycopg.rows import DictRow, kwargs_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from memex.errors import MemexError, StoreUnavailable
-from memex.store import migrate, pooler
+from memex.store import agents_login, migrate, pooler
 from memex.store.access import Access
 from memex.store.embedded.space import Space, disk_low
 from memex.store.pooler import PoolerSetting
-from memex.store.sql import FlatListDumper, sql
-from memex.store.waiting import time_limits
+from memex.store.sql import sql
+from memex.store.waiting import pools, time_limits
 from memex.store.waiting.failures import (
     OTHER_REASON,
     REASONS,
@@ -31,7 +30,7 @@ from memex.store.waiting.failures import (
     first_line,
 )
 from memex.store.waiting.fair_queue import FairQueue, Flow, Lane, NoTurn, Slot, write_lanes
-from memex.store.waiting.time_limits import CALL, UPKEEP, TimeLimits, socket_limits
+from memex.store.waiting.time_limits import CALL, UPKEEP, TimeLimits
 
 Shape = TypeVar("Shape")
 
@@ -39,9 +38,7 @@ Connection = AsyncConnection[DictRow]
 Rows = list[dict[str, Any]]
 Statement = tuple[str, dict[str, Any]]  # the name of a query and its parameters
 
-CONNECTION_WAIT_S = 10.0  # a request waits so long for a free connection
 LOCK_SLACK_S = 0.5  # more than `lock_timeout`, which comes first if only one lock is waited for
-RECONNECT_S = 5.0  # how long one attempt to come back goes on, at growing distances; then another begins
 
 # Read committed, whatever the server's default is: each statement sees what was committed before it began. So a
 # read that is sent after `writes/scope_lock` sees what the last holder of the lock wrote.
@@ -73,22 +70,14 @@ class Waiting:
 DEFAULT_WAITING = Waiting()
 
 
-@dataclass(frozen=True, slots=True)
-class PoolLoad:
-    """The numbers of used and idle connections, and of transactions that wait for a connection."""
-
-    used: int
-    idle: int
-    waiting: int
-
-
 class Database:
     """A pool of connections to one Postgres, whose schema has been checked.
 
     Requests act as the roles `memex_agent` and `memex_admin`. Where the login may not become them it stays
     the tables' owner, whom forced row-level security binds: `acts_by_role` says which. `is_pooled` says whether the
     connections lead through a pooler, `has_vectors` whether the database can hold embeddings, `has_jobs` whether it
-    has a queue. `space` says how much space the database has left.
+    has a queue. `space` says how much space the database has left. Where there is a login for agents, their
+    transactions run on a pool of its connections (`store.agents_login`).
     """
 
     def __init__(
@@ -101,8 +90,10 @@ class Database:
         client_check: str,
         waiting: Waiting,
         space: Space | None = None,
+        agents: AsyncConnectionPool[Connection] | None = None,
     ) -> None:
         self._pool = pool
+        self._agents = agents
         self.space = space or Space()
         self._queue = FairQueue(pool.max_size, waiting.user_slots or max(1, pool.max_size - 1))
         self._waiting = waiting
@@ -123,6 +114,7 @@ class Database:
         pooler_setting: PoolerSetting = "auto",
         waiting: Waiting = DEFAULT_WAITING,
         space: Space | None = None,
+        agent_conninfo: str | None = None,
     ) -> Self:
         """Connect, and check the schema and the login.
 
@@ -132,26 +124,18 @@ class Database:
             pooler_setting: whether a pooler may stand between.
             waiting: how long calls wait for the database and for each other.
             space: what is known of the space that the database has left.
+            agent_conninfo: the same database with a login for agents that owns nothing; None for one login.
 
         Raises:
-            StoreUnavailable: no connection, a pooler that may not be there, migrations are missing, or a superuser
-                login without the roles.
+            StoreUnavailable: no connection, a pooler that may not be there, migrations are missing, a superuser
+                login without the roles, or a login for agents that may do more than they.
             SchemaTooNew: a newer Memex migrated the database.
         """
-        pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
-            conninfo,
-            kwargs={
-                "autocommit": True,
-                "row_factory": dict_row,
-                "application_name": "memex",
-                **socket_limits(conninfo),
-            },
-            min_size=1,
-            max_size=max_connections,
-            timeout=CONNECTION_WAIT_S,
-            reconnect_timeout=RECONNECT_S,
-            configure=partial(_configure, pooler_setting=pooler_setting),
-            open=False,
+        pool = pools.new_pool(conninfo, max_connections, pooler_setting)
+        agents = (
+            None
+            if agent_conninfo is None
+            else pools.new_pool(agent_conninfo, max_connections, pooler_setting)
         )
         try:
             await pool.open(wait=True, timeout=30)
@@ -160,11 +144,15 @@ class Database:
                 tracks = await migrate.check(connection)
                 acts_by_role = await _can_act_by_role(connection)
                 client_check = await time_limits.client_check(connection)
+                if agents is not None:
+                    await agents.open(wait=True, timeout=30)
+                    async with agents.connection() as other:
+                        await agents_login.check(connection, other)
         except (psycopg.OperationalError, PoolTimeout) as error:
-            await pool.close()
+            await pools.close(pool, agents)
             raise StoreUnavailable(f"The database cannot be reached: {first_line(error)}") from error
         except BaseException:
-            await pool.close()
+            await pools.close(pool, agents)
             raise
         return cls(
             pool,
@@ -174,18 +162,17 @@ class Database:
             client_check=client_check,
             waiting=waiting,
             space=space,
+            agents=agents,
         )
 
     async def close(self) -> None:
         """Close every connection."""
-        await self._pool.close()
+        await pools.close(self._pool, self._agents)
 
     @property
-    def load(self) -> PoolLoad:
+    def load(self) -> pools.PoolLoad:
         """The load of the pool."""
-        stats = self._pool.get_stats()
-        idle = stats.get("pool_available", 0)
-        return PoolLoad(stats.get("pool_size", 0) - idle, idle, self._queue.waiting)
+        return pools.load_of(self._queue.waiting, self._pool, self._agents)
 
     @asynccontextmanager
     async def connection(self, flow: Flow = OWN) -> AsyncIterator[Connection]:
@@ -229,11 +216,11 @@ class Database:
         settle = sql("identity/access_set")
         settings = self._settings(access, waits_for_disk=waits_for_disk, limits=limits)
         if not snapshot:
-            async with self._begin(settle, settings, flow_of(access)) as (connection, settled):
+            async with self._begin(settle, settings, flow_of(access), access) as (connection, settled):
                 await _note_epoch(access, settled)
                 yield connection
             return
-        async with self._held(flow_of(access)) as (connection, _):
+        async with self._held(flow_of(access), access=access) as (connection, _):
             try:
                 async with connection.pipeline():
                     await connection.execute(BEGIN_SNAPSHOT)
@@ -247,7 +234,7 @@ class Database:
 
     async def read(self, access: Access, *statements: Statement) -> list[Rows]:
         """Return the rows of statements that see the same moment: a transaction of one round trip."""
-        async with self._held(flow_of(access)) as (connection, _):
+        async with self._held(flow_of(access), access=access) as (connection, _):
             try:
                 async with connection.pipeline():
                     await connection.execute(BEGIN_SNAPSHOT)
@@ -279,7 +266,7 @@ class Database:
             ScopeBusy: the locks were not had in time.
         """
         lanes = write_lanes(access.tenant_id, scope_ids, self._queue.slots)
-        async with self._held(flow_of(access), lanes) as (connection, slot):
+        async with self._held(flow_of(access), lanes, access=access) as (connection, slot):
             try:
                 async with connection.pipeline() as pipeline:
                     await connection.execute(BEGIN)
@@ -319,9 +306,9 @@ class Database:
 
     @asynccontextmanager
     async def _begin(
-        self, settle: bytes, settings: Mapping[str, Any], flow: Flow
+        self, settle: bytes, settings: Mapping[str, Any], flow: Flow, access: Access | None = None
     ) -> AsyncIterator[tuple[Connection, AsyncCursor[DictRow]]]:
-        async with self._held(flow) as (connection, _):
+        async with self._held(flow, access=access) as (connection, _):
             try:
                 async with connection.pipeline():  # one round trip for both
                     await connection.execute(BEGIN)
@@ -333,8 +320,12 @@ class Database:
                 raise
 
     @asynccontextmanager
-    async def _held(self, flow: Flow, lanes: Sequence[Lane] = ()) -> AsyncIterator[tuple[Connection, Slot]]:
-        """A connection, with the slot that entitles to it."""
+    async def _held(
+        self, flow: Flow, lanes: Sequence[Lane] = (), *, access: Access | None = None
+    ) -> AsyncIterator[tuple[Connection, Slot]]:
+        """A connection for an access, or for Memex' own work, with the slot that entitles to it."""
+        agents = self._agents if access is not None and access.role == "agent" else None
+        pool = agents or self._pool
         try:
             slot = await self._queue.take(flow, lanes)
         except NoTurn as refusal:
@@ -342,7 +333,7 @@ class Database:
             made = database_silent() if self._is_down else error_of_wait(refusal.reason)
             raise self._with_restart(made) from None
         try:
-            async with self._pool.connection() as connection:
+            async with pool.connection() as connection:
                 self._is_down = False
                 try:
                     yield connection, slot
@@ -454,12 +445,6 @@ async def row_as(
     cursor = connection.cursor(row_factory=kwargs_row(shape))
     await cursor.execute(sql(statement), parameters)
     return await cursor.fetchone()
-
-
-async def _configure(connection: Connection, *, pooler_setting: PoolerSetting) -> None:
-    """Prepare a new connection of the pool."""
-    connection.adapters.register_dumper(list, FlatListDumper)
-    await pooler.settle(connection, pooler_setting)
 
 
 async def _send(connection: Connection, statements: Iterable[Statement]) -> list[AsyncCursor[DictRow]]:

@@ -27,11 +27,16 @@ STOP_POLL_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """A database with this version's schema. `lease` is a lease on the embedded server; None with DATABASE_URL."""
+    """A database with this version's schema.
+
+    `lease` is a lease on the embedded server; None with DATABASE_URL. `agent_conninfo` is the same database with
+    the login for agents; None for one login.
+    """
 
     conninfo: str = field(repr=False)
     lease: embedded.ServerLease | None
     applied: tuple[Migration, ...]
+    agent_conninfo: str | None = field(default=None, repr=False)
 
     def restart_after_s(self) -> float | None:
         """Return when the embedded server is started again; None if it runs, or is not ours to start."""
@@ -47,10 +52,11 @@ def start(settings: Settings) -> Postgres:
     """Start or join the embedded server, or use DATABASE_URL, and apply the missing migrations.
 
     Raises:
-        ValidationFailed: DATABASE_URL cannot be read.
+        ValidationFailed: DATABASE_URL cannot be read, or MEMEX_AGENT_DATABASE_URL stands without it.
         StoreUnavailable, SchemaTooNew: the database cannot be used; the hint says what to do.
     """
     lease = None
+    agent_conninfo = agent_conninfo_of(settings)
     if settings.database_url is None:
         lease = embedded.start(
             settings.data_dir or embedded.default_data_dir(),
@@ -60,7 +66,8 @@ def start(settings: Settings) -> Postgres:
     try:
         conninfo = lease.conninfo if lease else conninfo_of(settings.database_url or "")
         superuser = lease.admin_conninfo if lease else None
-        return Postgres(conninfo, lease, tuple(asyncio.run(_migrated(conninfo, superuser, settings))))
+        applied = tuple(asyncio.run(_migrated(conninfo, superuser, settings)))
+        return Postgres(conninfo, lease, applied, agent_conninfo)
     except BaseException:
         if lease is not None:
             _give_back(lease)
@@ -82,17 +89,28 @@ def start_in_background(settings: Settings) -> Future[Postgres]:
     return future
 
 
-def conninfo_of(database_url: str) -> str:
+def agent_conninfo_of(settings: Settings) -> str | None:
+    """Return the connection string for MEMEX_AGENT_DATABASE_URL, None if it is not set; raises as `conninfo_of`."""
+    url = settings.agent_database_url
+    if url is not None and settings.database_url is None:
+        raise ValidationFailed(
+            "MEMEX_AGENT_DATABASE_URL is set, and DATABASE_URL is not.",
+            hint="Set both, or neither: the embedded Postgres has one login.",
+        )
+    return None if url is None else conninfo_of(url, "MEMEX_AGENT_DATABASE_URL")
+
+
+def conninfo_of(database_url: str, name: str = "DATABASE_URL") -> str:
     """Return the connection string for DATABASE_URL, with a limit on the time that connecting may take.
 
     Raises:
-        ValidationFailed: DATABASE_URL cannot be read. The message never quotes it, because it holds a password.
+        ValidationFailed: the URL cannot be read. The message never quotes it, because it holds a password.
     """
     try:
         given = conninfo_to_dict(database_url)
     except psycopg.ProgrammingError:
         raise ValidationFailed(
-            "DATABASE_URL is not a valid connection URL of Postgres.",
+            f"{name} is not a valid connection URL of Postgres.",
             hint="Use the form postgresql://user:password@host:5432/database, and percent-encode special "
             "characters in the password.",
         ) from None

@@ -40,6 +40,12 @@ class Settings(BaseSettings):
         description="The connection URL of a Postgres server, version 15 or newer. If not set, Memex starts its "
         "embedded Postgres.",
     )
+    agent_database_url: str | None = Field(
+        None,
+        validation_alias="MEMEX_AGENT_DATABASE_URL",
+        description="The database of DATABASE_URL with a second login, which owns nothing: the calls of agents run "
+        "by it. If not set, one login does everything.",
+    )
     data_dir: Path | None = Field(
         None,
         validation_alias="MEMEX_DATA_DIR",

@@ -86,6 +86,7 @@ async def running_service(
                 max_connections=settings.max_connections,
                 pooler_setting=settings.pooler,
                 space=space,
+                agent_conninfo=ready.agent_conninfo,
                 waiting=Waiting(
                     limits=TimeLimits(settings.lock_seconds, settings.statement_seconds),
                     user_slots=settings.user_concurrency,

@@ -486,6 +486,8 @@ def _settings(settings: Settings, database_url: str | None, data_dir: str | Path
     changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if data_dir is not None and database_url is None:
         changed["database_url"] = None  # a folder is named, so it is meant whatever the environment says
+    if changed:
+        changed["agent_database_url"] = None  # of the database of the environment
     return settings.model_copy(update=changed)
 
 

@@ -142,6 +142,7 @@ def _start_embedded(settings: "Settings", held: ExitStack) -> str | None:
 
 
 async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterator[Finding]:
+    from memex.postgres import agent_conninfo_of
     from memex.store.database import Database
     from memex.store.upkeep import checkup
 
@@ -159,7 +160,10 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     if settings.max_database_bytes is not None:
         yield examine_size(report.database_bytes, settings.max_database_bytes)
     yield _pool(settings.max_connections, None if report.is_pooled else report.max_connections)
-    database = await Database.open(conninfo, max_connections=1, pooler_setting=settings.pooler)
+    agent_conninfo = agent_conninfo_of(settings)
+    database = await Database.open(
+        conninfo, max_connections=1, pooler_setting=settings.pooler, agent_conninfo=agent_conninfo
+    )
     await database.close()
     acts = "requests act by the roles memex_agent and memex_admin"
     if not database.acts_by_role:
@@ -167,6 +171,13 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
             "requests act as the login itself, which may not create roles; forced row-level security binds it"
         )
     yield Finding("roles", acts)
+    if settings.database_url is not None:
+        yield Finding(
+            "logins",
+            "one login owns the tables and runs the calls of agents"
+            if agent_conninfo is None
+            else "the calls of agents run by a login that owns nothing",
+        )
 
 
 def _schema(version: int, newest: int) -> Finding:

@@ -1,0 +1,66 @@
+"""Pools of connections to Postgres, as `Database` opens, counts and closes them."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool
+
+from memex.store import pooler
+from memex.store.pooler import PoolerSetting
+from memex.store.sql import FlatListDumper
+from memex.store.waiting.time_limits import socket_limits
+
+Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+
+CONNECTION_WAIT_S = 10.0  # a request waits so long for a free connection
+RECONNECT_S = 5.0  # how long one attempt to come back goes on, at growing distances; then another begins
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLoad:
+    """The numbers of used and idle connections, and of transactions that wait for a connection."""
+
+    used: int
+    idle: int
+    waiting: int
+
+
+def new_pool(conninfo: str, max_connections: int, pooler_setting: PoolerSetting) -> Pool:
+    """Return a pool that is not open yet."""
+    return AsyncConnectionPool(
+        conninfo,
+        kwargs={
+            "autocommit": True,
+            "row_factory": dict_row,
+            "application_name": "memex",
+            **socket_limits(conninfo),
+        },
+        min_size=1,
+        max_size=max_connections,
+        timeout=CONNECTION_WAIT_S,
+        reconnect_timeout=RECONNECT_S,
+        configure=partial(_configure, pooler_setting=pooler_setting),
+        open=False,
+    )
+
+
+def load_of(waiting: int, *pools: Pool | None) -> PoolLoad:
+    """Return the load of some pools together, for which so many transactions wait."""
+    stats = [pool.get_stats() for pool in pools if pool is not None]
+    idle = sum(one.get("pool_available", 0) for one in stats)
+    return PoolLoad(sum(one.get("pool_size", 0) for one in stats) - idle, idle, waiting)
+
+
+async def close(*pools: Pool | None) -> None:
+    """Close every connection."""
+    for pool in pools:
+        if pool is not None:
+            await pool.close()
+
+
+async def _configure(connection: AsyncConnection[DictRow], *, pooler_setting: PoolerSetting) -> None:
+    """Prepare a new connection of the pool."""
+    connection.adapters.register_dumper(list, FlatListDumper)
+    await pooler.settle(connection, pooler_setting)

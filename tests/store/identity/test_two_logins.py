@@ -1,0 +1,212 @@
+# ruff: noqa: S608 (raw statements over tables named here are what this file is about)
+"""The calls of agents run by a login that owns nothing, so no SQL in one of their transactions opens anything."""
+
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+from tests.kit.memory import open_project, run_tool, write
+from tests.kit.postgres_servers import Server
+
+from memex.call_context import CallContext
+from memex.errors import StoreUnavailable, Unauthenticated
+from memex.jobs.remember_queue import remember_queue
+from memex.jobs.worker import running_workers
+from memex.service.identity.keys import create_key, revoke_key
+from memex.service.service import Caller, Service
+from memex.store import migrate
+from memex.store.database import Connection, Database
+from memex.store.identity import tenants
+
+CallerOf = Callable[..., Awaitable[Caller]]
+
+
+@dataclass(frozen=True, slots=True)
+class Logins:
+    """A database with an owner and a login for agents, and how to connect as each."""
+
+    server: Server
+    owner: str
+    agents: str
+    name: str
+
+
+@pytest.fixture
+async def logins(server: Server, conninfo: str) -> AsyncIterator[Logins]:
+    """A login that may do nothing but become memex_agent."""
+    name = f"agents_{uuid.uuid4().hex[:12]}"
+    server._run(f"create role {name} login noinherit password 'agents'")
+    server._run(f"grant memex_agent to {name}")
+    await migrate.migrate(conninfo)
+    parts = psycopg.conninfo.conninfo_to_dict(conninfo)
+    yield Logins(server, conninfo, make_conninfo(conninfo, user=name, password="agents"), name)
+    with psycopg.connect(make_conninfo(server.admin, dbname=str(parts["dbname"])), autocommit=True) as admin:
+        admin.execute(f"drop owned by {name}".encode())
+        admin.execute(f"drop role {name}".encode())
+
+
+@pytest.fixture
+async def database(logins: Logins) -> AsyncIterator[Database]:
+    """The pools over it."""
+    database = await Database.open(logins.owner, max_connections=5, agent_conninfo=logins.agents)
+    yield database
+    await database.close()
+
+
+ATTEMPTS = (
+    "reset role",
+    "set role none",
+    "set role memex_admin",
+    "set memex.maintenance = 'on'",
+    "set memex.acting = 'admin'",
+    "reset role; set memex.maintenance = 'on'",
+    "reset role; set memex.maintenance = 'on'; set row_security = off",
+    "set role memex_admin; set memex.maintenance = 'on'",
+    "set session authorization default; set memex.maintenance = 'on'",
+    "set session authorization {owner}",
+    "set role {owner}; set memex.maintenance = 'on'",
+    "reset role; set role memex_admin",
+)
+STATEMENTS = (
+    "update revision set content = 'x' returning 1",
+    "delete from operation returning 1",
+    "select * from authenticate('x')",
+    "select ensure_scope(1, 'user', 'eve', 'english')",
+    "select * from resolve_scopes(1, 'admin', null)",
+    "grant memex_admin to current_user",
+    "alter table revision disable row level security",
+)
+
+
+async def test_no_sql_in_an_agents_transaction_opens_anything(
+    service: Service, caller_of: CallerOf, logins: Logins
+) -> None:
+    """After each way out of the role, rows of others are neither shown nor changed, and no function helps."""
+    alice, bob = await caller_of("alice"), await caller_of("bob")
+    admin = await caller_of(None, role="admin")
+    await write(service, alice, "user/a.md", "visible")
+    await write(service, bob, "user/b.md", "secret")
+    await write(service, admin, "shared/s.md", "visible")
+    await tenants.create_key(service.database, "default", "agent", user_id="alice")
+    owner = psycopg.conninfo.conninfo_to_dict(logins.owner)["user"]
+    mine = set(alice.access.readable_ids)
+
+    async with service.database.transaction(alice.access) as connection:
+        [who] = await (
+            await connection.execute("select session_user as login, current_user as role")
+        ).fetchall()
+    assert who == {"login": logins.name, "role": "memex_agent"}
+    for attempt in ATTEMPTS:
+        async with (
+            service.database.transaction(alice.access) as connection,
+            connection.transaction(force_rollback=True),
+        ):
+            await _try_each(connection, attempt.format(owner=owner).split("; "))
+            for table in ("revision", "operation", "scope", "chunk"):
+                shown = await _rows(connection, f"select scope_id from {table}")
+                assert {row["scope_id"] for row in shown} <= mine, (attempt, table)
+            for table in ("api_key", "tenant", "project_member"):
+                assert await _rows(connection, f"select * from {table}") == [], (attempt, table)
+            for statement in STATEMENTS:
+                assert await _rows(connection, statement) == [], (attempt, statement)
+    assert (await run_tool(service, bob, "read", "r", path="user/b.md"))["content"] == "secret"
+
+
+async def _try_each(connection: Connection, statements: list[str]) -> None:
+    for statement in statements:
+        with suppress(psycopg.DatabaseError):
+            async with connection.transaction():
+                await connection.execute(statement.encode())
+
+
+async def _rows(connection: Connection, statement: str) -> list[dict[str, object]]:
+    """Return what a statement gives; nothing if it is refused."""
+    try:
+        async with connection.transaction():
+            cursor = await connection.execute(statement.encode())
+            return await cursor.fetchall() if cursor.description else [{}]
+    except psycopg.DatabaseError:
+        return []
+
+
+async def test_with_one_login_such_sql_opens_everything(caller_of: CallerOf, logins: Logins) -> None:
+    """The control: the statements above do open the database where one login does both."""
+    alice = await caller_of("alice")
+    single = await Database.open(logins.owner, max_connections=2)
+    async with (
+        single.transaction(alice.access) as connection,
+        connection.transaction(force_rollback=True),
+    ):
+        await _try_each(connection, ["reset role", "set memex.maintenance = 'on'"])
+        assert await _rows(connection, "select * from tenant")
+    await single.close()
+
+
+async def test_everything_works_with_two_logins(
+    service: Service, caller_of: CallerOf, logins: Logins
+) -> None:
+    """Tools, projects, keys, the queue, and the first call of a tenant."""
+    alice = await caller_of("alice", tenant="new")
+    admin = await caller_of(None, role="admin", tenant="new")
+    await run_tool(service, alice, "remember", "r1", text="My favourite drink is oolong tea.")
+    found = await run_tool(service, alice, "context", "c1", query="favourite drink")
+    await open_project(service, admin, "apollo", "alice")
+    member = await caller_of("alice", tenant="new", project="apollo")
+    await write(service, member, "projects/apollo/a.md", "plan")
+    made = await create_key(service, admin, "agent", user_id="alice", label=None)
+    holder = await service.authenticate(made.key)
+    by_key = await service.caller(holder, CallContext(), from_cache=True)
+    listed = await service.execute(by_key, "memory_list", {})
+    if service.database.has_jobs:
+        await run_tool(service, alice, "remember", "q1", text="I play the cello.", wait=False)
+        async with running_workers(logins.owner, remember_queue(service, at_once=1)):
+            await _settled(service, alice, "q1")
+    await revoke_key(service, admin, made.id)
+
+    assert "oolong" in str(found)
+    assert "projects/apollo/a.md" in [file["path"] for file in listed["files"]]
+    with pytest.raises(Unauthenticated):
+        await service.execute(by_key, "memory_list", {})
+
+
+async def _settled(service: Service, caller: Caller, call: str) -> None:
+    """Wait until a call of the queue is done."""
+    while "queued" in {one.status for one in await service.operation(caller, call)}:
+        async with service.database.connection() as connection:
+            await connection.execute("select pg_sleep(0.05)")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (
+            "alter role {login} inherit; revoke memex_agent from {login}; grant memex_agent to {login}",
+            "inherits",
+        ),
+        ("alter role {login} superuser", "does not bind"),
+        ("alter role {login} bypassrls", "does not bind"),
+        ("grant memex_admin to {login}", "may also become memex_admin"),
+        ("revoke memex_agent from {login}", "no member of memex_agent"),
+    ],
+)
+async def test_a_login_for_agents_that_may_do_more_is_refused(logins: Logins, change: str, why: str) -> None:
+    """The service does not start with it, and says what is wrong."""
+    for statement in change.format(login=logins.name).split("; "):
+        logins.server._run(statement)
+
+    with pytest.raises(StoreUnavailable, match=why) as refused:
+        await Database.open(logins.owner, max_connections=2, agent_conninfo=logins.agents)
+    assert refused.value.hint
+
+
+async def test_both_urls_must_lead_to_one_database(logins: Logins) -> None:
+    """And by two logins."""
+    other = make_conninfo(logins.agents, dbname="postgres")
+    with pytest.raises(StoreUnavailable, match="another database"):
+        await Database.open(logins.owner, max_connections=2, agent_conninfo=other)
+    with pytest.raises(StoreUnavailable, match="names the login of DATABASE_URL"):
+        await Database.open(logins.owner, max_connections=2, agent_conninfo=logins.owner)
