@@ -37,7 +37,7 @@ async def impatient(conninfo: str, counted: Counter[str], **limits: float) -> As
 async def caller_of(service: Service, user: str) -> Caller:
     """Return a user of the service who has a file."""
     tenant_id = await tenants.ensure_tenant(service.database, "home")
-    caller = await service.caller(Principal(tenant_id, "agent"), CallContext(user))
+    caller = await service.caller(Principal(tenant_id, "agent"), CallContext(user), makes_user=True)
     await service.execute(caller, "memory_write", {"path": "user/a.md", "content": "tea"})
     return caller
 

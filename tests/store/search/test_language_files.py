@@ -38,7 +38,7 @@ async def test_new_users_files_are_read_in_the_language_of_the_service(
     """Inflected forms are found in the language that the service is set to."""
     caller = await caller_of("alice")
     other = Service(service.database, max_files=100, language=language)
-    new = await other.caller(caller.principal, CallContext(user_id="heidi"))
+    new = await other.caller(caller.principal, CallContext(user_id="heidi"), makes_user=True)
     await put(other, new, {"user/a.md": text})
 
     assert await find(other, new, query) == [("user/a.md", lexemes)]
@@ -49,7 +49,9 @@ async def test_scopes_of_two_languages_are_searched_together(service: Service, c
     admin = await caller_of("root", role="admin")
     await put(service, admin, {"shared/houses.md": "The houses of our engineers stand here."})
     german = Service(service.database, max_files=100, language="german")
-    heidi = await german.caller((await caller_of("alice")).principal, CallContext(user_id="heidi"))
+    heidi = await german.caller(
+        (await caller_of("alice")).principal, CallContext(user_id="heidi"), makes_user=True
+    )
     await put(german, heidi, {"user/a.md": "Die Häuser unserer Ingenieure stehen hier."})
 
     assert heidi.access.by_mount["user"].language == "german"

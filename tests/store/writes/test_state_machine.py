@@ -357,7 +357,8 @@ async def _member_of_a_new_tenant(service: Service, tenant: str) -> Caller:
 
     async def caller(role: Any, user_id: str | None) -> Caller:
         principal = Principal(tenant_id, role)
-        return await service.caller(principal, CallContext(user_id=user_id, actor="tests"))
+        context = CallContext(user_id=user_id, actor="tests")
+        return await service.caller(principal, context, makes_user=True)
 
     await open_project(service, await caller("admin", None), "apollo", "alice")
     return await caller("agent", "alice")
