@@ -46,9 +46,9 @@ variable of the same meaning.
 | --- | --- | --- | --- |
 """
 ENVIRONMENT_END = """
-The variables {secrets}, and a `DATABASE_URL` that contains a
-password, are secrets. Set them in the environment or in a secret store, and never in a file under
-version control. Memex never logs them.
+These variables are secrets: {secrets}, and a
+`DATABASE_URL` or `MEMEX_AGENT_DATABASE_URL` that contains a password. Set them in the environment
+or in a secret store, and never in a file under version control. Memex never logs them.
 
 ## Variables of libraries
 
