@@ -9,18 +9,23 @@ from typing import Any
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
+from psycopg.sql import SQL, Identifier
 
 from memex.errors import StoreUnavailable
+from memex.store.migrate import LOCK_KEY
 from memex.store.sql import sql
 
-HINT = (
-    "As a superuser: create role NAME login noinherit password '…'; grant memex_agent to NAME; "
-    "then run `memex migrate`."
+HINT = "As a superuser: create role NAME login noinherit password '…'; grant memex_agent to NAME;"
+ALLOW_CHECK = SQL(
+    "grant execute on function "
+    "check_access(bigint, text, text, bigint, bytea, bigint, bytea, bigint[], bigint[]) to {}"
 )
 
 
 async def check(owner: AsyncConnection[DictRow], agents: AsyncConnection[DictRow]) -> None:
     """Refuse a login for agents that may do more than they, or that belongs to another database.
+
+    A transaction calls `check_access` before it becomes `memex_agent`, so the login itself is allowed to call it.
 
     Args:
         owner: a connection of the login that owns the tables.
@@ -45,9 +50,9 @@ async def check(owner: AsyncConnection[DictRow], agents: AsyncConnection[DictRow
             "names a login that is no member of memex_agent, or one that inherits its rights", HINT
         )
     if not theirs["may_check"]:
-        raise _refused(
-            "names a login that may not call check_access", "Run `memex migrate`, which allows it."
-        )
+        async with owner.transaction():  # of processes that start at once, one after the other
+            await owner.execute("select pg_advisory_xact_lock(%s)", [LOCK_KEY])
+            await owner.execute(ALLOW_CHECK.format(Identifier(theirs["login"])))
 
 
 async def _describe(connection: AsyncConnection[DictRow]) -> dict[str, Any]:

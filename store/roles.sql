@@ -25,8 +25,6 @@ end
 $$;
 
 do $$
-declare
-  login name;
 begin
   if not exists (select from pg_roles where rolname = 'memex_agent')
      or not exists (select from pg_roles where rolname = 'memex_admin') then
@@ -67,18 +65,6 @@ begin
     -- as above, at migration 9: a commit calls it again once it holds its locks
     grant execute on function check_access(bigint, text, text, bigint, bytea, bigint, bytea, bigint[], bigint[])
       to memex_agent, memex_admin;
-    -- A login that has no right but to become memex_agent calls it before it does.
-    for login in
-      select member.rolname
-        from pg_auth_members
-        join pg_roles member on member.oid = pg_auth_members.member
-       where pg_auth_members.roleid = 'memex_agent'::regrole
-         and member.rolcanlogin
-         and not pg_has_role(member.oid, pg_auth_members.roleid, 'usage')
-    loop
-      execute format('grant execute on function check_access(bigint, text, text, bigint, bytea, bigint, bytea, '
-                     'bigint[], bigint[]) to %I', login);
-    end loop;
   end if;
 
   if to_regclass('quota') is not null then  -- as above, at migration 12

@@ -4,7 +4,7 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from tests.kit.agents_logins import agents_login
 from tests.kit.memory import open_project, write
 from tests.kit.postgres_servers import Server
 
@@ -50,12 +51,15 @@ FILE_TABLES = (
 )
 
 
-both_logins = pytest.mark.parametrize("login", ["by role", "as owner"])
+both_logins = pytest.mark.parametrize("login", ["by role", "as owner", "two logins"])
 
 
 @pytest.fixture
 def login() -> str:
-    """How the application acts: by its roles, or, where its login may not take them, as the tables' owner."""
+    """How the application acts.
+
+    By its roles; as the tables' owner, where its login may not take them; or for agents by a login of their own.
+    """
     return "by role"
 
 
@@ -76,7 +80,7 @@ class Worlds:
 
     def _make(self, server: Server, login: str) -> str:
         name = f"memex_test_{uuid.uuid4().hex[:12]}"
-        if login == "by role":
+        if login != "as owner":
             conninfo = server.create(name)
         else:
             user = f"lone_{uuid.uuid4().hex[:12]}"
@@ -119,12 +123,16 @@ def conninfo(request: pytest.FixtureRequest, login: str, server: Server, worlds:
 
 
 @pytest.fixture
-async def database(conninfo: str, login: str) -> AsyncIterator[Database]:
-    """The pool over it."""
-    database = await Database.open(conninfo, max_connections=5)
-    assert database.acts_by_role == (login == "by role")
-    yield database
-    await database.close()
+async def database(conninfo: str, login: str, server: Server) -> AsyncIterator[Database]:
+    """The pool over it; with two logins, both pools."""
+    async with AsyncExitStack() as held:
+        agents = None
+        if login == "two logins":
+            agents = await held.enter_async_context(agents_login(server, conninfo))
+        database = await Database.open(conninfo, max_connections=5, agent_conninfo=agents)
+        held.push_async_callback(database.close)
+        assert database.acts_by_role == (login != "as owner")
+        yield database
 
 
 async def texts(service: Service, caller: Caller) -> dict[str, str]:

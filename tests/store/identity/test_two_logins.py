@@ -1,14 +1,14 @@
 # ruff: noqa: S608 (raw statements over tables named here are what this file is about)
 """The calls of agents run by a login that owns nothing, so no SQL in one of their transactions opens anything."""
 
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from tests.kit.agents_logins import agents_login
 from tests.kit.memory import open_project, run_tool, write
 from tests.kit.postgres_servers import Server
 
@@ -18,7 +18,6 @@ from memex.jobs.remember_queue import remember_queue
 from memex.jobs.worker import running_workers
 from memex.service.identity.keys import create_key, revoke_key
 from memex.service.service import Caller, Service
-from memex.store import migrate
 from memex.store.database import Connection, Database
 from memex.store.identity import tenants
 
@@ -38,15 +37,8 @@ class Logins:
 @pytest.fixture
 async def logins(server: Server, conninfo: str) -> AsyncIterator[Logins]:
     """A login that may do nothing but become memex_agent."""
-    name = f"agents_{uuid.uuid4().hex[:12]}"
-    server._run(f"create role {name} login noinherit password 'agents'")
-    server._run(f"grant memex_agent to {name}")
-    await migrate.migrate(conninfo)
-    parts = psycopg.conninfo.conninfo_to_dict(conninfo)
-    yield Logins(server, conninfo, make_conninfo(conninfo, user=name, password="agents"), name)
-    with psycopg.connect(make_conninfo(server.admin, dbname=str(parts["dbname"])), autocommit=True) as admin:
-        admin.execute(f"drop owned by {name}".encode())
-        admin.execute(f"drop role {name}".encode())
+    async with agents_login(server, conninfo) as agents:
+        yield Logins(server, conninfo, agents, str(conninfo_to_dict(agents)["user"]))
 
 
 @pytest.fixture
@@ -92,7 +84,7 @@ async def test_no_sql_in_an_agents_transaction_opens_anything(
     await write(service, bob, "user/b.md", "secret")
     await write(service, admin, "shared/s.md", "visible")
     await tenants.create_key(service.database, "default", "agent", user_id="alice")
-    owner = psycopg.conninfo.conninfo_to_dict(logins.owner)["user"]
+    owner = conninfo_to_dict(logins.owner)["user"]
     mine = set(alice.access.readable_ids)
 
     async with service.database.transaction(alice.access) as connection:
