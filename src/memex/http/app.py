@@ -16,6 +16,7 @@ from memex import distribution
 from memex.errors import MemexError
 from memex.http import docs_page, problems
 from memex.http.callers import documented_headers
+from memex.http.hosts import KnownHosts
 from memex.http.middleware import RequestMiddleware
 from memex.http.routes import (
     admin,
@@ -34,8 +35,10 @@ from memex.http.routes import (
     tools,
     transfer,
 )
+from memex.service.identity.sessions import SignInLimiter
 from memex.service.service import Service
 from memex.settings import Settings
+from memex.ui import site
 
 OpenService = Callable[[], AbstractAsyncContextManager[Service]]
 
@@ -89,6 +92,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
             for status in PROBLEM_STATUSES
         },
     )
+    app.state.hosts, app.state.sign_in_limiter = KnownHosts(known), SignInLimiter()
     app.add_middleware(RequestMiddleware)
     app.add_exception_handler(MemexError, problems.on_memex_error)
     app.add_exception_handler(RequestValidationError, problems.on_invalid_request)
@@ -115,6 +119,8 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
         app.include_router(part.admin_router)
     app.include_router(mcp.router)
     app.include_router(mcp.metadata_router)
+    for router in site.routers():
+        app.include_router(router)
     app.openapi = partial(_document, app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     return app
 

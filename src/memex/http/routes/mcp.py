@@ -5,7 +5,6 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
-from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, Request, Response
 from starlette.responses import JSONResponse
@@ -13,8 +12,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from memex.api.local import LocalMemex
 from memex.call_context import CallContext
-from memex.errors import Forbidden, Unauthenticated, ValidationFailed
+from memex.errors import Unauthenticated, ValidationFailed
 from memex.http.callers import KeyedRoute, KeyHolder, RequestContext, ServiceDependency, context_of_headers
+from memex.http.hosts import hosts_of
 from memex.http.middleware import MAX_BODY_BYTES
 from memex.http.parsing import load_json
 from memex.http.problems import on_memex_error
@@ -29,12 +29,9 @@ if TYPE_CHECKING:
     from memex.mcp.tools import McpProfile
 
 PATHS: "Mapping[str, McpProfile]" = {"/mcp": "agent", "/mcp/files": "files", "/mcp/admin": "admin"}
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
-ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # no name of this service
 METADATA = "/.well-known/oauth-protected-resource"
 NOBODY_HINT = "Send the header Memex-User, or use a key that is bound to a user."
 INVALID_REQUEST = -32600  # JSON-RPC 2.0, section 5.1
-HOST_HINT = "Name the host in MEMEX_ALLOWED_HOSTS where the service runs; hosts are separated by commas."
 
 
 class McpServers:
@@ -42,15 +39,11 @@ class McpServers:
 
     Args:
         service: the service that answers.
-        settings: name the hosts of the service and the issuer of its tokens.
+        settings: name the issuer of its tokens.
     """
 
     def __init__(self, service: Service, settings: Settings) -> None:
-        named = [host.strip() for host in (settings.allowed_hosts or "").split(",")]
-        own = [] if settings.host in ANY_ADDRESS else [settings.host]
         self.oauth_issuer = settings.oauth_issuer
-        self._is_open = "*" in named
-        self._hosts = {*LOOPBACK, *filter(None, map(_hostname, [*named, *own]))}
         self._service = service
         self._ended = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
@@ -65,20 +58,6 @@ class McpServers:
         self._ended.set()
         if self._running is not None:
             await self._running
-
-    def check_host(self, request: Request) -> None:
-        """Refuse a request by which another site's page might speak through a browser.
-
-        Raises:
-            Forbidden: the Host is not known, or there is an Origin that is not.
-        """
-        if self._is_open:
-            return
-        origin = request.headers.get("origin")
-        if _hostname(request.headers.get("host", "")) not in self._hosts:
-            raise Forbidden("The request is for a host that this service is not known by.", hint=HOST_HINT)
-        if origin is not None and _hostname(origin) not in self._hosts:
-            raise Forbidden("The request comes from a page of another site.", hint=HOST_HINT)
 
     async def manager(self, profile: "McpProfile") -> "StreamableHTTPSessionManager":
         """Return what answers the requests of a profile."""
@@ -136,7 +115,7 @@ class MCPRoute(KeyedRoute):
         handle = super().get_route_handler()
 
         async def guarded(request: Request) -> Response:
-            _servers_of(request).check_host(request)
+            hosts_of(request).check(request)
             try:
                 return await handle(request)
             except Unauthenticated as error:
@@ -221,7 +200,7 @@ async def answer(
 async def metadata(request: Request) -> dict[str, Any]:
     """Return what RFC 9728 wants known of the paths as resources that OAuth protects."""
     mounted = _servers_of(request)
-    mounted.check_host(request)
+    hosts_of(request).check(request)
     known: dict[str, Any] = {
         "resource": _address(request, request.url.path.removeprefix(METADATA)),
         "resource_name": "Memex",
@@ -243,11 +222,3 @@ def _servers_of(request: Request) -> McpServers:
 
 def _address(request: Request, path: str) -> str:
     return str(request.base_url).rstrip("/") + path
-
-
-def _hostname(address: str) -> str | None:
-    """Return the host of a Host header, an Origin or a name, in lower case; None for what is none."""
-    try:
-        return urlsplit(address if "://" in address else f"//{address}").hostname
-    except ValueError:
-        return None

@@ -1,0 +1,32 @@
+"""The links at the top of each page. A page that there is not yet has no link."""
+
+from dataclasses import dataclass
+
+from memex.store.identity.authentication import Principal
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationEntry:
+    """A link at the top of each page.
+
+    Attributes:
+        label: what it reads.
+        path: where it leads.
+        icon: the name of its icon.
+        shortcut: the key that follows `g`.
+        is_for_admins: whether agents do not see it.
+    """
+
+    label: str
+    path: str
+    icon: str
+    shortcut: str
+    is_for_admins: bool = False
+
+
+ENTRIES = (NavigationEntry("Memory", "/ui/memory", "book-open", "m"),)
+
+
+def entries_for(principal: Principal) -> tuple[NavigationEntry, ...]:
+    """Return the links that somebody sees."""
+    return tuple(entry for entry in ENTRIES if principal.role == "admin" or not entry.is_for_admins)

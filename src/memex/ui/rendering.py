@@ -1,0 +1,65 @@
+"""Templates become pages, or one block of a page for htmx."""
+
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import as_file, files
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2_fragments import render_block
+from markupsafe import Markup
+
+from memex import distribution
+from memex.ui.assets import asset, icon
+
+
+def render(template: str, values: dict[str, Any], *, block: str | None = None) -> str:
+    """Return a template as HTML, or one of its blocks alone."""
+    if block is not None:
+        return render_block(environment(), template, block, **values)
+    return environment().get_template(template).render(values)
+
+
+@cache
+def environment() -> Environment:
+    """Return the environment of all templates: values are escaped, and an unknown name is an error."""
+    with as_file(files("memex.ui") / "templates") as folder:
+        made = Environment(
+            loader=FileSystemLoader(folder),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+    made.filters |= {"time": time_tag, "number": number}
+    made.globals |= {
+        "address": address,
+        "asset": lambda name: asset(name).address,
+        "icon": icon,
+        "version": distribution.version(),
+    }
+    return made
+
+
+def address(path: str, /, **query: Any) -> str:
+    """Return the address of a page with a query; values that are None or "" are left out."""
+    given = {name: value for name, value in query.items() if value not in (None, "")}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+def time_tag(value: datetime | str) -> Markup:
+    """Return a time as an element, in UTC until a script puts it into the zone of the reader."""
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    moment = moment.astimezone(UTC)
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        moment.isoformat(timespec="milliseconds"),
+        f"{moment:%Y-%m-%d %H:%M:%S} UTC",
+        f"{moment:%Y-%m-%d %H:%M} UTC",
+    )
+
+
+def number(value: int) -> str:
+    """Return a number with commas between its thousands."""
+    return f"{value:,}"

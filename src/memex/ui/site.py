@@ -1,0 +1,15 @@
+"""The pages that there are. A new page is named here, and in `navigation.py` if it has a link."""
+
+from fastapi import APIRouter
+
+from memex.ui.pages import memory, sessions, sign_in, static
+
+
+def routers() -> tuple[APIRouter, ...]:
+    """Return the routers of all pages; that of unknown addresses comes last."""
+    return (
+        sign_in.router,
+        sessions.router,
+        memory.router,
+        static.router,
+    )

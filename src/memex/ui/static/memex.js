@@ -1,0 +1,67 @@
+// What pages do beyond HTML. Everything can be read without it.
+"use strict";
+
+(() => {
+  const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+  const sameYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+  const otherYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+  const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+
+  function shown(moment) {
+    const minutes = (moment - Date.now()) / 60000;
+    if (Math.abs(minutes) < 1) return relative.format(0, "minute");
+    if (Math.abs(minutes) < 60) return relative.format(Math.trunc(minutes), "minute");
+    if (Math.abs(minutes) < 24 * 60) return relative.format(Math.trunc(minutes / 60), "hour");
+    return moment.getFullYear() === new Date().getFullYear() ? sameYear.format(moment) : otherYear.format(moment);
+  }
+
+  // Put the times of a part of the page into the zone of the reader.
+  function localize(part) {
+    for (const element of part.querySelectorAll("time[datetime]")) {
+      const moment = new Date(element.dateTime);
+      if (Number.isNaN(moment.getTime())) continue;
+      element.title = exact.format(moment);
+      element.textContent = shown(moment);
+    }
+  }
+
+  const isTyping = (target) => target.closest("input, textarea, select, [contenteditable]") !== null;
+  let isGoing = false;
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (isGoing) {
+      isGoing = false;
+      const entry = document.querySelector(`a[data-shortcut="${CSS.escape(event.key)}"]`);
+      if (entry) entry.click();
+    } else if (event.key === "g") {
+      isGoing = true;
+    } else if (event.key === "/") {
+      const search = document.querySelector('input[type="search"]');
+      if (search) {
+        event.preventDefault();
+        search.focus();
+      }
+    }
+  });
+
+  // A form with data-confirm asks first.
+  document.addEventListener("submit", (event) => {
+    const question = event.target.dataset.confirm;
+    if (question && !window.confirm(question)) event.preventDefault();
+  });
+
+  // A menu closes when something else is clicked, or with Escape.
+  document.addEventListener("click", (event) => {
+    for (const menu of document.querySelectorAll("details.account[open]")) {
+      if (!menu.contains(event.target)) menu.open = false;
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    for (const menu of document.querySelectorAll("details.account[open]")) menu.open = false;
+  });
+
+  localize(document);
+  document.addEventListener("htmx:after:swap", () => localize(document));
+})();
