@@ -205,7 +205,7 @@ def _block_links(
     if not env["references"] and _OTHER_INLINE.search(content) is None:
         for found in _WIKI_LINK.finditer(content):
             start, end = in_text(found.start()), in_text(found.end() - 1) + 1
-            targets, anchor, label = _wiki_parts(found[1])
+            targets, anchor, label = wiki_parts(found[1])
             if targets:
                 yield ParsedLink(
                     text[start:end], start, end, targets, anchor, label, embed=text[start] == "!"
@@ -219,9 +219,9 @@ def _block_links(
         first, after_last = token.meta["span"]
         start, end = in_text(first), in_text(after_last - 1) + 1
         if token.type == "wiki_link":
-            targets, anchor, label = _wiki_parts(token.content)
+            targets, anchor, label = wiki_parts(token.content)
         else:
-            targets, anchor = _destination_parts(str(token.attrs["href"]), path)
+            targets, anchor = destination_parts(str(token.attrs["href"]), path)
             label = token.meta["label"] or None
         if targets:
             yield ParsedLink(text[start:end], start, end, targets, anchor, label, embed=text[start] == "!")
@@ -244,7 +244,7 @@ def line_places(text: str, content: str, lines: Sequence[tuple[int, int]]) -> tu
     return starts[:-1], shifts
 
 
-def _wiki_parts(inside: str) -> _WikiParts:
+def wiki_parts(inside: str) -> _WikiParts:
     """Return the targets, anchor and label of what stands between `[[` and `]]`."""
     return _short_wiki_parts(inside) if len(inside) <= MAX_KEPT_CHARS else _read_wiki_parts(inside)
 
@@ -267,7 +267,7 @@ def _read_wiki_parts(inside: str) -> _WikiParts:
     return _distinct(targets), next(filter(None, anchors), None), right.strip() or None
 
 
-def _destination_parts(href: str, path: str) -> tuple[tuple[str, ...], str | None]:
+def destination_parts(href: str, path: str) -> tuple[tuple[str, ...], str | None]:
     """Return the targets and anchor of a Markdown destination in the file at `path`."""
     if _SCHEME.match(href) or href.startswith("//"):
         return (), None
@@ -298,7 +298,7 @@ def _distinct(keys: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, keys)))
 
 
-def _wiki_link(state: StateInline, silent: bool) -> bool:
+def read_wiki_link(state: StateInline, silent: bool) -> bool:
     """Read `[[…]]` at the parser's place: a rule of markdown-it."""
     found = _WIKI_LINK.match(state.src, state.pos, state.posMax)
     if not found:
@@ -337,7 +337,7 @@ _BLOCKS = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
 _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 
 _INLINE = MarkdownIt("commonmark", {"html": False})
-_INLINE.inline.ruler.before("link", "wiki_link", _wiki_link)
+_INLINE.inline.ruler.before("link", "wiki_link", read_wiki_link)
 _INLINE.inline.ruler.at("link", _placed_link)
 _INLINE.inline.ruler.enableOnly(["text", "escape", "backticks", "wiki_link", "link", "image", "autolink"])
 _INLINE.inline.ruler2.enableOnly([])

@@ -150,11 +150,15 @@ def is_plain(text: str) -> bool:
 
 
 def _parse(text: str) -> MarkdownDocument:
+<<<<<<< HEAD
     return _plain_document(text) or _parse_blocks(text, *_front_matter(text))
 
 
 def _plain_document(text: str) -> MarkdownDocument | None:
     front_matter, body_start = _front_matter(text)
+=======
+    front_matter, body_start = read_front_matter(text)
+>>>>>>> 8cc1762 (Add the pages of one file to the web UI)
     plain = _plain_blocks(text, body_start)
     return None if plain is None else plain.document(front_matter)
 
@@ -343,10 +347,10 @@ def _text(token: Token) -> str:
 
 def body_start(text: str) -> int:
     """Return where the text begins after its front matter, as `parse` does, which takes longer."""
-    return _front_matter(text)[1]
+    return read_front_matter(text)[1]
 
 
-def _front_matter(text: str) -> tuple[dict[str, FieldValue], int]:
+def read_front_matter(text: str) -> tuple[dict[str, FieldValue], int]:
     """Return the fields between `---` lines at the very start, and where the body begins after them."""
     start = 1 if text.startswith("\ufeff") else 0
     match = _FRONT_MATTER.match(text, start)

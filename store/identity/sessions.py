@@ -1,8 +1,8 @@
 """The sessions of the web UI, and the links by which the terminal of the service signs a browser in.
 
-Both are secrets of 256 random bits, of which the database keeps the digest. A session acts with the rights of the key
-that opened it, and ends with that key. The session of a link has no key: it acts as whoever runs commands on the
-machine.
+Both are secrets of 256 random bits, of which the database keeps the digest. A session acts with the rights of the
+key that opened it, and ends with that key. The session of a link has no key: it acts as whoever runs commands on
+the machine.
 """
 
 from collections.abc import Sequence

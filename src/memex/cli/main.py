@@ -43,6 +43,7 @@ COMMANDS = (
     (LOG, "queue", "log.queue:app"),
     (LOG, "spend", "log.spend:spend"),
     (SERVICE, "serve", "operate.serve:serve"),
+    (SERVICE, "ui", "operate.ui:ui"),
     (SERVICE, "mcp", "operate.mcp:mcp"),
     (SERVICE, "setup", "operate.setup:app"),
     (SERVICE, "keys", "operate.keys:app"),

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from memex.ui.pages import memory, sessions, sign_in, static
+from memex.ui.pages import file, file_edit, memory, sessions, sign_in, static
 
 
 def routers() -> tuple[APIRouter, ...]:
@@ -11,5 +11,7 @@ def routers() -> tuple[APIRouter, ...]:
         sign_in.router,
         sessions.router,
         memory.router,
+        file.router,
+        file_edit.router,
         static.router,
     )

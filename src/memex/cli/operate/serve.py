@@ -65,10 +65,11 @@ class StartupReport:
     data_dir: Path | None
     agent_key: str | None
     admin_key: str | None
+    sign_in_link: str | None = None
 
     @property
     def document(self) -> dict[str, Any]:
-        """The one line of JSON for scripts."""
+        """The one line of JSON for scripts, which need no sign-in link."""
         keys = {"agent_key": self.agent_key, "admin_key": self.admin_key}
         return {
             "url": self.url,
@@ -95,20 +96,26 @@ def _serve(options: dict[str, Any], *, as_json: bool) -> None:
     try:
         with listen(settings.host, settings.port) as listener:
 
-            def announce(keys: "FirstKeys | None") -> None:
+            def announce(keys: "FirstKeys | None", link: str | None) -> None:
+                from memex.service.identity.sessions import LINK_PATH  # loaded by now
+
+                url = _url(listener)
                 ready = StartupReport(
-                    url=_url(listener),
+                    url=url,
                     data_dir=data_dir_of(settings),
                     agent_key=keys.agent if keys else None,
                     admin_key=keys.admin if keys else None,
+                    sign_in_link=url + LINK_PATH + link if link else None,
                 )
                 _announce(ready, as_json=as_json)
                 log.release()
 
+            # What a terminal shows is read by a person. A pipe, a journal and the log of a container are kept.
+            with_link = sys.stdout.isatty() and sys.stdin.isatty() and not as_json
             if workers == 1:
-                run_alone(settings, listener, announce)
+                run_alone(settings, listener, announce, with_link=with_link)
             else:
-                run_workers(settings, workers, listener, announce)
+                run_workers(settings, workers, listener, announce, with_link=with_link)
     finally:
         log.release()
 
@@ -174,8 +181,15 @@ def _welcome(screen: Screen, ready: StartupReport) -> None:
     screen.line()
     screen.line(("Memex", "bold green"), " answers at ", (ready.url, "bold"))
     screen.line("  data   ", str(ready.data_dir) if ready.data_dir else "the Postgres of DATABASE_URL")
+    screen.line("  pages  ", f"{ready.url}/ui")
     screen.line("  docs   ", f"{ready.url}/docs")
     screen.line()
+    if ready.sign_in_link:
+        screen.line(
+            ("Sign in", heading), " to the pages once, within 10 minutes; `memex ui` makes another link:"
+        )
+        screen.line("  ", (ready.sign_in_link, "yellow"))
+        screen.line()
     if ready.agent_key and ready.admin_key:
         screen.line(("Keys", heading), " of this memory, shown this once:")
         screen.line("  agent  ", (ready.agent_key, "yellow"))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from memex.store.database import Database
     from memex.store.identity.tenants import FirstKeys
 
-    Announce = Callable[[FirstKeys | None], None]
+    Announce = Callable[[FirstKeys | None, str | None], None]
 
 TENANT = "default"
 OBJECTS_A_COLLECTION = (
@@ -36,13 +36,16 @@ OBJECTS_A_COLLECTION = (
 ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
-def run_alone(settings: Settings, listener: socket.socket, announce: "Announce") -> None:
+def run_alone(
+    settings: Settings, listener: socket.socket, announce: "Announce", *, with_link: bool = False
+) -> None:
     """Answer in this process until one of the signals of `ENDING`.
 
     Args:
         settings: the settings of the service.
         listener: the bound socket.
-        announce: prints the address of the service, and the keys if this start made them.
+        announce: prints the address of the service, the keys if this start made them, and the sign-in link.
+        with_link: make a sign-in link for the web UI.
     """
 
     async def answer() -> None:
@@ -55,12 +58,15 @@ def run_alone(settings: Settings, listener: socket.socket, announce: "Announce")
         _collect_seldom()
         async with running_service(settings, started=started, with_worker=True) as service:
             keys = await _prepare(service.database)
-            await serve(service, settings, listener, lambda: announce(keys), ENDING)
+            link = await _make_link(service.database) if with_link else None
+            await serve(service, settings, listener, lambda: announce(keys, link), ENDING)
 
     _run_until_cancelled(answer())
 
 
-def run_workers(settings: Settings, size: int, listener: socket.socket, announce: "Announce") -> None:
+def run_workers(
+    settings: Settings, size: int, listener: socket.socket, announce: "Announce", *, with_link: bool = False
+) -> None:
     """Answer in several processes until one of the signals of `ENDING`; see `run_alone`.
 
     This process has no thread, no loop and no connection, because they do not survive a fork. The workers share the
@@ -92,12 +98,13 @@ def run_workers(settings: Settings, size: int, listener: socket.socket, announce
             share, more = divmod(settings.max_connections, size)
             own = settings.model_copy(update={"max_connections": share + (number < more)})
             counts.take(number)
-            _work(own, number, line, is_replacement, counts, call_locks, buckets)
+            is_first = number == 0 and not is_replacement
+            _work(own, number, line, is_first, with_link and is_first, counts, call_locks, buckets)
 
         group = WorkerGroup(size, listener, work, on_death=lambda number: counts.clear(number, GAUGES))
-        keys = group.start()[0]["keys"]
-        announce(FirstKeys(**keys) if keys else None)
-        del keys  # a worker that is forked later need not have them
+        made = group.start()[0]
+        announce(FirstKeys(**made["keys"]) if made["keys"] else None, made["link"])
+        del made  # a worker that is forked later need not have the secrets
     group.run()
     if (data_dir := data_dir_of(settings)) is not None:
         postgres.await_stop(data_dir)
@@ -135,7 +142,8 @@ def _work(
     settings: Settings,
     number: int,
     line: "WorkerLine",
-    is_replacement: bool,
+    is_first: bool,
+    with_link: bool,
     counts: "SharedCounts",
     call_locks: "CallLocks",
     buckets: "Buckets",
@@ -153,10 +161,9 @@ def _work(
         async with running_service(
             settings, with_worker=number == 0, counts=counts, call_locks=call_locks, buckets=buckets
         ) as service:
-            keys = None
-            if number == 0 and not is_replacement:
-                keys = await _prepare(service.database)
-            report = {"keys": asdict(keys) if keys else None}
+            keys = await _prepare(service.database) if is_first else None
+            link = await _make_link(service.database) if with_link else None
+            report = {"keys": asdict(keys) if keys else None, "link": link}
             await serve(service, settings, line, lambda: line.report(report), [signal.SIGTERM])
 
     try:
@@ -188,6 +195,13 @@ def _cancel_at(ending: Iterable[signal.Signals]) -> None:
     assert task is not None  # noqa: S101  # this is one
     for number in ending:
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+
+
+async def _make_link(database: "Database") -> str:
+    """Make a link that signs a browser in to the web UI, and return its secret."""
+    from memex.service.identity.sessions import make_link
+
+    return await make_link(database, TENANT)
 
 
 async def _prepare(database: "Database") -> "FirstKeys | None":

@@ -12,13 +12,15 @@ from memex.call_context import CallContext
 from memex.errors import Forbidden, MemexError, RateLimited, Unauthenticated
 from memex.service.call import Caller
 from memex.service.service import Service
-from memex.store.identity import sessions
+from memex.store.database import Database
+from memex.store.identity import sessions, tenants
 from memex.store.identity.authentication import Principal
 from memex.store.identity.sessions import BrowserSession, ListedSession
 from memex.store.paths import check_id
 
 ACTOR = "web"  # who makes the calls of a session, as the log names it
-FIRST_USER = "me"  # whose memory the session of a link shows
+FIRST_USER = "me"  # whose memory the session of a link shows: that of the commands that `memex serve` prints
+LINK_PATH = "/ui/sign-in/link/"
 TOUCHED_EVERY = timedelta(minutes=1)
 MAX_WRONG = 5  # wrong keys from one address in a minute
 WRONG_FOR_S = 60.0
@@ -70,6 +72,15 @@ async def sign_in_by_key(service: Service, key: str) -> str:
             "administrator's key opens the memory of everybody.",
         )
     return await _open(service, principal, principal.bound_user, "key")
+
+
+async def make_link(database: Database, tenant: str) -> str:
+    """Make a link that signs a browser in as an administrator of a tenant; return its secret.
+
+    Raises:
+        ValidationFailed: there is no tenant of this name.
+    """
+    return await sessions.make_link(database, await tenants.find_tenant(database, tenant), FIRST_USER)
 
 
 async def sign_in_by_link(service: Service, link: str) -> str:

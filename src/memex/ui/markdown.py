@@ -1,0 +1,218 @@
+"""A stored Markdown text as HTML that can run nothing and load nothing. Pure.
+
+Raw HTML in a text stays text. The parser makes the only elements that there are, and a cleaner then lets through no
+others. Links to files become links to their pages, and images become their words and their address. Characters that
+nobody sees are shown by their code points.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from markupsafe import Markup, escape
+
+from memex.store import links
+from memex.store.links import LinkCandidate
+from memex.store.markdown import MAX_NESTING, FieldValue, read_front_matter
+from memex.store.writes.hidden_characters import reveal_hidden
+from memex.ui.rendering import address
+
+FILE_PAGE = "/ui/memory/file"
+NEW_PAGE = "/ui/memory/new"
+MAX_CHARS = 200_000  # a longer text is shown as it is stored: laying it out would take seconds
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
+_NOT_IN_SLUG = re.compile(r"[\W_]+")
+
+TAGS = frozenset(
+    (
+        *(
+            "a",
+            "blockquote",
+            "br",
+            "code",
+            "del",
+            "em",
+            "hr",
+            "li",
+            "ol",
+            "p",
+            "pre",
+            "s",
+            "span",
+            "strong",
+            "ul",
+        ),
+        *("h2", "h3", "h4", "h5", "h6", "table", "tbody", "td", "th", "thead", "tr"),
+    )
+)
+ATTRIBUTES = {
+    "a": {"href", "title", "class"},
+    "span": {"class"},
+    "ol": {"start"},
+    **{f"h{level}": {"id"} for level in range(2, 7)},
+}
+SCHEMES = {"http", "https", "mailto"}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading of a text, and the place on the page where it stands."""
+
+    level: int
+    title: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedText:
+    """A stored text as a page shows it: its front matter, its body as HTML, and its headings."""
+
+    fields: dict[str, FieldValue]
+    body: Markup
+    sections: tuple[Section, ...]
+    is_laid_out: bool
+
+
+def render_text(text: str, path: str, targets: Sequence[str]) -> RenderedText:
+    """Return a stored text as a page shows it.
+
+    Args:
+        text: the whole file.
+        path: the virtual path of the file.
+        targets: the virtual paths of the files that its links lead to and that there are.
+    """
+    fields, start = read_front_matter(text)
+    body = reveal_hidden(text[start:])
+    if len(body) > MAX_CHARS:
+        return RenderedText(fields, Markup("<pre class='raw'>{}</pre>").format(body), (), is_laid_out=False)
+    parser = _parser()
+    mount, _, relative = _split(path)
+    env: dict[str, Any] = {
+        "path": relative,
+        "mount": mount,
+        "candidates": [_candidate(target, mount) for target in targets],
+        "sections": [],
+    }
+    tokens = parser.parse(body, env)
+    _mark_sections(tokens, env["sections"])
+    html = parser.renderer.render(tokens, parser.options, env)
+    clean = nh3.clean(
+        html,
+        tags=set(TAGS),
+        attributes=ATTRIBUTES,
+        url_schemes=SCHEMES,
+        link_rel="noopener noreferrer nofollow",
+    )
+    return RenderedText(fields, Markup(clean), tuple(env["sections"]), is_laid_out=True)  # noqa: S704  # cleaned above
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
+    parser.enable(["table", "strikethrough"])
+    parser.inline.ruler.before("link", "wiki_link", links.read_wiki_link)
+    parser.add_render_rule("wiki_link", _render_wiki_link)
+    parser.add_render_rule("image", _render_image)
+    parser.add_render_rule("link_open", _render_link_open)
+    return parser
+
+
+def _mark_sections(tokens: Sequence[Token], sections: list[Section]) -> None:
+    """Give each heading an anchor, and a level below that of the title of the page."""
+    used: set[str] = set()
+    for place, token in enumerate(tokens):
+        if token.type not in ("heading_open", "heading_close"):
+            continue
+        level = min(int(token.tag[1]) + 1, 6)
+        token.tag = f"h{level}"
+        if token.type == "heading_open":
+            title = _plain(tokens[place + 1])
+            anchor = _new_anchor(title, used)
+            token.attrSet("id", anchor)
+            sections.append(Section(level, title, anchor))
+
+
+def _new_anchor(title: str, used: set[str]) -> str:
+    anchor = base = heading_anchor(title)
+    number = 1
+    while anchor in used:
+        number += 1
+        anchor = f"{base}-{number}"
+    used.add(anchor)
+    return anchor
+
+
+def heading_anchor(title: str) -> str:
+    """Return the anchor of the first heading with a title."""
+    return "section-" + (_NOT_IN_SLUG.sub("-", title.casefold()).strip("-")[:80] or "untitled")
+
+
+def _plain(inline: Token) -> str:
+    shown = {
+        "wiki_link": lambda child: links.wiki_parts(child.content)[2] or child.content,
+        "text": lambda child: child.content,
+        "code_inline": lambda child: child.content,
+    }
+    return "".join(shown[child.type](child) for child in inline.children or () if child.type in shown)
+
+
+def _render_wiki_link(
+    _: RendererHTML, tokens: Sequence[Token], index: int, __: OptionsDict, env: EnvType
+) -> str:
+    inside = tokens[index].content
+    targets, anchor, label = links.wiki_parts(inside)
+    shown = label or inside
+    if not targets:
+        return str(escape(f"[[{inside}]]"))
+    written = inside.partition("|")[0].partition("#")[0]
+    return f"{_opening(env, targets, anchor, written)}{escape(shown)}</a>"
+
+
+def _render_link_open(
+    _: RendererHTML, tokens: Sequence[Token], index: int, __: OptionsDict, env: EnvType
+) -> str:
+    href = str(tokens[index].attrGet("href") or "")
+    if href.startswith("#"):
+        return f'<a href="#{escape(heading_anchor(href[1:]))}">'
+    if _SCHEME.match(href):
+        return f'<a class="external" href="{escape(href)}" title="{escape(href)}">'
+    targets, anchor = links.destination_parts(href, env["path"])
+    if not targets:
+        return '<a class="missing">'
+    return _opening(env, targets, anchor, href.partition("#")[0])
+
+
+def _render_image(_: RendererHTML, tokens: Sequence[Token], index: int, __: OptionsDict, ___: EnvType) -> str:
+    token = tokens[index]
+    shown, source = escape(token.content or "image"), escape(str(token.attrGet("src") or ""))
+    return f'<span class="image">{shown} <span class="path">{source}</span></span>'
+
+
+def _opening(env: EnvType, targets: Sequence[str], anchor: str | None, written: str) -> str:
+    """Return the opening tag of a link to a file, or to the page that makes the file if there is none."""
+    found = links.resolve(targets, env["candidates"])
+    if found is None:
+        name = written.strip("/ ").removesuffix(".md")[:500]
+        new = address(NEW_PAGE, path=f"{env['mount']}/{name}.md")
+        return f'<a class="missing" href="{escape(new)}" title="There is no such file yet">'
+    to = address(FILE_PAGE, path=f"{found.mount}/{found.path}")
+    return f'<a href="{escape(to)}{"#" + heading_anchor(anchor) if anchor else ""}">'
+
+
+def _candidate(target: str, mount: str) -> LinkCandidate:
+    own, _, relative = _split(target)
+    return LinkCandidate(int(own != mount), own, relative, *links.path_keys(relative))
+
+
+def _split(path: str) -> tuple[str, str, str]:
+    """Return the mount of a virtual path, the slash, and the path below the mount."""
+    depth = 2 if path.startswith("projects/") else 1
+    parts = path.split("/")
+    return "/".join(parts[:depth]), "/", "/".join(parts[depth:])
