@@ -150,15 +150,11 @@ def is_plain(text: str) -> bool:
 
 
 def _parse(text: str) -> MarkdownDocument:
-<<<<<<< HEAD
-    return _plain_document(text) or _parse_blocks(text, *_front_matter(text))
+    return _plain_document(text) or _parse_blocks(text, *read_front_matter(text))
 
 
 def _plain_document(text: str) -> MarkdownDocument | None:
-    front_matter, body_start = _front_matter(text)
-=======
     front_matter, body_start = read_front_matter(text)
->>>>>>> 8cc1762 (Add the pages of one file to the web UI)
     plain = _plain_blocks(text, body_start)
     return None if plain is None else plain.document(front_matter)
 
@@ -275,7 +271,7 @@ def _bracketed(tokens: Sequence[Token], references: Mapping[str, Any]) -> Bracke
 
 @lru_cache(maxsize=64)
 def _parse_kept(text: str) -> MarkdownDocument:
-    return _plain_kept(text) or _parse_blocks(text, *_front_matter(text))
+    return _plain_kept(text) or _parse_blocks(text, *read_front_matter(text))
 
 
 @lru_cache(maxsize=64)

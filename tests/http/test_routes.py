@@ -508,13 +508,13 @@ def _text(path: str) -> str:
 
 
 def test_the_table_has_a_row_for_every_route() -> None:
-    """A route without a row fails, and so does a row without a route."""
+    """A route without a row fails, and so does a row without a route. The pages have theirs in tests/ui."""
     app = create_app(nullcontext)  # type: ignore[arg-type,return-value]  # never started
     declared = {
         f"{method} {route.path}"
         for route in iter_route_contexts(app.routes)
         for method in route.methods or ["?"]
-        if method != "HEAD"
+        if method != "HEAD" and not route.path.startswith("/ui")
     }
 
     assert declared == set(ROUTES) | {STATIC}

@@ -22,7 +22,7 @@ USER = re.compile(rf'name="{USER_FIELD}" value="([^"]*)"')
 
 @dataclass
 class Visitor:
-    """A browser without JavaScript: it keeps cookies, and sends forms with the token of the page that it saw last."""
+    """A browser without JavaScript: it keeps cookies, and sends the token of the page that it saw."""
 
     client: httpx2.Client
     fields: dict[str, str] = field(default_factory=dict)
@@ -118,6 +118,13 @@ def served(embedded_server: Any) -> Iterator[Served]:
 @pytest.fixture
 def new_site(served: Served) -> Iterator[Callable[[], Site]]:
     """Makes tenants on the shared Memex."""
+    with ExitStack() as stack:
+        yield lambda: Site(served, stack, f"home-{uuid.uuid4().hex[:12]}")
+
+
+@pytest.fixture(scope="module")
+def module_site(served: Served) -> Iterator[Callable[[], Site]]:
+    """Makes tenants that the tests of a module share."""
     with ExitStack() as stack:
         yield lambda: Site(served, stack, f"home-{uuid.uuid4().hex[:12]}")
 

@@ -37,7 +37,7 @@ def test_signing_in_leads_to_no_other_site(site: Site, target: str) -> None:
 
 
 def test_the_cookie_is_for_the_pages_alone(site: Site) -> None:
-    """Scripts do not see the cookie, no other path gets it, and it opens neither /v1 nor /mcp nor /metrics."""
+    """Scripts do not see the cookie, no other path gets it, and it opens no route of the API."""
     visitor = site.stranger()
     signed_in = visitor.post("/ui/sign-in", {"key": site.key("admin")})
     secure = site.stranger().post(
@@ -48,7 +48,7 @@ def test_the_cookie_is_for_the_pages_alone(site: Site) -> None:
     cookie = signed_in.headers["set-cookie"]
     refused = [
         visitor.client.get(path, headers=headers).status_code
-        for path in ("/v1/files", "/v1/admin/users", "/metrics")
+        for path in ("/v1/files", "/v1/admin/users", "/v1/me")
         for headers in (
             {"Cookie": f"{COOKIE}={visitor.secret}"},
             {"Authorization": f"Bearer {visitor.secret}"},

@@ -62,7 +62,7 @@ SCHEMES = {"http", "https", "mailto"}
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class TextSection:
     """A heading of a text, and the place on the page where it stands."""
 
     level: int
@@ -76,22 +76,23 @@ class RenderedText:
 
     fields: dict[str, FieldValue]
     body: Markup
-    sections: tuple[Section, ...]
+    sections: tuple[TextSection, ...]
     is_laid_out: bool
 
 
-def render_text(text: str, path: str, targets: Sequence[str]) -> RenderedText:
+def render_text(text: str, path: str, targets: Sequence[str], title: str | None = None) -> RenderedText:
     """Return a stored text as a page shows it.
 
     Args:
         text: the whole file.
         path: the virtual path of the file.
         targets: the virtual paths of the files that its links lead to and that there are.
+        title: what the page shows above the text; a first heading that says the same is left out.
     """
     fields, start = read_front_matter(text)
     body = reveal_hidden(text[start:])
     if len(body) > MAX_CHARS:
-        return RenderedText(fields, Markup("<pre class='raw'>{}</pre>").format(body), (), is_laid_out=False)
+        return stored_text(text)
     parser = _parser()
     mount, _, relative = _split(path)
     env: dict[str, Any] = {
@@ -101,6 +102,8 @@ def render_text(text: str, path: str, targets: Sequence[str]) -> RenderedText:
         "sections": [],
     }
     tokens = parser.parse(body, env)
+    if tokens and tokens[0].tag == "h1" and _plain(tokens[1]) == title:
+        del tokens[:3]
     _mark_sections(tokens, env["sections"])
     html = parser.renderer.render(tokens, parser.options, env)
     clean = nh3.clean(
@@ -111,6 +114,12 @@ def render_text(text: str, path: str, targets: Sequence[str]) -> RenderedText:
         link_rel="noopener noreferrer nofollow",
     )
     return RenderedText(fields, Markup(clean), tuple(env["sections"]), is_laid_out=True)  # noqa: S704  # cleaned above
+
+
+def stored_text(text: str) -> RenderedText:
+    """Return a text as it is stored, for one that would take too long to lay out."""
+    body = Markup('<pre class="raw">{}</pre>').format(reveal_hidden(text))
+    return RenderedText({}, body, (), is_laid_out=False)
 
 
 @cache
@@ -124,7 +133,7 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _mark_sections(tokens: Sequence[Token], sections: list[Section]) -> None:
+def _mark_sections(tokens: Sequence[Token], sections: list[TextSection]) -> None:
     """Give each heading an anchor, and a level below that of the title of the page."""
     used: set[str] = set()
     for place, token in enumerate(tokens):
@@ -136,7 +145,7 @@ def _mark_sections(tokens: Sequence[Token], sections: list[Section]) -> None:
             title = _plain(tokens[place + 1])
             anchor = _new_anchor(title, used)
             token.attrSet("id", anchor)
-            sections.append(Section(level, title, anchor))
+            sections.append(TextSection(level, title, anchor))
 
 
 def _new_anchor(title: str, used: set[str]) -> str:

@@ -111,7 +111,7 @@ class PageRequest:
         values |= shown_values(self.request, self)
         return HTMLResponse(render(template, values, block=part), status_code=status)
 
-    def redirect(self, path: str, **query: Any) -> Response:
+    def redirect(self, path: str, /, **query: Any) -> Response:
         """Lead the browser to another page, after a form was carried out."""
         return redirect(self.request, address(path, **query))
 

@@ -38,7 +38,7 @@ def environment() -> Environment:
         "address": address,
         "asset": lambda name: asset(name).address,
         "icon": icon,
-        "version": distribution.version(),
+        "memex_version": distribution.version(),
     }
     return made
 

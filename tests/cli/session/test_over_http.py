@@ -190,6 +190,7 @@ LOCAL: dict[str, tuple[str, ...]] = {
     "demo": ("demo",),
     "migrate": ("migrate",),
     "serve": ("serve", "--port", "0"),
+    "ui": ("ui",),
     "index status": ("index", "status"),
     "index rebuild": ("index", "rebuild"),
     "index backfill": ("index", "backfill"),

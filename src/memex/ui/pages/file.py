@@ -1,13 +1,15 @@
 """One file: its text, its versions, what differs between two of them, who wrote its lines, and who saw it."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import Query, Response
 
+from memex.errors import LimitExceeded
 from memex.service.tools.tool import MAX_VERSION
-from memex.store import offload
+from memex.store.text_pool import offload
 from memex.ui.comparison import diff_lines
-from memex.ui.markdown import RenderedText, render_text
+from memex.ui.markdown import RenderedText, render_text, stored_text
 from memex.ui.page import Page, PageRequest, page_router
 
 router = page_router("/memory")
@@ -90,7 +92,17 @@ async def show_seen(
 async def laid_out(read: dict[str, Any]) -> RenderedText:
     """Return the text of an answer of `memory_read` as a page shows it."""
     targets = [link["target"] for link in read["links"] if link["exists"]]
-    return await offload.run(len(read["content"]), render_text, read["content"], read["path"], targets)
+    return await text_as_page(read["content"], read["path"], targets, read["title"])
+
+
+async def text_as_page(
+    text: str, path: str, targets: Sequence[str] = (), title: str | None = None
+) -> RenderedText:
+    """Return a text as a page shows it: laid out, or as it is stored if that takes too long."""
+    try:
+        return await offload.run(len(text), render_text, text, path, list(targets), title)
+    except LimitExceeded:
+        return stored_text(text)
 
 
 async def read_file(page: PageRequest, path: str) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from typing import Annotated, Any
 from fastapi import Query, Response
 
 from memex.errors import FileExists, FileNotFound, ValidationFailed, VersionConflict
-from memex.store import offload
 from memex.store.diff import unified
+from memex.store.text_pool import offload
 from memex.ui.comparison import diff_lines
-from memex.ui.markdown import FILE_PAGE, render_text
+from memex.ui.markdown import FILE_PAGE
 from memex.ui.page import HOME, Page, PageRequest, page_router
-from memex.ui.pages.file import PathQuery, read_file
+from memex.ui.pages.file import PathQuery, read_file, text_as_page
 from memex.ui.pinning import with_pin
 
 router = page_router("/memory")
@@ -33,7 +33,7 @@ async def show_edit(page: Page, path: PathQuery) -> Response:
 async def show_preview(page: Page) -> Response:
     """Return a text as its page would show it. Nothing is stored."""
     path, content = page.form.get("path", "user/preview.md"), _text_of(page)
-    text = await offload.run(len(content), render_text, content, path, [])
+    text = await text_as_page(content, path)
     form = _form(path, content, _version_of(page), page.form.get("reason", ""))
     return page.render("edit.html", block="preview", **form | {"preview": text})
 
@@ -48,7 +48,7 @@ async def save(page: Page) -> Response:
     arguments = {"path": path, "content": content, "base_version": version, "reason": reason}
     try:
         done = await page.execute("memory_write", arguments)
-    except (VersionConflict, FileExists):
+    except (VersionConflict, FileExists, FileNotFound):
         return await _conflict(page, path, content, reason)
     notice = "saved" if done["changed"] else "unchanged"
     call = done["tool_call_id"] if done["changed"] else None

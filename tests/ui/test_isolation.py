@@ -1,0 +1,180 @@
+"""Who gets what on which page: one table, compared with the app's own routes and tried cell by cell."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+
+import httpx2
+import pytest
+from fastapi.routing import iter_route_contexts
+from tests.ui.conftest import Site, Visitor
+
+from memex.http.app import create_app
+from memex.ui.security import TOKEN_FIELD
+
+WORD = "quetzalcoatl"
+NOTE = "user/note.md"
+CALL = "call-of-alice"
+OWNERS = ("alice", "admin as alice")
+OTHERS = ("bob", "admin", "their admin as alice")
+KEYLESS = ("stranger", "old cookie")
+SIGN_IN = 303  # to the page that asks for a key
+KEPT = 401  # what was sent is shown again
+
+
+@dataclass(frozen=True)
+class Row:
+    """One request to a page, and the status that others than the owner of the note get."""
+
+    others: int
+    query: dict[str, str] = field(default_factory=dict)
+    form: dict[str, str] = field(default_factory=dict)
+    of_admin: int | None = None  # of an administrator who named nobody; by default as the others
+    path: dict[str, str] = field(default_factory=dict)
+
+
+NOTE_QUERY = {"path": NOTE}
+PAGES: dict[str, Row] = {
+    "GET /ui/memory": Row(200),
+    "GET /ui/memory/file": Row(404, NOTE_QUERY, of_admin=422),
+    "GET /ui/memory/versions": Row(404, NOTE_QUERY, of_admin=422),
+    "GET /ui/memory/diff": Row(404, NOTE_QUERY, of_admin=422),
+    "GET /ui/memory/blame": Row(404, NOTE_QUERY, of_admin=422),
+    "GET /ui/memory/seen": Row(404, NOTE_QUERY | {"version": "1"}, of_admin=422),
+    "GET /ui/memory/new": Row(200),
+    "GET /ui/memory/edit": Row(404, NOTE_QUERY, of_admin=422),
+    "GET /ui/memory/move": Row(404, NOTE_QUERY, of_admin=422),
+    "POST /ui/memory/preview": Row(200, form=NOTE_QUERY | {"content": "mine"}),
+    "POST /ui/memory/save": Row(
+        409, form=NOTE_QUERY | {"content": "mine", "base_version": "1"}, of_admin=422
+    ),
+    "POST /ui/memory/move": Row(404, form=NOTE_QUERY | {"to": "user/taken.md"}, of_admin=422),
+    "POST /ui/memory/delete": Row(404, form=NOTE_QUERY, of_admin=422),
+    "POST /ui/memory/restore": Row(404, form=NOTE_QUERY | {"restored_version": "1"}, of_admin=422),
+    "POST /ui/memory/pin": Row(404, form=NOTE_QUERY | {"pinned": "true"}, of_admin=422),
+    "POST /ui/memory/revert": Row(404, form={"tool_call_id": CALL}),
+    "GET /ui/sessions": Row(200),
+    "POST /ui/sessions/{session_id}/revoke": Row(422, path={"session_id": "9000000000"}),
+    "POST /ui/as-user": Row(303, form={"user": "carol"}),
+    "POST /ui/sign-out": Row(303),
+}
+# What needs no session: test_sign_in tries it.
+OPEN = {
+    "GET /ui",
+    "GET /ui/sign-in",
+    "POST /ui/sign-in",
+    "GET /ui/sign-in/link/{token}",
+    "POST /ui/sign-in/link",
+    "GET /ui/static/{digest}/{name:path}",
+    "GET /ui/{rest:path}",
+}
+
+
+class House:
+    """A tenant where alice has a note with a word, and another tenant; and who looks at them."""
+
+    def __init__(self, new_site: Callable[[], Site]) -> None:
+        home, theirs = new_site(), new_site()
+        self.alice_api = home.api(bound_to="alice")
+        written = self.alice_api.put(
+            "/v1/file",
+            params={"path": NOTE, "reason": WORD},
+            content=f"# The word is {WORD}\n\nSee [[{WORD} again]].\n",
+            headers={"Memex-Tool-Call-Id": CALL},
+        )
+        assert written.is_success, written.text
+        old = home.visitor(bound_to="alice")
+        old.get("/ui/memory")
+        kept = old.secret
+        old.post("/ui/sign-out")
+        assert kept is not None
+        old.client.cookies.set("memex_session", kept, path="/ui")
+        self.visitors = {
+            "stranger": home.stranger(),
+            "old cookie": old,
+            "alice": home.visitor(bound_to="alice"),
+            "bob": home.visitor(bound_to="bob"),
+            "admin": home.visitor("admin"),
+            "admin as alice": self._looking_at_alice(home),
+            "their admin as alice": self._looking_at_alice(theirs),
+        }
+
+    def _looking_at_alice(self, site: Site) -> Visitor:
+        admin = site.visitor("admin")
+        admin.get("/ui/memory")
+        assert admin.post("/ui/as-user", {"user": "alice"}).status_code == 303
+        return admin
+
+    def send(self, who: str, route: str, row: Row, *, token: str | None = None) -> httpx2.Response:
+        """Send a request with the token of the sender, or with another one."""
+        method, _, template = route.partition(" ")
+        visitor, path = self.visitors[who], template.format(**row.path)
+        if method == "GET":
+            return visitor.get(path, params=row.query)
+        visitor.get("/ui/memory/new")
+        return visitor.post(path, row.form | ({TOKEN_FIELD: token} if token is not None else {}))
+
+    def versions(self) -> list[dict[str, object]]:
+        """Return the versions of the note, as alice sees them."""
+        revisions: list[dict[str, object]] = self.alice_api.get("/v1/revisions", params=NOTE_QUERY).json()[
+            "revisions"
+        ]
+        return revisions
+
+
+@pytest.fixture(scope="module")
+def house(served: object, module_site: Callable[[], Site]) -> House:
+    """A house in which nothing changes, since only those look at it who may not."""
+    return House(module_site)
+
+
+def test_the_table_has_a_row_for_every_page() -> None:
+    """A page without a row fails, and so does a row without a page."""
+    app = create_app(nullcontext)  # type: ignore[arg-type,return-value]  # never started
+    declared = {
+        f"{method} {route.path}"
+        for route in iter_route_contexts(app.routes)
+        for method in route.methods or ()
+        if method != "HEAD" and route.path.startswith("/ui")
+    }
+
+    assert declared == set(PAGES) | OPEN
+
+
+@pytest.mark.parametrize("route", PAGES)
+def test_nobody_sees_or_changes_what_is_not_theirs(house: House, route: str) -> None:
+    """Others get what the table says, read no word of alice, and change nothing; a form needs its own token."""
+    row, is_change = PAGES[route], route.startswith("POST")
+    before = house.versions()
+
+    for who in KEYLESS:
+        answer = house.send(who, route, row)
+        assert answer.status_code == (KEPT if is_change and answer.status_code != SIGN_IN else SIGN_IN), who
+        assert WORD not in answer.text
+    for who in (*OTHERS, *OWNERS):
+        if is_change:
+            stolen = house.visitors["bob" if who != "bob" else "alice"]
+            stolen.get("/ui/memory/new")
+            refused = house.send(who, route, row, token=stolen.fields[TOKEN_FIELD])
+            assert refused.status_code == 403, (who, refused.text)
+        elif who in OWNERS:
+            assert house.send(who, route, row).status_code == 200, who
+    for who in OTHERS:
+        if route in ("POST /ui/as-user", "POST /ui/sign-out"):
+            continue
+        answer = house.send(who, route, row)
+        expected = row.of_admin if who == "admin" and row.of_admin else row.others
+        assert answer.status_code == expected, (who, answer.text)
+        assert WORD not in answer.text, who
+
+    assert house.versions() == before
+
+
+def test_the_owners_change_what_is_theirs(new_site: Callable[[], Site]) -> None:
+    """The same forms are carried out for alice, and for an administrator who looks at her memory."""
+    for who in OWNERS:
+        for route in ("save", "pin", "delete"):
+            house = House(new_site)
+            answer = house.send(who, f"POST /ui/memory/{route}", PAGES[f"POST /ui/memory/{route}"])
+            assert answer.status_code == 303, answer.text
+            assert len(house.versions()) == 2
