@@ -87,8 +87,8 @@ def _mark_pair(old: DiffLine, new: DiffLine) -> tuple[DiffLine, DiffLine]:
     texts = old.parts[0].text, new.parts[0].text
     if max(map(len, texts)) > MAX_MARKED_CHARS:
         return old, new
-    words = [_WORDS.findall(text) for text in texts]
-    matcher = SequenceMatcher(None, *words, autojunk=False)
+    words: list[list[str]] = [_WORDS.findall(text) for text in texts]
+    matcher = SequenceMatcher(None, words[0], words[1], autojunk=False)
     if matcher.ratio() < 0.3:  # two lines that have little in common are easier to read unmarked
         return old, new
     parts: tuple[list[DiffPart], list[DiffPart]] = ([], [])

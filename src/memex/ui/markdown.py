@@ -164,12 +164,13 @@ def heading_anchor(title: str) -> str:
 
 
 def _plain(inline: Token) -> str:
-    shown = {
-        "wiki_link": lambda child: links.wiki_parts(child.content)[2] or child.content,
-        "text": lambda child: child.content,
-        "code_inline": lambda child: child.content,
-    }
-    return "".join(shown[child.type](child) for child in inline.children or () if child.type in shown)
+    return "".join(map(_plain_child, inline.children or ()))
+
+
+def _plain_child(child: Token) -> str:
+    if child.type == "wiki_link":
+        return links.wiki_parts(child.content)[2] or child.content
+    return child.content if child.type in ("text", "code_inline") else ""
 
 
 def _render_wiki_link(
