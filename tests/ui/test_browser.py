@@ -1,0 +1,165 @@
+"""The pages in a real browser, as a person uses them."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+from tests.ui.browser import NARROW, chromium, signed_in
+from tests.ui.conftest import Site
+
+TEA = "---\ntags: [drinks]\n---\n# Tea\n\nLikes oolong, see [[kettle]].\n\n## How\n\n- 90 degrees\n"
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+ADDRESSES = (
+    "/ui/memory",
+    "/ui/memory?folder=nothing/",
+    "/ui/memory/file?path=user/tea.md",
+    "/ui/memory/file?path=user/tea.md&version=1",
+    "/ui/memory/versions?path=user/tea.md",
+    "/ui/memory/diff?path=user/tea.md",
+    "/ui/memory/blame?path=user/tea.md",
+    "/ui/memory/seen?path=user/tea.md&version=2",
+    "/ui/memory/edit?path=user/tea.md",
+    "/ui/memory/move?path=user/tea.md",
+    "/ui/memory/new",
+    "/ui/memory/file?path=user/nothing.md",
+    "/ui/sessions",
+)
+
+
+@pytest.fixture(scope="module")
+def in_browser() -> Iterator[Callable[..., Any]]:
+    """Runs work with a browser in a thread of its own, since Playwright cannot be called within a running loop."""
+    ready, done = threading.Event(), threading.Event()
+    found: list[Browser] = []
+    skipped: list[BaseException] = []
+    with ThreadPoolExecutor(1) as thread:
+
+        def open_browser() -> Any:
+            manager = chromium()
+            try:
+                found.append(manager.__enter__())
+            except BaseException as error:  # noqa: BLE001  # a skip is told to the test
+                skipped.append(error)
+            return manager
+
+        manager = thread.submit(open_browser).result()
+        ready.set()
+        if skipped:
+            raise skipped[0]
+        yield lambda work, *arguments: thread.submit(work, found[0], *arguments).result(timeout=120)
+        thread.submit(manager.__exit__, None, None, None).result()
+        done.set()
+
+
+def plant(site: Site) -> None:
+    """Give alice two files, one of them with two versions."""
+    api = site.api(bound_to="alice")
+    for path, text in (
+        ("user/kettle.md", "# Kettle\n\nOf iron.\n"),
+        ("user/tea.md", TEA),
+        ("user/tea.md", TEA.replace("oolong", "sencha")),
+    ):
+        written = api.put("/v1/file", params={"path": path}, content=text, headers={"If-Match": "*"})
+        assert written.is_success, written.text
+
+
+def test_a_wrong_fact_is_found_corrected_and_undone(site: Site, in_browser: Callable[..., Any]) -> None:
+    """From the list to the file, to its editor with a preview, and back by one button."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.get_by_role("link", name="Tea").click()
+            page.get_by_role("link", name="Edit").click()
+            page.fill("#content", TEA.replace("oolong", "nothing but rooibos"))
+            page.get_by_role("button", name="Preview").click()
+            page.locator("#preview").get_by_text("nothing but rooibos").wait_for()
+            page.get_by_role("button", name="Save").click()
+            page.get_by_text("Saved.").wait_for()
+            assert "nothing but rooibos" in page.locator(".prose").inner_text()
+            page.get_by_role("button", name="Undo").click()
+            page.get_by_text("What the call wrote was undone.").wait_for()
+            page.goto("/ui/memory/file?path=user/tea.md")
+            assert "Likes sencha" in page.locator(".prose").inner_text()
+
+    in_browser(journey)
+
+
+def test_two_editors_lose_nothing(site: Site, in_browser: Callable[..., Any]) -> None:
+    """Who saves second sees both texts, and saves over the newer version knowingly."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.goto("/ui/memory/edit?path=user/kettle.md")
+            site.api(bound_to="alice").put(
+                "/v1/file",
+                params={"path": "user/kettle.md"},
+                content="# Kettle\n\nOf copper.\n",
+                headers={"If-Match": "*"},
+            )
+            page.fill("#content", "# Kettle\n\nOf glass.\n")
+            page.get_by_role("button", name="Save").click()
+            page.get_by_text("Somebody else saved first").wait_for()
+            assert "Of copper." in page.locator("table.diff").inner_text()
+            assert "Of glass." in page.input_value("#content")
+            page.get_by_role("button", name="Save over version 2").click()
+            page.get_by_text("Saved.").wait_for()
+            assert "Of glass." in page.locator(".prose").inner_text()
+
+    in_browser(journey)
+
+
+def test_an_older_version_is_restored_without_javascript(site: Site, in_browser: Callable[..., Any]) -> None:
+    """Reading and changing need no script; times are then shown in UTC."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, script=False) as page:
+            page.goto("/ui/memory/versions?path=user/tea.md")
+            assert "UTC" in page.locator("time").first.inner_text()
+            page.get_by_role("button", name="Restore version 1").click()
+            page.get_by_text("The version was restored").wait_for()
+            assert "Likes oolong" in page.locator(".prose").inner_text()
+
+    in_browser(journey)
+
+
+@pytest.mark.slow
+def test_no_page_has_a_violation_of_wcag(site: Site, in_browser: Callable[..., Any]) -> None:
+    """In both themes, and wide as a telephone: each page keeps its width."""
+    plant(site)
+
+    def look(browser: Browser) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for theme in ("light", "dark"):
+            with signed_in(browser, site, role="admin", bound_to=None, theme=theme) as page:
+                page.locator("details.account summary").click()
+                page.fill("#as-user-name", "alice")
+                page.locator(".account-menu").get_by_role("button", name="Show").click()
+                page.locator(".as-user").wait_for()
+                for address in ADDRESSES:
+                    page.goto(address)
+                    found |= violations(page, f"{theme} {address}")
+        with signed_in(browser, site, size=NARROW) as page:
+            for address in ADDRESSES:
+                page.goto(address)
+                width = page.evaluate("document.documentElement.scrollWidth")
+                if width > NARROW["width"]:
+                    found[address] = width
+        return found
+
+    assert in_browser(look) == {}
+
+
+def violations(page: Page, where: str) -> dict[str, Any]:
+    """Return what axe finds, by place and rule."""
+    ran = Axe().run(page, options={"runOnly": {"type": "tag", "values": WCAG}})
+    return {
+        f"{where}: {one['id']}": [node["html"][:200] for node in one["nodes"][:3]]
+        for one in ran.response["violations"]
+    }
