@@ -11,6 +11,7 @@ Change the code
   make test             the tests of every change, at most 7 minutes on 2 cores
   make test-fast        the tests that start no database and no other process
   make test-all         all tests on both Postgres servers, slow ones included; for releases
+  make test-ui          all tests of the web UI, in a real browser
   make faults           memory while services, Postgres, lines, disks and clocks fail; at most 30 minutes
   make test-llm         the tests with a small real model (downloads 1.2 GB)
   make coverage         the tests, with the lines that did not run (takes twice as long)
@@ -35,7 +36,7 @@ STAMP  := $(VENV)/installed
 # Compiled modules are kept, whatever the machine says: else each process of the tests compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install serve format fix check packaging image sbom test test-fast test-all faults test-llm coverage structure docs
+.PHONY: help install serve format fix check packaging image sbom test test-fast test-all test-ui faults test-llm coverage structure docs
 .PHONY: bench eval-remember eval-replay lock clean
 
 help:
@@ -68,6 +69,11 @@ test: $(STAMP)
 # Before a release: each test, on both servers where it can, and properties on a thousand inputs.
 test-all: $(STAMP)
 	$(PYTEST) -n 2 --dist loadfile --all --hypothesis-profile=thorough
+
+# With Debian's Chromium, which is installed where that is possible; without one, the tests that need it are skipped.
+test-ui: $(STAMP)
+	@sh tests/ui/install.sh
+	$(PYTEST) --all tests/ui $(ARGS)
 
 # ONLY=short does a part of each in half a minute; ARGS=--pdb and others go to pytest.
 faults: $(STAMP)

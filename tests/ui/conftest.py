@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from html import unescape
@@ -133,3 +134,27 @@ def module_site(served: Served) -> Iterator[Callable[[], Site]]:
 def site(new_site: Callable[[], Site]) -> Site:
     """A tenant on the shared Memex."""
     return new_site()
+
+
+@pytest.fixture(scope="module")
+def in_browser() -> Iterator[Callable[..., Any]]:
+    """Runs work with a browser in a thread of its own, since Playwright cannot be called within a running loop."""
+    from tests.ui.browser import chromium
+
+    found: list[Any] = []
+    skipped: list[BaseException] = []
+    with ThreadPoolExecutor(1) as thread:
+
+        def open_browser() -> Any:
+            manager = chromium()
+            try:
+                found.append(manager.__enter__())
+            except BaseException as error:  # noqa: BLE001  # a skip is told to the test
+                skipped.append(error)
+            return manager
+
+        manager = thread.submit(open_browser).result()
+        if skipped:
+            raise skipped[0]
+        yield lambda work, *arguments: thread.submit(work, found[0], *arguments).result(timeout=300)
+        thread.submit(manager.__exit__, None, None, None).result()

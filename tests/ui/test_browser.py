@@ -1,14 +1,12 @@
 """The pages in a real browser, as a person uses them."""
 
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
-from tests.ui.browser import NARROW, chromium, signed_in
+from tests.ui.browser import NARROW, signed_in
 from tests.ui.conftest import Site
 
 TEA = "---\ntags: [drinks]\n---\n# Tea\n\nLikes oolong, see [[kettle]].\n\n## How\n\n- 90 degrees\n"
@@ -28,31 +26,6 @@ ADDRESSES = (
     "/ui/memory/file?path=user/nothing.md",
     "/ui/sessions",
 )
-
-
-@pytest.fixture(scope="module")
-def in_browser() -> Iterator[Callable[..., Any]]:
-    """Runs work with a browser in a thread of its own, since Playwright cannot be called within a running loop."""
-    ready, done = threading.Event(), threading.Event()
-    found: list[Browser] = []
-    skipped: list[BaseException] = []
-    with ThreadPoolExecutor(1) as thread:
-
-        def open_browser() -> Any:
-            manager = chromium()
-            try:
-                found.append(manager.__enter__())
-            except BaseException as error:  # noqa: BLE001  # a skip is told to the test
-                skipped.append(error)
-            return manager
-
-        manager = thread.submit(open_browser).result()
-        ready.set()
-        if skipped:
-            raise skipped[0]
-        yield lambda work, *arguments: thread.submit(work, found[0], *arguments).result(timeout=120)
-        thread.submit(manager.__exit__, None, None, None).result()
-        done.set()
 
 
 def plant(site: Site) -> None:

@@ -1,0 +1,125 @@
+"""The pure parts of the pages: vendored files, Markdown as HTML, marked differences, pins."""
+
+import gzip
+import hashlib
+
+import pytest
+
+from memex.store.diff import unified
+from memex.ui.assets import SERVED, asset
+from memex.ui.comparison import DiffPart, diff_lines
+from memex.ui.markdown import MAX_CHARS, render_text
+from memex.ui.page import HOME, own_path
+from memex.ui.pinning import with_pin
+from memex.ui.vendor import FOLDER, PACKAGES
+
+MAX_SCRIPT_BYTES = 60_000  # all scripts together, compressed
+MAX_PAGE_BYTES = 120_000  # what the first page loads besides its own text
+
+
+def test_the_files_of_others_are_the_pinned_ones() -> None:
+    """Each file has the digest that `vendor.py` names, and there is no other file."""
+    pinned = {name: sha256 for package in PACKAGES for name, (_, sha256) in package.files.items()}
+    found = {
+        path.relative_to(FOLDER).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in FOLDER.rglob("*")
+        if path.is_file()
+    }
+
+    assert found == pinned
+    assert all(any("LICENSE" in name for name in package.files) for package in PACKAGES)
+
+
+def test_pages_load_little() -> None:
+    """All files that pages load are small, and none names another host to load from."""
+    assets = [asset(name) for name in SERVED]
+
+    assert sum(len(one.gzipped) for one in assets if one.name.endswith(".js")) <= MAX_SCRIPT_BYTES
+    assert sum(len(one.gzipped) for one in assets) <= MAX_PAGE_BYTES
+    assert all(gzip.decompress(one.gzipped) == one.content for one in assets)
+    assert not [one.name for one in assets if b"@import" in one.content or b"url(http" in one.content]
+
+
+def test_markdown_becomes_html_that_runs_and_loads_nothing() -> None:
+    """HTML in a text stays text; images are shown by their words and their address; odd links are none."""
+    text = (
+        "<script>alert(1)</script>\n\n![cup](https://other.example/cup.png) [a](javascript:alert(1)) "
+        "[b](data:text/html,x) [c](https://other.example) <img src=x onerror=alert(1)>\n"
+    )
+
+    body = render_text(text, "user/a.md", []).body
+
+    assert "<script" not in body
+    assert "<img" not in body
+    assert "javascript:" not in body.replace("[a](javascript:alert(1))", "")
+    assert '<span class="image">cup <span class="path">https://other.example/cup.png</span></span>' in body
+    assert 'href="https://other.example"' in body
+    assert 'rel="noopener noreferrer nofollow"' in body
+
+
+def test_links_lead_to_pages() -> None:
+    """A link to a file leads to its page and heading, and one to no file to the form that makes it."""
+    text = "[[kettle#Use|the kettle]] [k](../kettle.md) [[cups|my cups]]\n"
+
+    body = render_text(text, "user/notes/tea.md", ["user/kettle.md"]).body
+
+    assert 'href="/ui/memory/file?path=user%2Fkettle.md#section-use"' in body
+    assert ">the kettle</a>" in body
+    assert 'href="/ui/memory/file?path=user%2Fkettle.md" ' in body
+    assert 'href="/ui/memory/new?path=user%2Fcups.md"' in body
+
+
+def test_sections_and_hidden_characters_are_shown() -> None:
+    """Headings have anchors of their own, one that repeats the title is left out, and overrides are visible."""
+    rendered = render_text("# Tea\n\n## Use\n\n## Use\n\nab\u202ec\n", "user/tea.md", [], "Tea")
+
+    assert [section.anchor for section in rendered.sections] == ["section-use", "section-use-2"]
+    assert "ab⟨U+202E⟩c" in rendered.body
+    assert "Tea" not in rendered.body
+
+
+def test_a_long_text_is_shown_as_it_is_stored() -> None:
+    """To lay it out would take seconds."""
+    rendered = render_text("<b>" * MAX_CHARS, "user/a.md", [])
+
+    assert not rendered.is_laid_out
+    assert rendered.body.startswith('<pre class="raw">&lt;b&gt;')
+
+
+def test_differences_have_their_words_marked() -> None:
+    """Of two lines that are alike, the words that differ are marked, and each line has its numbers."""
+    lines = diff_lines(unified("a\nsteep at 90 degrees\n", "a\nsteep at 80 degrees\nc\n", "old", "new"))
+    kinds = [(line.kind, line.old_number, line.new_number) for line in lines]
+    single = diff_lines(unified("at 90 degrees\n", "at 80 degrees\n", "old", "new"))
+
+    assert kinds == [
+        ("hunk", None, None),
+        ("same", 1, 1),
+        ("removed", 2, None),
+        ("added", None, 2),
+        ("added", None, 3),
+    ]
+    assert single[1].parts == (DiffPart("at "), DiffPart("90", is_marked=True), DiffPart(" degrees"))
+    assert single[2].parts == (DiffPart("at "), DiffPart("80", is_marked=True), DiffPart(" degrees"))
+
+
+@pytest.mark.parametrize(
+    ("text", "pinned"),
+    [
+        ("# A\n", "---\npinned: true\n---\n# A\n"),
+        ("---\ntags: [a]\n---\n# A\n", "---\npinned: true\ntags: [a]\n---\n# A\n"),
+        ("---\r\ntags: [a]\r\n---\r\nA", "---\r\npinned: true\r\ntags: [a]\r\n---\r\nA"),
+    ],
+)
+def test_a_pin_is_put_in_and_taken_out(text: str, pinned: str) -> None:
+    """Everything else in the text stays as it is, and the pin goes without a trace."""
+    assert with_pin(text, is_pinned=True) == pinned
+    assert with_pin(pinned, is_pinned=True) == pinned
+    assert with_pin(pinned, is_pinned=False) == text
+
+
+def test_only_our_own_pages_are_led_to() -> None:
+    """Another host, a scheme, a path of the API and a control character lead to the first page."""
+    assert own_path("/ui/memory/file?path=user/a.md") == "/ui/memory/file?path=user/a.md"
+    for other in (None, "", "//x/ui/", "https://x/ui/a", "/v1/files", "/ui/\nmemory", "/\\x", "/ui/sign-in"):
+        assert own_path(other) == HOME
