@@ -256,3 +256,14 @@ def test_unknown_pages_and_methods(site: Site) -> None:
     assert visitor.get("/ui/nowhere").status_code == 404
     assert visitor.get("/ui").headers["location"] == "/ui/memory"
     assert visitor.get("/ui/static/0/../conftest.py").status_code == 404
+
+
+def test_a_form_that_is_too_large_has_a_page(site: Site) -> None:
+    """The service reads 8 MiB of a form, and says so with the headers of a page."""
+    alice = site.visitor(bound_to="alice")
+    alice.get("/ui/memory/new")
+
+    refused = alice.post("/ui/memory/save", {"path": "user/a.md", "content": "x" * (9 << 20)})
+
+    assert refused.status_code == 413
+    assert "The form is too large." in refused.text

@@ -26,7 +26,7 @@ from starlette.exceptions import HTTPException
 
 from memex.api.local import LocalMemex
 from memex.call_context import CallContext
-from memex.errors import MemexError, Unauthenticated, ValidationFailed
+from memex.errors import FileTooLarge, MemexError, Unauthenticated, ValidationFailed
 from memex.http.callers import service_of
 from memex.http.hosts import hosts_of
 from memex.http.problems import RETRY_AFTER_S, status_of
@@ -151,6 +151,8 @@ class UiRoute(APIRoute):
             except RequestValidationError as error:
                 found = "; ".join(map(describe_problem, error.errors()[:5]))
                 response = error_page(request, ValidationFailed(f"{found}."))
+            except HTTPException as error:
+                response = error_page(request, _unreadable(error))
             for name, value in HEADERS.items():
                 response.headers[name] = value
             response.headers.setdefault("Cache-Control", "no-store")
@@ -253,14 +255,16 @@ async def _session_of(request: Request, secret: str) -> BrowserSession:
 async def _form_of(request: Request) -> tuple[dict[str, str], dict[str, UploadFile]]:
     if request.method in SAFE_METHODS:
         return {}, {}
-    try:
-        sent = await request.form()
-    except HTTPException as error:
-        if error.status_code != 400:
-            raise
-        raise ValidationFailed("The form could not be read.") from error
+    sent = await request.form()
     fields = {name: value for name, value in sent.items() if isinstance(value, str)}
     return fields, {name: value for name, value in sent.items() if isinstance(value, UploadFile)}
+
+
+def _unreadable(error: HTTPException) -> MemexError:
+    """Return what is wrong with a form that the framework refused to read."""
+    if error.status_code == 413:
+        return FileTooLarge("The form is too large.", hint="Send the text in several files.")
+    return ValidationFailed("The form could not be read.", hint="Load the page again.")
 
 
 def _to_sign_in(request: Request) -> Response:

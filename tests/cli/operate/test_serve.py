@@ -187,11 +187,14 @@ def outdated(prepared: Memex) -> Memex:
 
 @pytest.mark.parametrize("where", ["terminal", "pipe"])
 def test_no_line_of_the_log_stands_above_the_greeting(outdated: Memex, where: str) -> None:
-    """What is logged before comes after it: for a person on a terminal, and as JSON elsewhere."""
+    """What is logged before comes after it: for a person on a terminal, and as JSON elsewhere.
+
+    Only a terminal shows a link that signs in to the web UI.
+    """
     ours, theirs = pty.openpty() if where == "terminal" else os.pipe()
     environment = {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "100"}
     serving = outdated.elsewhere(outdated.data_dir, **environment)
-    process = serving.spawn("serve", "--port", "0", stdout=theirs, stderr=theirs)
+    process = serving.spawn("serve", "--port", "0", stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     with os.fdopen(ours, errors="replace") as terminal:
         lines: list[str] = []
@@ -204,6 +207,7 @@ def test_no_line_of_the_log_stands_above_the_greeting(outdated: Memex, where: st
 
     assert not "".join(lines[:greeting]).strip()
     assert "Ctrl-C ends it" in lines[-2]
+    assert any("/ui/sign-in/link/mx_" in line for line in lines) == (where == "terminal")
     if where == "terminal":
         assert re.match(r"\d\d:\d\d:\d\d \[warning *\] index_of_another_version +scopes=1", lines[-1])
     else:
