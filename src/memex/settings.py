@@ -89,8 +89,8 @@ class Settings(BaseSettings):
     allowed_hosts: str | None = Field(
         None,
         validation_alias="MEMEX_ALLOWED_HOSTS",
-        description="Host names under which clients may call /mcp, separated by commas, in addition to localhost "
-        "and MEMEX_HOST; * allows every name.",
+        description="Host names under which clients may call /mcp and open /ui, separated by commas, in addition "
+        "to localhost and MEMEX_HOST; * allows every name.",
     )
     metrics_key: SecretStr | None = Field(
         None,
