@@ -6,7 +6,7 @@ is the secret; without a group the whole match is.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +16,7 @@ _WORD_START = r"(?<![A-Za-z0-9])"
 _LONG_WORD = re.compile(r"[^\s\"'`<>(){}\[\],;|]{14,}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Form:
     """A form.
 
@@ -25,12 +25,14 @@ class _Form:
         marks: a text with such a secret contains one of them.
         pattern: finds it.
         where: where the marks stand: in a long word of the text, in the text, or in the text in small letters.
+        is_short: whether the secret ends no later than in the line behind a mark.
     """
 
     kind: str
     marks: tuple[str, ...]
     pattern: re.Pattern[str]
     where: Literal["words", "text", "small"] = "text"
+    is_short: bool = True
 
 
 def _token(kind: str, pattern: str, *marks: str) -> _Form:
@@ -55,6 +57,7 @@ _FORMS = (
             r"(?:(?:[^-]|-(?!----)){0,16000}+-----END [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?-----"
             r"|(?:(?:\\[nr]|[\s>*|#\"'])*+[A-Za-z0-9+/=]{16,}+)*+)"
         ),
+        is_short=False,
     ),
     _token("memex key", r"mx_[\w-]{40,64}(?![\w-])", "mx_"),
     _token("memex key", r"mx_(?=[\w-]{0,60}\d)[\w-]{16,64}", "mx_"),
@@ -232,16 +235,13 @@ _FORMS = (
 )
 
 
-# Which forms a mark belongs to, by where it stands. A mark is looked for once, and a form only if one is there.
-_BY_MARK = {
-    where: {
-        mark: [form for form in _FORMS if form.where == where and mark in form.marks]
-        for form in _FORMS
-        if form.where == where
-        for mark in form.marks
-    }
-    for where in ("words", "text", "small")
-}
+def _by_mark(where: str) -> dict[str, list[_Form]]:
+    """Return which forms a mark belongs to: it is looked for once, for all of them."""
+    forms = [form for form in _FORMS if form.where == where]
+    return {mark: [form for form in forms if mark in form.marks] for form in forms for mark in form.marks}
+
+
+_IN_WORDS, _IN_TEXT, _IN_SMALL = map(_by_mark, ("words", "text", "small"))
 
 
 def find_forms(text: str, small: str | None = None) -> Iterator[tuple[str, int, int]]:
@@ -249,16 +249,49 @@ def find_forms(text: str, small: str | None = None) -> Iterator[tuple[str, int, 
 
     Args:
         text: the text.
-        small: the same in small letters, if it is known.
+        small: the same in small letters, if it is known; of the same length.
     """
     words = "\n".join(_LONG_WORD.findall(text))
-    small = text.lower() if small is None else small
-    for where, searched in (("words", words), ("text", text), ("small", small)):
-        there = [forms for mark, forms in _BY_MARK[where].items() if mark in searched]
-        for form in {id(form): form for forms in there for form in forms}.values():
-            # In the words alone, where that is enough to see that there is none.
-            if where == "words" and not form.pattern.search(words):
-                continue
-            for match in form.pattern.finditer(text):
-                group = match.lastindex or 0
-                yield form.kind, match.start(group), match.end(group)
+    for form in _marked(_IN_WORDS, words):
+        if form.pattern.search(words):  # much shorter than the text
+            yield from _matches(form, text, 0, len(text))
+    if small is None or len(small) != len(text):
+        small = text.lower() if len(text.lower()) == len(text) else text
+    for searched, by_mark in ((text, _IN_TEXT), (small, _IN_SMALL)):
+        for form, marks in _marked(by_mark, searched).items():
+            for start, end in _lines_around(searched, marks) if form.is_short else [(0, len(text))]:
+                yield from _matches(form, text, start, end)
+
+
+def _marked(by_mark: Mapping[str, Sequence[_Form]], text: str) -> dict[_Form, list[str]]:
+    """Return the forms of which a mark is in the text, with these marks."""
+    there: dict[_Form, list[str]] = {}
+    for mark in [mark for mark in by_mark if mark in text]:
+        for form in by_mark[mark]:
+            there.setdefault(form, []).append(mark)
+    return there
+
+
+def _lines_around(text: str, marks: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where the lines with a mark begin, and where the line behind each ends; those that touch are one."""
+    spans: list[tuple[int, int]] = []
+    for mark in marks:
+        at = text.find(mark)
+        while at >= 0:
+            end = text.find("\n", at)
+            after = text.find("\n", end + 1) if end >= 0 else -1
+            spans.append((text.rfind("\n", 0, at) + 1, after if after >= 0 else len(text)))
+            at = text.find(mark, end) if end >= 0 else -1
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1] + 1:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _matches(form: _Form, text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+    for match in form.pattern.finditer(text, start, end):
+        group = match.lastindex or 0
+        yield form.kind, match.start(group), match.end(group)

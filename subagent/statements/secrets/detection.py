@@ -108,6 +108,14 @@ _NAMES = lazy_pattern(
     r"|utilisateur))(?![^\W_])",
     re.IGNORECASE,
 )
+# A part of each of these names, in small letters: it is found faster than the name.
+_NAME_CORE = lazy_pattern(
+    r"code|código|codigo|pin|user|key|pass|account|number|login|access|token|secret|combin|combo|tan|puk|otp"
+    r"|cvv|cvc|pw|psw|kennwort|losung|mdp|contrase|senha|credential|zugang|schlüssel|clé|clave|jeton|llave"
+    r"|log in|log-in|log on|logged|sign|anmeldung|connexion|wi-?fi|wlan|kombination|geheim|accès|acces"
+    r"|compte|konto|benutzer|identifiant|usuario|utilisateur|cryptogramme|prüfziffer|zahlenschloss|nummer"
+    r"|mots? de passe|verification|bestätigung|vérification|verificación"
+)
 
 # What links a name to its value.
 _LINK = (
@@ -305,9 +313,9 @@ def find_values(text: str) -> Iterator[tuple[str, int, int]]:
         yield "password", *match.span("value")
     for start, end in find_codes(straight):
         yield "code", start, end
-    for kind, _, value in _named_values(straight):
-        start, end = value
-        yield kind, start, _end(straight, start, end)
+    if _NAME_CORE.search(straight.lower()):
+        for kind, _, (start, end) in _named_values(straight):
+            yield kind, start, _end(straight, start, end)
 
 
 def names_secret(text: str) -> bool:
