@@ -316,7 +316,7 @@ def parse_links(source: LinkedFile, content: str) -> list[WrittenLink]:
 
 async def read_links(source: LinkedFile, content: str) -> list[WrittenLink]:
     """Return the same as `parse_links`; a long text is read in a process."""
-    return _written_links(source, await offload.run(len(content), links.parse, content, source.path))
+    return _written_links(source, await offload.run_on(content, links.parse, content, source.path))
 
 
 def _written_links(source: LinkedFile, parsed: Iterable[links.ParsedLink]) -> list[WrittenLink]:

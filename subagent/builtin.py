@@ -165,7 +165,7 @@ class BuiltinPlanner:
             forgetting = await plan_forgetting(asked, request.project, request.day, tools)
             if asked.is_sure:
                 reading = stated_beside(reading, asked, forgetting, tools.analyzer)
-        document = await offload.run(len(request.text), find_document, request.text, reading)
+        document = await offload.run_on(request.text, find_document, request.text, reading)
         kept_document = None
         if document is not None:
             reading = document.reading
@@ -235,7 +235,7 @@ class BuiltinPlanner:
         for listed in await list_series(path, tools, limit=MAX_SERIES, version=self.version):
             if first_file(listed.path) == path:
                 content = (await tools.read_file(listed.path)).content
-                forms = await offload.run(len(content), normal_forms, content)
+                forms = await offload.run_on(content, normal_forms, content)
                 found |= dict.fromkeys(forms, listed.path)
         return found
 

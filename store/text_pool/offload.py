@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from memex.store.text_pool.pool import TextPool
 from memex.store.text_pool.turns import Owner
+from memex.store.text_pool.weight import is_light
 
 T = TypeVar("T")
 
@@ -39,7 +40,21 @@ async def run(chars: int, work: Callable[..., T], *arguments: Any) -> T:
     Raises:
         LimitExceeded: the work took too long, or too much memory.
     """
-    if is_short(chars):
+    return await _run(is_short(chars), chars, work, arguments)
+
+
+async def run_on(text: str, work: Callable[..., T], *arguments: Any) -> T:
+    """Return `work(*arguments)`, which reads one text, as `run` does: here and now if the text is light."""
+    return await _run(is_quick(text), len(text), work, arguments)
+
+
+async def run_apart(chars: int, work: Callable[..., T], *arguments: Any) -> T:
+    """Return `work(*arguments)`, done in a process; see `run`."""
+    return await _run(False, chars, work, arguments)
+
+
+async def _run(is_here: bool, chars: int, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    if is_here:
         return work(*arguments)
     return await asyncio.wrap_future(_pool.submit(_OWNER.get(), chars, work, arguments))
 
@@ -58,6 +73,11 @@ async def run_in_thread(chars: int, work: Callable[..., T], *arguments: Any) -> 
 def is_short(chars: int) -> bool:
     """Whether work on so many characters is done here and now."""
     return chars <= (SHORT_CHARS if _pool.is_kept else UNSERVED_CHARS)
+
+
+def is_quick(text: str) -> bool:
+    """Whether a text is read here and now: also a longer one of ordinary text, and no short one of marks alone."""
+    return is_light(text) if _pool.is_kept else len(text) <= UNSERVED_CHARS
 
 
 @contextmanager

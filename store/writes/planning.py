@@ -4,9 +4,11 @@ A short plan is made here and now (`plan_now`), also while the locks are held. T
 processes (`plan`), for which nobody waits under a lock.
 """
 
+import asyncio
 from collections.abc import Iterator, Sequence
 
 from memex.store import markdown
+from memex.store.search.index import FileIndex
 from memex.store.text_pool import offload
 from memex.store.writes.derivation import FileToIndex, apply_and_compare, apply_edits, derive_files
 from memex.store.writes.edits import Edit, Patch, PlannedRevision, Revise, Undo, Write
@@ -28,10 +30,19 @@ def plan_now(stored: LoadedFiles, edits: Sequence[Edit], *, are_members: bool) -
 async def plan(stored: LoadedFiles, edits: Sequence[Edit], *, are_members: bool) -> CommitPlan:
     """Return the plan of a commit; long texts are read in a process."""
     planned = await apply(stored.heads, edits, are_members=are_members)
-    derived = []
-    for part in _portions(_files_to_index(planned, stored, are_members)):
-        derived += await offload.run(sum(map(_chars_to_index, part)), derive_files, part)
-    return CommitPlan(stored.fingerprint, tuple(zip(planned, derived, strict=True)))
+    files = _files_to_index(planned, stored, are_members)
+    derived: dict[str, FileIndex] = {}
+    for file in files:
+        if offload.is_quick(file.content or ""):
+            [derived[file.name]] = derive_files([file])
+            await asyncio.sleep(0)  # others may go on between two files
+    for part in _portions([file for file in files if file.name not in derived]):
+        indexes = await offload.run_apart(sum(map(_chars_to_index, part)), derive_files, part)
+        derived |= {file.name: made for file, made in zip(part, indexes, strict=True)}
+    return CommitPlan(
+        stored.fingerprint,
+        tuple((one, derived[file.name]) for one, file in zip(planned, files, strict=True)),
+    )
 
 
 async def apply(
@@ -48,7 +59,10 @@ async def apply(
 
 
 def is_short(stored: LoadedFiles, edits: Sequence[Edit]) -> bool:
-    """Whether edits of files may be planned while locks are held."""
+    """Whether edits of files may be planned while locks are held, and on the event loop."""
+    texts = [_written_text(edit) for edit in edits] + [one.content or "" for one in stored.heads]
+    if not all(map(offload.is_quick, texts)):
+        return False
     written = sum(map(_written_weight, edits))
     return written + sum(_stored_weight(one.content or "") for one in stored.heads) <= SHORT_CHARS
 
@@ -56,6 +70,16 @@ def is_short(stored: LoadedFiles, edits: Sequence[Edit]) -> bool:
 def count_written_chars(edits: Sequence[Edit]) -> int:
     """Return how many characters edits bring along."""
     return sum(map(_written_chars, edits))
+
+
+def _written_text(edit: Edit) -> str:
+    match edit:
+        case Write():
+            return edit.content
+        case Patch():
+            return edit.text
+        case _:
+            return ""
 
 
 def _written_chars(edit: Edit) -> int:

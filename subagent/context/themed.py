@@ -90,7 +90,7 @@ async def themed_statements(question: str, query: Query, tools: MemoryTools) -> 
     for reference, text in zip(references, texts, strict=True):
         bullets = _known_bullets.known(text)
         if bullets is None:
-            bullets = _known_bullets.keep(text, await offload.run(len(text), _read_bullets, text))
+            bullets = _known_bullets.keep(text, await offload.run_on(text, _read_bullets, text))
         for place, common in bullets.nearest(asked):
             bullet = bullets.bullets[place]
             passage = CandidatePassage(

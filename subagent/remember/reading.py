@@ -16,7 +16,7 @@ async def read_text(request: RememberRequest) -> Extraction:
     """Return what the text of a request holds, with dates beside days; what names a secret is no statement."""
     if request.reading is not None:
         return request.reading
-    return await offload.run(len(request.text), extract_storable, request.text, request.day)
+    return await offload.run_on(request.text, extract_storable, request.text, request.day)
 
 
 async def with_first_reads(request: RememberRequest) -> tuple[RememberRequest, Reads]:

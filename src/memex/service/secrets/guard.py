@@ -100,7 +100,7 @@ async def _find(text: str, *, is_query: bool) -> list[FoundSecret]:
             FoundSecret(start, end, kind)
             for kind, start, end in sorted(find_forms(text), key=lambda one: one[1])
         ]
-    return await offload.run(len(text), find_secrets, text)
+    return await offload.run_on(text, find_secrets, text)
 
 
 def _texts(tool: str, arguments: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:

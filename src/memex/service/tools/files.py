@@ -194,7 +194,7 @@ async def read(memory: Memory, arguments: ReadArguments) -> CallAnswer:
     revision = await memory.read(arguments.path, version=arguments.version)
     content, span = revision.content, (0, revision.size_chars)
     if arguments.heading is not None:
-        span = await offload.run(len(content), section_span, content, arguments.heading)
+        span = await offload.run_on(content, section_span, content, arguments.heading)
     elif arguments.span is not None:
         span = _check_span(content, arguments.span)
     part = content[span[0] : span[1]]
