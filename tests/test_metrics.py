@@ -181,6 +181,7 @@ def test_every_name_is_as_prometheus_wants_it() -> None:
         *("tool", "status", "model", "outcome", "direction", "kind", "state", "version", "engine", "code"),
         "worker",
         "reason",
+        "limit",
     }
 
 

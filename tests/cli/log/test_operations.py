@@ -150,7 +150,8 @@ def test_the_commands_of_the_page_run(memex: Memex) -> None:
     """Each command that docs/observability.md shows does what the page says, in its order."""
     page = (Path(__file__).parents[3] / "docs" / "observability.md").read_text(encoding="utf-8")
     blocks = "".join(re.findall(r"^```sh\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL))
-    commands = [shlex.split(line)[1:] for line in blocks.splitlines()]
+    lines = [line for line in blocks.splitlines() if line.startswith("memex ")]
+    commands = [shlex.split(line)[1:] for line in lines]
     vic = ("--tenant", "page")
     memex.plain("keys", "create", "--role", "agent", *vic)
 

@@ -95,6 +95,7 @@ def test_every_key_can_ask_whose_it_is(served: Served, key_of: KeyOf) -> None:
         "tenant": named.json()["tenant"],
         "user": None,
         "mounts": None,
+        "quota": None,
         "version": version(),
     }
     assert named.json()["mounts"] == [

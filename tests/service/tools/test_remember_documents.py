@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.kit.memory import open_project, remember, skipped
+from tests.kit.memory import open_project, remember
 
 from memex.errors import FileNotFound
 from memex.service.service import Caller, Service
@@ -156,7 +156,7 @@ async def test_other_document_of_the_same_title_has_its_own_note(service: Servic
 
 
 async def test_secret_of_a_document_is_left_out_of_its_note(service: Service, alice: Caller) -> None:
-    """The line with the code is replaced by a mark, and named in `skipped`; the rest of the mail is kept."""
+    """The code is replaced by its kind before anything reads the mail; the rest of the mail is kept."""
     result = await remember(service, alice, MAIL)
     files = [file["path"] for file in (await service.execute(alice, "memory_list", {}))["files"]]
     texts = [await read(service, alice, path) for path in files]
@@ -164,9 +164,9 @@ async def test_secret_of_a_document_is_left_out_of_its_note(service: Service, al
     assert "user/notes/winter-storage-for-the-alma.md" in files
     assert not any("7731" in text for text in texts)
     note = await read(service, alice, "user/notes/winter-storage-for-the-alma.md")
-    assert "[left out: secret]" in note
+    assert "[secret: pin]" in note
     assert "empty the water tank" in note
-    assert any("7731" in part for part, reason in skipped(MAIL, result) if reason == "secret")
+    assert [(one["kind"], one["action"]) for one in result["secrets"]] == [("pin", "redacted")]
 
 
 async def test_process_keeps_its_order_and_its_lead_in(service: Service, caller_of: CallerOf) -> None:

@@ -109,6 +109,12 @@ async def live_in(service: Service, tenant_id: int) -> None:
             "insert into spend (tenant_id, day, model) values (%(tenant)s, '2026-11-20', 'm')",
             "insert into eval_run values (%(tenant)s, 'r', 's', '2026-11-20', '{}')",
             "insert into api_key (tenant_id, key_sha256, role) values (%(tenant)s, sha256(%(key)s), 'agent')",
+            "insert into quota (tenant_id, kind, key, files) values (%(tenant)s, 'user', 'alice', 100)",
+            (
+                "insert into ui_session (tenant_id, token_sha256, role, expires_at) "
+                "values (%(tenant)s, sha256(%(key)s), 'admin', now())"
+            ),
+            "insert into ui_link (tenant_id, token_sha256, expires_at) values (%(tenant)s, sha256(%(key)s), now())",
             "insert into chunk_removed values (%(scope)s, %(tenant)s, 1, '{}', '{}', 0) on conflict do nothing",
         ):
             parameters = {"tenant": tenant_id, "scope": scope_ids[0], "key": str(tenant_id).encode()}
