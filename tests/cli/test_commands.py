@@ -57,14 +57,16 @@ def test_list_pages_through_the_files(memex: Memex, serving: Serving) -> None:
 
 
 def test_read_prints_the_bare_text_in_a_pipe(memex: Memex, serving: Serving) -> None:
-    """Byte by byte, of any version, or one section."""
+    """Byte by byte, of any version, or one section; control characters only with --raw."""
     text = "# Tea\r\n\n" + EVIL + "\n## Green\n\nSencha.\n"
     serving.call("memory_write", path="user/r.md", content=text)
     serving.call("memory_write", path="user/r.md", content="# Gone", overwrite=True)
 
     plain, document = memex.both("read", "user/r.md", "--version", "1")
+    raw = memex.plain("read", "user/r.md", "--version", "1", "--raw")
 
-    assert plain == document["content"] == text
+    assert raw == document["content"] == text
+    assert plain == text.replace("\x1b", "⟨U+001B⟩").replace("\x07", "⟨U+0007⟩")
     assert memex.plain("read", "user/r.md", "--version", "1", "--heading", "Green") == "## Green\n\nSencha.\n"
 
 

@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
 # All control characters but line ends and tabs. The last two ranges are marks that make a terminal show text in
 # another order than it is stored in.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-_HIGH_CONTROL = re.compile("[\x7f-\x9f\ud800-\udfff]")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+)
+_HIGH_CONTROL = re.compile("[\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_LONE_RETURN = re.compile(r"\r(?!\n)")
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 GAP = 2  # between the columns of a table
@@ -93,7 +96,7 @@ def format_size(size_bytes: int) -> str:
 def to_json(document: Any, *, indent: int | None = None) -> str:
     """Return a JSON document; characters that control a terminal or that UTF-8 cannot hold are escaped."""
     text = json.dumps(document, ensure_ascii=False, indent=indent)
-    return _HIGH_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _HIGH_CONTROL.sub(_escape, text)
 
 
 def program_name() -> str:
@@ -182,6 +185,12 @@ class Screen:
         """Print on stderr how to see the next results, if there are more."""
         if cursor is not None:
             Screen(sys.stderr).line((f"There is more: --cursor {cursor}", "dim"))
+
+    def text(self, text: str) -> None:
+        """Print a text of memory with hidden characters as in a context: a pipe may end at a terminal."""
+        from memex.store.writes.hidden_characters import reveal_hidden
+
+        self.raw(_LONE_RETURN.sub("⟨U+000D⟩", reveal_hidden(text)))
 
     def raw(self, text: str) -> None:
         """Print the bytes of a text unchanged, and nothing else."""
@@ -350,6 +359,11 @@ def _make_harmless(part: StyledText) -> tuple[str, str]:
 def _on_one_line(cell: Any) -> tuple[str, str]:
     text, style = _make_harmless(cell if isinstance(cell, tuple) else str(cell))
     return text.replace("\n", " "), style
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\u{code:04x}" if code <= 0xFFFF else json.dumps(match[0])[1:-1]
 
 
 def _picture(match: re.Match[str]) -> str:

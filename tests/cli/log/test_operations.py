@@ -157,7 +157,7 @@ def test_the_commands_of_the_page_run(memex: Memex) -> None:
 
     printed = {shlex.join(command): memex.plain(*command, *vic) for command in commands}
 
-    assert len(printed) == 15
+    assert len(printed) == 14
     assert "└── took " in printed["log call-2"]
     assert "call-2" in printed["seen user/preferences.md@1"]
     assert "user/preferences.md@1  returned, read, found" in printed["seen --call call-2"]

@@ -157,7 +157,7 @@ def test_context_in_a_pipe_is_the_bare_context(memex: Memex) -> None:
     known = memex.run(*ask, "--known-hash", found["hash"])
 
     assert plain == found["context"]
-    assert evil in plain
+    assert evil.replace("\x1b", "⟨U+001B⟩") in plain
     assert len(plain) == found["budget"]["used"]
     assert (known.code, known.out) == (0, "")
     assert known.err == "Not modified: the context has the known hash.\n"
@@ -190,7 +190,7 @@ def test_context_on_a_terminal_tells_its_sources(memex: Memex) -> None:
     table = memex.plain("context", "oolong", "--sources", *fay)
     near = memex.plain("context", "oolong", "--sources", "--max-hops", "0", *fay)
 
-    assert "␛]0;title␇ From [[b]]." in screen
+    assert "⟨U+001B⟩]0;title⟨U+0007⟩ From [[b]]." in screen
     assert "\x1b" not in screen
     assert re.search(r"^user/a\.md@1 +match +0-\d+ +\d+ *$", screen, re.MULTILINE)
     assert re.search(r"^user/b\.md@1 +link from user/a\.md +0-\d+ +\d+ *$", screen, re.MULTILINE)

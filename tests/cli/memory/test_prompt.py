@@ -32,6 +32,17 @@ def test_a_terminal_sees_what_was_left_out(memex: Memex) -> None:
     assert "\x1b[31m red" not in shown
 
 
+def test_control_characters_do_not_pass_a_pipe(memex: Memex) -> None:
+    """It may end at a terminal, as in `memex read … | less -R`; `--raw` prints the bytes as they are stored."""
+    user = ("--user", "mal")
+    memex.plain("write", "user/a.md", "--content", "---\npinned: true\n---\n# Red\r\n\x1b[31m red tea", *user)
+
+    for command in (("read", "user/a.md"), ("context", "red tea"), ("prompt",), ("find", "red tea")):
+        assert "\x1b" not in memex.plain(*command, *user), command
+    assert "⟨U+001B⟩[31m red" in memex.plain("read", "user/a.md", *user)
+    assert "\x1b[31m red" in memex.plain("read", "user/a.md", "--raw", *user)
+
+
 def test_a_bad_budget_is_refused(memex: Memex) -> None:
     """With the bounds, and nothing on stdout."""
     done = memex.run("prompt", "--budget", "10")

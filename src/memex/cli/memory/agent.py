@@ -273,7 +273,7 @@ def _show_found(
         screen.line()
         show_sources(screen, found)
     elif found["context"]:
-        screen.raw(found["context"])
+        screen.raw(found["context"])  # shows no control characters: see `Rendering`
     else:
         Screen(sys.stderr).line(_absence(found))
 

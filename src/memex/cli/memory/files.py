@@ -58,7 +58,7 @@ async def read(
         bool,
         typer.Option(
             "--raw",
-            help="Print the stored text unchanged on a terminal too. Control characters then reach the terminal.",
+            help="Print the stored text unchanged. Control characters in the text then reach the terminal.",
         ),
     ] = False,
 ) -> CommandOutput:
@@ -278,8 +278,11 @@ def _show_list(screen: Screen, found: dict[str, Any]) -> None:
 
 
 def _show_file(screen: Screen, found: dict[str, Any], *, raw: bool) -> None:
-    if raw or not screen.is_terminal:
+    if raw:
         screen.raw(found["content"])
+        return
+    if not screen.is_terminal:
+        screen.text(found["content"])
         return
     from memex.store.markdown import parse
 
