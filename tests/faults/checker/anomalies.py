@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from tests.faults.checker.history import Anomaly, File, History, Operation, Revision, Seen
 from tests.faults.checker.order import find_cycles
@@ -88,7 +89,7 @@ def _changed_answers(operations: Iterable[Operation]) -> Iterator[Anomaly]:
 
 
 def _gaps(stored: Stored) -> Iterator[Anomaly]:
-    """The changes of a scope are counted without a gap, versions of a path grow, and no file has two heads."""
+    """The changes of a scope and the versions of a path are counted without a gap, and no file has two heads."""
     for one in stored.revisions:
         if hashlib.sha256(one.content.encode()).hexdigest() != one.sha256:
             yield Anomaly("damaged text", f"The text of {one.name} has another digest.")
@@ -96,18 +97,27 @@ def _gaps(stored: Stored) -> Iterator[Anomaly]:
         revs = {one.rev for one in revisions}
         if missing := set(range(1, max(revs) + 1)) - revs:
             yield Anomaly("gap", f"{scope} has no change {min(missing)}.")
-    for file, revisions in stored.by_file.items():
-        versions = [one.version for one in revisions]
-        if versions != sorted(set(versions)):
-            yield Anomaly("gap", f"{'/'.join(file)} has the versions {versions}.")
     for chain in stored.chains.values():
         for one, following in zip(chain, [*chain[1:], None], strict=True):
             if one.rev_end != (following.rev if following else None):
                 yield Anomaly(
                     "fork", f"{one.name} ends at {one.rev_end}, and the next revision is not of that change."
                 )
-            if following and following.file == one.file and following.version != one.version + 1:
-                yield Anomaly("gap", f"{one.name} is followed by version {following.version}.")
+    for one, version in _expected_versions(stored):
+        if one.version != version:
+            yield Anomaly("gap", f"{one.name} should be version {version}.")
+
+
+def _expected_versions(stored: Stored) -> Iterator[tuple[Revision, int]]:
+    """Yield each revision with its version: one more than that of its file before, and than all of its path."""
+    before = {
+        following: one.version for chain in stored.chains.values() for one, following in pairwise(chain)
+    }
+    for revisions in stored.by_file.values():
+        highest = 0
+        for one in revisions:
+            yield one, 1 + max(highest, before.get(one, 0))
+            highest = max(highest, one.version)
 
 
 def _wrong_writers(history: History, stored: Stored) -> Iterator[Anomaly]:
