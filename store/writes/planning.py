@@ -31,18 +31,17 @@ async def plan(stored: LoadedFiles, edits: Sequence[Edit], *, are_members: bool)
     """Return the plan of a commit; long texts are read in a process."""
     planned = await apply(stored.heads, edits, are_members=are_members)
     files = _files_to_index(planned, stored, are_members)
-    derived: dict[str, FileIndex] = {}
-    for file in files:
+    derived: dict[int, FileIndex] = {}  # by place: two files of a plan may have had the same path
+    for place, file in enumerate(files):
         if offload.is_quick(file.content or ""):
-            [derived[file.name]] = derive_files([file])
+            [derived[place]] = derive_files([file])
             await asyncio.sleep(0)  # others may go on between two files
-    for part in _portions([file for file in files if file.name not in derived]):
-        indexes = await offload.run_apart(sum(map(_chars_to_index, part)), derive_files, part)
-        derived |= {file.name: made for file, made in zip(part, indexes, strict=True)}
-    return CommitPlan(
-        stored.fingerprint,
-        tuple((one, derived[file.name]) for one, file in zip(planned, files, strict=True)),
-    )
+    places = [place for place in range(len(files)) if place not in derived]
+    left = iter(places)
+    for part in _portions([files[place] for place in places]):
+        for made in await offload.run_apart(sum(map(_chars_to_index, part)), derive_files, part):
+            derived[next(left)] = made
+    return CommitPlan(stored.fingerprint, tuple((one, derived[place]) for place, one in enumerate(planned)))
 
 
 async def apply(

@@ -133,7 +133,7 @@ def said(tool: str, outcomes: Outcomes, shows: str | None = None, /, **arguments
 STATIC = "? /docs/static"  # the files of the page /docs, a mount without methods
 
 ROUTES: dict[str, list[Try]] = {
-    "GET /": [Try(everyone()), Try(everyone(), headers={"Accept": "text/html"})],
+    "GET /": [Try(everyone())],
     "GET /openapi.json": [Try(everyone())],
     "GET /docs": [Try(everyone())],
     "GET /health/live": [Try(everyone())],

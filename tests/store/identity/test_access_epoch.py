@@ -29,7 +29,7 @@ RAISING = {
     "a key is revoked": "update api_key set revoked_at = now()",
     "a key gets another role": "update api_key set role = 'admin'",
     "a key goes": "delete from api_key",
-    "all keys go": "truncate api_key",
+    "all keys go": "truncate api_key, ui_session",
     "a project is closed": "update scope set closed_at = now() where kind = 'project'",
     "a project is made": "insert into scope (tenant_id, kind, key) select tenant_id, 'project', 'new' from tenant",
     "a member is added": "insert into project_member (tenant_id, scope_id, user_id) "
