@@ -18,7 +18,8 @@ WORK = 400_000
 QUIET_S = 0.04
 MEASURED_TIMES = 5
 # What other machines on the same host may take away for some seconds, which nothing here measures.
-NOISE = 2.0
+# A run of the tests must not fail for that: the limit is there to find a test that takes far too long.
+NOISE = 4.0
 
 
 def work() -> int:

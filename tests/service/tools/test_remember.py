@@ -745,6 +745,7 @@ async def test_a_full_file_is_followed_by_another(service: Service, alice: Calle
     assert (await files(service, alice))["user/notes.md"] == 1
 
 
+@pytest.mark.slow
 async def test_a_file_that_fills_up_meanwhile_loses_nothing(service: Service, alice: Caller) -> None:
     """Of long texts at once some may be refused as too large; sent again under their ids they are stored."""
     words = {f"call-{letter}": letter * MAX_TEXT_CHARS for letter in "bcdfgh"}
