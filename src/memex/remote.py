@@ -62,6 +62,18 @@ class Remote(HttpClient):
         body = {"project": project, "dry_run": dry_run}
         return await self.json("POST", "/tidy", headers=headers, body=body)
 
+    async def review(
+        self, context: CallContext, *, kind: str | None = None, limit: int = 50, cursor: str | None = None
+    ) -> dict[str, Any]:
+        """Return what waits for a person."""
+        return await self._get(context, "/review", kind=kind, limit=limit, cursor=cursor)
+
+    async def decide_review(self, context: CallContext, decisions: Mapping[str, str]) -> dict[str, Any]:
+        """Carry out decisions about what waits, by the ids of the items."""
+        body = {"decisions": [{"id": item, "decision": one} for item, one in decisions.items()]}
+        headers = context_headers(_identified(context))
+        return await self.json("POST", "/review", headers=headers, body=body)
+
     async def revert(
         self,
         context: CallContext,

@@ -130,6 +130,7 @@ def said(tool: str, outcomes: Outcomes, shows: str | None = None, /, **arguments
     return Try(outcomes, shows, json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
 
 
+NOTHING_DECIDED = {"decisions": [{"id": "secret:none", "decision": "keep"}]}
 STATIC = "? /docs/static"  # the files of the page /docs, a mount without methods
 
 ROUTES: dict[str, list[Try]] = {
@@ -243,6 +244,8 @@ ROUTES: dict[str, list[Try]] = {
         )
     ],
     "GET /v1/queue": [Try(agents(), QUEUED_CALL)],
+    "GET /v1/review": [Try(agents(), WORDS[NOTE])],
+    "POST /v1/review": [Try(agents(), json=NOTHING_DECIDED)],
     "POST /v1/import": [
         *(
             Try(outcomes, query={"into": folder}, content=ZIPPED)
@@ -380,6 +383,8 @@ ROUTES: dict[str, list[Try]] = {
         Try(admins(as_agent="FORBIDDEN"), query={"kind": "user", "name": "nobody"}, json={"files": 1000})
     ],
     "GET /v1/admin/users": [Try(admins(as_agent="FORBIDDEN"))],
+    "GET /v1/admin/review": [Try(admins(), WORDS[NOTE])],
+    "POST /v1/admin/review": [Try(admins(), json=NOTHING_DECIDED)],
     "GET /v1/admin/queue": [Try(admins(), QUEUED_CALL)],  # never the text, which holds the word of the note
     "POST /v1/admin/queue/{tool_call_id:path}/retry": [
         Try(
@@ -444,6 +449,12 @@ class World:
                 headers={**self._headers["alice"], "Memex-Tool-Call-Id": tool_call_id},
             ).is_success
 
+        assert self._client.put(
+            "/v1/file",
+            params={"path": "user/door.md"},
+            content=f"The door code of {WORDS[NOTE]} is 471133.\n",  # waits for a review
+            headers=self._headers["alice"],
+        ).is_success
         question = {
             "context": {"toolCallId": ALICES_QUESTION},
             "arguments": {"query": WORDS[NOTE]},

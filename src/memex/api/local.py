@@ -22,6 +22,9 @@ from memex.service.log.replay.bundle import export_call
 from memex.service.log.replay.bundle_archive import pack_bundle
 from memex.service.log.replay.counterfactual import ReplayChange
 from memex.service.log.replay.requests import replay_call, replay_changed, replayable
+from memex.service.review.deciding import decide
+from memex.service.review.items import Decision, ItemDecision, ItemKind
+from memex.service.review.waiting import list_review
 from memex.service.service import Caller, Service
 from memex.service.tidy import tidy_files
 from memex.service.tools.prompt_block import prompt_block
@@ -102,6 +105,26 @@ class LocalMemex:
         done = await tidy_files(
             service, caller, project=project, dry_run=dry_run, tool_call_id=context.tool_call_id
         )
+        return done.model_dump(mode="json")
+
+    async def review(
+        self,
+        context: CallContext,
+        *,
+        kind: ItemKind | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Document:
+        service, caller = await self.caller(context, "review_list")
+        found = await list_review(
+            service, caller, kind=kind, limit=limit, cursor=cursor, tool_call_id=context.tool_call_id
+        )
+        return found.model_dump(mode="json")
+
+    async def decide_review(self, context: CallContext, decisions: Mapping[str, Decision]) -> Document:
+        service, caller = await self.caller(context, "review_decide")
+        chosen = [ItemDecision(id=item, decision=decision) for item, decision in decisions.items()]
+        done = await decide(service, caller, chosen, tool_call_id=context.tool_call_id)
         return done.model_dump(mode="json")
 
     async def revert(self, context: CallContext, reverted: str, *, reason: str | None = None) -> Document:

@@ -16,6 +16,7 @@ from typing import Any, Literal, Self, TypeVar
 from memex.api.local import OwnedMemex
 from memex.api.protocol import MemexApi
 from memex.api.remote import RemoteMemex
+from memex.api.review import Review
 from memex.call_context import CallContext
 from memex.errors import ValidationFailed
 from memex.http_client import TIMEOUT_S
@@ -126,6 +127,7 @@ class UserMemory:
     def __init__(self, api: MemexApi, context: CallContext) -> None:
         self._api = api
         self._context = context
+        self.waiting = Review(api, context)  # what waits for a person, and decisions about it
 
     async def remember(
         self,

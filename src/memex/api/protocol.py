@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from memex.call_context import CallContext
 
 if TYPE_CHECKING:
+    from memex.service.review.items import Decision, ItemKind
     from memex.service.vaults.transfer_report import Progress
     from memex.service.vaults.vault_export import Writer
 
@@ -28,6 +29,21 @@ class MemexApi(Protocol):
 
     async def tidy(self, context: CallContext, *, project: str | None, dry_run: bool) -> Document:
         """Group the statements of files by their topics."""
+        ...
+
+    async def review(
+        self,
+        context: CallContext,
+        *,
+        kind: "ItemKind | None" = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Document:
+        """Return what waits for a person."""
+        ...
+
+    async def decide_review(self, context: CallContext, decisions: "Mapping[str, Decision]") -> Document:
+        """Carry out decisions about what waits, by the ids of the items."""
         ...
 
     async def revert(self, context: CallContext, reverted: str, *, reason: str | None = None) -> Document:

@@ -20,6 +20,7 @@ COMMANDS = (
     (MEMORY, "remember", "memory.agent:remember"),
     (MEMORY, "forget", "memory.forget:forget"),
     (MEMORY, "tidy", "memory.tidy:tidy"),
+    (MEMORY, "review", "memory.review:app"),
     (MEMORY, "context", "memory.agent:context"),
     (MEMORY, "prompt", "memory.prompt:prompt"),
     (MEMORY, "demo", "memory.demo:demo"),

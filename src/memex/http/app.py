@@ -19,11 +19,9 @@ from memex.http.callers import documented_headers
 from memex.http.hosts import KnownHosts
 from memex.http.middleware import RequestMiddleware
 from memex.http.routes import (
-    admin,
     files,
     greeting,
     health,
-    keys,
     mcp,
     me,
     metrics,
@@ -31,10 +29,12 @@ from memex.http.routes import (
     prompt_block,
     provenance,
     queue,
+    review,
     tidy,
     tools,
     transfer,
 )
+from memex.http.routes.tenant import admin, keys
 from memex.service.identity.sessions import SignInLimiter
 from memex.service.service import Service
 from memex.settings import Settings
@@ -103,6 +103,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
         operations,
         provenance,
         queue,
+        review,
         transfer,
         prompt_block,
         tidy,
@@ -115,7 +116,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
     for router in (me.router, operations.replayable_router, admin.router, keys.router):
         app.include_router(router)
     app.include_router(operations.admin_replayable_router)
-    for part in (tools, files, operations, provenance, queue, transfer, prompt_block, tidy):
+    for part in (tools, files, operations, provenance, queue, review, transfer, prompt_block, tidy):
         app.include_router(part.admin_router)
     app.include_router(mcp.router)
     app.include_router(mcp.metadata_router)

@@ -1,0 +1,107 @@
+"""`memex review`: what waits for a person, and what a person decides about it."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.options import Cursor
+from memex.cli.output import CommandOutput, Screen, format_count, format_time
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
+
+app = typer.Typer(no_args_is_help=True, help="List and decide what waits for a person.")
+
+TITLES = {
+    "rival": "may be out of date",
+    "forget": "may be meant by a request to forget",
+    "secret": "looks like a secret",
+    "queue": "was given up in the queue",
+}
+
+
+class Kind(StrEnum):
+    """What waits."""
+
+    RIVAL = "rival"
+    FORGET = "forget"
+    SECRET = "secret"  # noqa: S105  # a kind of item
+    QUEUE = "queue"
+
+
+class ReviewDecision(StrEnum):
+    """What is decided."""
+
+    APPLY = "apply"
+    KEEP = "keep"
+    REOPEN = "reopen"
+
+
+@app.command("list")
+@user_command
+async def list_waiting(
+    session: CommandSession,
+    kind: Annotated[Kind | None, typer.Option(help="Only items of this kind.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="The largest number of results.")] = 50,
+    cursor: Cursor = None,
+) -> CommandOutput:
+    """List what waits for a person, the newest first.
+
+    These are statements that probably contradict newer ones, statements that a request to forget may mean,
+    secrets in files, and queued texts that were given up.
+    """
+    found = await session.api.review(
+        session.context, kind=kind.value if kind else None, limit=limit, cursor=cursor
+    )
+    return CommandOutput(found, lambda screen: _show_waiting(screen, session, found))
+
+
+@app.command()
+@user_command
+async def decide(
+    session: CommandSession,
+    decision: Annotated[
+        ReviewDecision,
+        typer.Argument(
+            help="apply: take the older statement or the secret out, or try the text again. "
+            "keep: leave it as it is. reopen: list again what was kept."
+        ),
+    ],
+    items: Annotated[
+        list[str], typer.Argument(metavar="ID...", help="The ids that `memex review list` shows.")
+    ],
+) -> CommandOutput:
+    """Decide about items of the list."""
+    done = await session.api.decide_review(session.context, dict.fromkeys(items, decision.value))
+    return CommandOutput(done, lambda screen: _show_decided(screen, session, done))
+
+
+def _show_waiting(screen: Screen, session: CommandSession, found: dict[str, Any]) -> None:
+    if not found["items"]:
+        screen.line(("Nothing waits for a decision.", "dim"))
+        return
+    for item in found["items"]:
+        where = f"  {item['path']}@{item['version']}" if item["path"] else f"  call {item['tool_call_id']}"
+        screen.line((item["id"], "bold"), where, (f"  {format_time(item['since'])}", "dim"))
+        screen.paragraph((f"  {TITLES[item['kind']]}: ", "yellow"), item["text"] or item["detail"] or "")
+        if item["newer"]:
+            screen.paragraph(("  newer: ", "dim"), item["newer"])
+        screen.line()
+    screen.more(found["next_cursor"])
+    if not found["is_complete"]:
+        screen.line(("Only the newest calls were looked at: older ones may have left more.", "yellow"))
+    screen.line(("To decide: ", "dim"), session.command("review", "decide", "apply|keep", "ID..."))
+
+
+def _show_decided(screen: Screen, session: CommandSession, done: dict[str, Any]) -> None:
+    settled = [one for one in done["items"] if one["status"] == "done"]
+    gone = len(done["items"]) - len(settled)
+    screen.line((f"{format_count(len(settled), 'item')} decided.", "bold"))
+    if gone:
+        screen.line(f"{format_count(gone, 'item')} did not wait any more, and nothing happened.")
+    calls = dict.fromkeys(one["tool_call_id"] for one in settled if one["undo"] == "revert")
+    for call in calls:
+        screen.line(("To undo: ", "dim"), session.command("revert", call))
+    kept = [one["id"] for one in settled if one["undo"] == "reopen"]
+    if kept:
+        screen.line(("To list again: ", "dim"), session.command("review", "decide", "reopen", *kept))

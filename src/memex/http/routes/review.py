@@ -1,0 +1,83 @@
+"""The review: what waits for a person, and what a person decides about it."""
+
+from typing import Annotated
+
+from fastapi import Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.routers import RouterPair
+from memex.service.review.deciding import decide
+from memex.service.review.items import (
+    MAX_DECISIONS,
+    DecidedResult,
+    ItemDecision,
+    ItemKind,
+    ReviewResult,
+)
+from memex.service.review.waiting import list_review
+
+PAIR = RouterPair("/review", "review")
+router, admin_router = PAIR.agent, PAIR.admin
+
+Kind = Annotated[ItemKind | None, Query(description="Items of this kind only.")]
+Limit = Annotated[int, Query(ge=1, le=500)]
+
+
+class DecideBody(BaseModel):
+    """What a person decides."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={
+            "examples": [
+                {"decisions": [{"id": "statement:user/notes.md:notes-gu2mw2rx", "decision": "keep"}]}
+            ]
+        },
+    )
+
+    decisions: Annotated[list[ItemDecision], Field(min_length=1, max_length=MAX_DECISIONS)]
+
+
+@PAIR.route(
+    "GET",
+    "",
+    summary="List what waits for a person",
+    admin_summary="List what waits for a person, as an admin",
+    admin_description="Return what waits in the memory of the user in Memex-User; without a user, the queued calls "
+    "of the whole tenant that were given up, and what calls of admins left.",
+)
+async def review(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    kind: Kind = None,
+    limit: Limit = 50,
+    cursor: str | None = None,
+) -> ReviewResult:
+    """Return what waits for a person, the newest first.
+
+    These are statements that probably contradict newer ones, statements that a request to forget may mean, secrets
+    in files, and queued calls that were given up. An item is gone as soon as its reason is.
+    """
+    return await list_review(
+        service, caller, kind=kind, limit=limit, cursor=cursor, tool_call_id=tool_call_id
+    )
+
+
+@PAIR.route(
+    "POST",
+    "",
+    summary="Decide what waits for a person",
+    admin_summary="Decide what waits for a person, as an admin",
+    admin_description="Carry out decisions about items in the memory of the user in Memex-User.",
+)
+async def decide_review(
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: DecideBody
+) -> DecidedResult:
+    """Carry out decisions: `apply` what an item proposes, `keep` things as they are, or `reopen` what was kept.
+
+    The answer says how each is undone. An item that is settled already is `gone`, and nothing happens.
+    """
+    return await decide(service, caller, body.decisions, tool_call_id=tool_call_id)

@@ -1,0 +1,1 @@
+"""What administrators keep of their tenant: users, projects, quotas and keys."""

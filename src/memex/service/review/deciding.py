@@ -1,0 +1,164 @@
+"""Carrying out what a person decided about what waits."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from memex.errors import FileNotFound, ValidationFailed, VersionConflict
+from memex.service.call import Caller
+from memex.service.log.queue import retry_call
+from memex.service.review.items import MAX_DECISIONS, DecidedItem, DecidedResult, ItemDecision, ReviewItem
+from memex.service.review.places import without_secrets
+from memex.service.review.waiting import read_waiting
+from memex.service.service import Service
+from memex.store.log.call import CallAnswer
+from memex.store.log.review import DECIDE
+from memex.store.text_pool import offload
+from memex.subagent.remember.settling import MAX_HANDLES
+
+REASON = "A secret was taken out in the review."
+
+
+async def decide(
+    service: Service, caller: Caller, decisions: Sequence[ItemDecision], *, tool_call_id: str | None = None
+) -> DecidedResult:
+    """Carry out decisions about items, and log them.
+
+    A decision about a statement is a call of memory_remember, and one that takes a secret out a call of
+    memory_write, so each is undone as these are. The log alone holds that a secret or a given-up call stays.
+
+    Args:
+        service: the service that reads and writes.
+        caller: who decides.
+        decisions: at most `MAX_DECISIONS`, each about another item.
+        tool_call_id: the id under which the decisions are logged; made when absent.
+
+    Raises:
+        ValidationFailed: there are no decisions, too many or two about one item, or an item does not allow one.
+    """
+    _check_distinct(decisions)
+    found = {one.id: one for one in (await read_waiting(service, caller)).items}
+    for one in decisions:
+        _check_allowed(one, found.get(one.id))
+    done: dict[str, DecidedItem] = {}
+    for one in decisions:
+        if one.decision == "reopen":
+            done[one.id] = DecidedItem(id=one.id, decision="reopen", status="done")
+        elif one.id not in found:
+            done[one.id] = DecidedItem(id=one.id, decision=one.decision, status="gone")
+    open_items = [(found[one.id], one) for one in decisions if one.id not in done]
+    for item in await _settle_statements(service, caller, open_items):
+        done[item.id] = item
+    for item in await _settle_others(service, caller, open_items):
+        done[item.id] = item
+    given = {"decisions": [one.model_dump() for one in decisions if done[one.id].status == "done"]}
+    async with service.recorder.recorded(caller, DECIDE, given, tool_call_id=tool_call_id) as log:
+        result = DecidedResult(items=[done[one.id] for one in decisions])
+        await log.add("committed", CallAnswer(result.body(), given, result.body()))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+def _check_distinct(decisions: Sequence[ItemDecision]) -> None:
+    if not 0 < len(decisions) <= MAX_DECISIONS:
+        raise ValidationFailed(
+            f"{len(decisions)} decisions were sent.", hint=f"Send 1 to {MAX_DECISIONS} decisions in one call."
+        )
+    if len({one.id for one in decisions}) < len(decisions):
+        raise ValidationFailed("Two decisions are about one item.", hint="Decide once about each item.")
+
+
+def _check_allowed(decision: ItemDecision, item: ReviewItem | None) -> None:
+    if item is not None and decision.decision != "reopen" and decision.decision not in item.decisions:
+        raise ValidationFailed(
+            f"{decision.decision!r} is not possible for the item {item.id!r}.",
+            hint=f"Possible is: {', '.join(item.decisions)}. An administrator can try a queued call again.",
+        )
+
+
+async def _settle_statements(
+    service: Service, caller: Caller, decided: Iterable[tuple[ReviewItem, ItemDecision]]
+) -> list[DecidedItem]:
+    """Carry out the decisions about statements, those of each mount together, as many as one call settles."""
+    chosen = [(item, one) for item, one in decided if item.kind in ("rival", "forget")]
+    chosen.sort(key=lambda pair: _project_of(pair[0]) or "")
+    done: list[DecidedItem] = []
+    for project, group in groupby(chosen, key=lambda pair: _project_of(pair[0])):
+        pairs = list(group)
+        for start in range(0, len(pairs), MAX_HANDLES):
+            done += await _remember(service, caller, project, pairs[start : start + MAX_HANDLES])
+    return done
+
+
+async def _remember(
+    service: Service, caller: Caller, project: str | None, pairs: Sequence[tuple[ReviewItem, ItemDecision]]
+) -> list[DecidedItem]:
+    arguments = {
+        "outdated": [_handle_of(item) for item, one in pairs if one.decision == "apply"],
+        "both_hold": [_handle_of(item) for item, one in pairs if one.decision == "keep"],
+        "project": project,
+    }
+    answer = await service.execute(caller, "memory_remember", arguments)
+    unresolved = {one["handle"] for one in answer["unresolved"]}
+    return [
+        DecidedItem(id=item.id, decision=one.decision, status="gone")
+        if _handle_of(item) in unresolved
+        else DecidedItem(
+            id=item.id,
+            decision=one.decision,
+            status="done",
+            tool_call_id=answer["tool_call_id"],
+            undo="revert",
+        )
+        for item, one in pairs
+    ]
+
+
+async def _settle_others(
+    service: Service, caller: Caller, decided: Iterable[tuple[ReviewItem, ItemDecision]]
+) -> list[DecidedItem]:
+    """Carry out the decisions about secrets and given-up calls."""
+    chosen = [(item, one) for item, one in decided if item.kind in ("secret", "queue")]
+    done = [
+        DecidedItem(id=item.id, decision="keep", status="done", undo="reopen")
+        for item, one in chosen
+        if one.decision == "keep"
+    ]
+    applied = [item for item, one in chosen if one.decision == "apply"]
+    by_path: dict[str, list[ReviewItem]] = {}
+    for item in applied:
+        if item.path is not None:
+            by_path.setdefault(item.path, []).append(item)
+    for path, items in by_path.items():
+        done += await _redact(service, caller, path, items)
+    for item in applied:
+        if item.kind == "queue":
+            await retry_call(service, caller, item.tool_call_id)
+            done.append(DecidedItem(id=item.id, decision="apply", status="done"))
+    return done
+
+
+async def _redact(
+    service: Service, caller: Caller, path: str, items: Sequence[ReviewItem]
+) -> list[DecidedItem]:
+    """Put marks in the place of secrets of one file; if somebody wrote it meanwhile, nothing is changed."""
+    ids = frozenset(item.id for item in items)
+    try:
+        read = await service.execute(caller, "memory_read", {"path": path})
+        content = await offload.run_on(read["content"], without_secrets, path, read["content"], ids)
+        arguments = {"path": path, "content": content, "base_version": read["version"], "reason": REASON}
+        written = await service.execute(caller, "memory_write", arguments)
+    except (FileNotFound, VersionConflict):
+        return [DecidedItem(id=item.id, decision="apply", status="gone") for item in items]
+    call = written["tool_call_id"]
+    return [
+        DecidedItem(id=item.id, decision="apply", status="done", tool_call_id=call, undo="revert")
+        for item in items
+    ]
+
+
+def _handle_of(item: ReviewItem) -> str:
+    return item.id.rpartition(":")[2]
+
+
+def _project_of(item: ReviewItem) -> str | None:
+    mount, _, rest = (item.path or "").partition("/")
+    return rest.partition("/")[0] if mount == "projects" else None

@@ -1,0 +1,84 @@
+"""Where statements and secrets stand in a file. Pure, and run in the text pool for long files."""
+
+import re
+from base64 import b32encode
+from dataclasses import dataclass
+from datetime import date
+from hashlib import blake2b
+
+from memex.store.records import Span
+from memex.subagent.remember.filing.handles import handle_of
+from memex.subagent.secrets.finding import find_secrets, redact
+from memex.subagent.secrets.found import FoundSecret
+from memex.subagent.statements.bullets import parse_bullet, still_true_day
+
+MAX_SECRETS = 100  # of one file
+SHOWN_CHARS = 400  # of the line of a secret
+
+_LINE = re.compile(r"[^\r\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class StandingStatement:
+    """A statement of a file: its text, where its line stands, and when a person last said that it holds."""
+
+    text: str
+    span: Span
+    still_true: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class StandingSecret:
+    """A secret of a file: an id that holds nothing of it, its place and kind, and its line without secrets."""
+
+    id: str
+    span: Span
+    kind: str
+    line: str
+
+
+def statements_of(path: str, content: str) -> dict[str, StandingStatement]:
+    """Return the statements of a file by their handles."""
+    found: dict[str, StandingStatement] = {}
+    for line in _LINE.finditer(content):
+        text = parse_bullet(line[0])
+        found.setdefault(
+            handle_of(path, text),
+            StandingStatement(text, (line.start(), line.end()), still_true_day(line[0])),
+        )
+    return found
+
+
+def secrets_of(path: str, content: str) -> list[StandingSecret]:
+    """Return the first secrets of a file.
+
+    The id of a secret stays the same while its line does. It is a digest of the line without the secret, so nobody
+    can guess the secret from it.
+    """
+    found = find_secrets(content)[:MAX_SECRETS]
+    stored, seen = [], dict[str, int]()
+    for one in found:
+        line = _line_without_secrets(content, one, found)
+        seen[line] = seen.get(line, 0) + 1
+        named = f"{path}\n{one.kind}\n{line}\n{seen[line]}".encode()
+        digest = b32encode(blake2b(named, digest_size=10).digest()).decode().lower()
+        stored.append(StandingSecret(f"secret:{digest}", (one.start, one.end), one.kind, line[:SHOWN_CHARS]))
+    return stored
+
+
+def without_secrets(path: str, content: str, ids: frozenset[str]) -> str:
+    """Return a file with a mark in the place of the secrets with these ids."""
+    chosen = [one for one in secrets_of(path, content) if one.id in ids]
+    return redact(content, [FoundSecret(*one.span, one.kind) for one in chosen])
+
+
+def _line_without_secrets(content: str, secret: FoundSecret, found: list[FoundSecret]) -> str:
+    start = content.rfind("\n", 0, secret.start) + 1
+    end = content.find("\n", secret.end)
+    end = len(content) if end < 0 else end
+    inside = [
+        FoundSecret(max(one.start, start) - start, min(one.end, end) - start, one.kind)
+        for one in found
+        if one.start < end and one.end > start
+    ]
+    return redact(content[start:end], inside).strip()
