@@ -3,9 +3,13 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from functools import lru_cache, wraps
+from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+SHORT_CHARS = 1_000  # statements and sentences are shorter
 
 
 class TextCache(Generic[T]):
@@ -55,3 +59,26 @@ class TextCache(Generic[T]):
 def cached_for_texts(*, max_chars: int) -> Callable[[Callable[[str], T]], TextCache[T]]:
     """Return what makes a pure function remember its results; see `TextCache`."""
     return lambda work: TextCache(work, max_chars=max_chars)
+
+
+def cached_for_short_texts(
+    *, entries: int
+) -> Callable[[Callable[Concatenate[str, P], T]], Callable[Concatenate[str, P], T]]:
+    """Return what makes a pure function remember its latest results for texts of up to `SHORT_CHARS`.
+
+    Nothing is kept of a longer text: thousands of statements of 100,000 characters would fill the memory of the
+    process.
+    """
+
+    def decorate(work: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
+        kept = lru_cache(maxsize=entries)(work)
+
+        @wraps(work)
+        def remembered(text: str, /, *others: P.args, **named: P.kwargs) -> T:
+            if len(text) > SHORT_CHARS:
+                return work(text, *others, **named)
+            return kept(text, *others, **named)  # type: ignore[arg-type]  # lru_cache wants hashable arguments
+
+        return remembered
+
+    return decorate

@@ -11,7 +11,8 @@ that it still holds beside what seems to contradict it.
 import datetime
 import re
 from collections.abc import Collection, Sequence
-from functools import lru_cache
+
+from memex.subagent.text_cache import cached_for_short_texts
 
 LINE_END = re.compile(r"\r\n?|\n")
 ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])(?:[ \t]+(?:\[([ xX])\][ \t]+)?|$)")
@@ -51,7 +52,7 @@ def render_bullet(
     return "\n".join([f"- {lines[0]}", *(f"  {line}" if line else "" for line in lines[1:])])
 
 
-@lru_cache(maxsize=8_192)
+@cached_for_short_texts(entries=8_192)
 def parse_bullet(item: str) -> str:
     """Return the statement in a list item as `render_bullet` wrote it: without marker, box, date and links.
 

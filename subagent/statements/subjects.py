@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from memex.store.search.analyzer import Analyzer
 from memex.subagent.statements import language
 from memex.subagent.statements.language import LanguageTables, StatementKind, SubjectRule
+from memex.subagent.text_cache import cached_for_short_texts
 
 # A sentence is judged by its head, so that a text without full stops costs no more than another.
 JUDGED_CHARS = 400
@@ -83,7 +84,7 @@ def _claim(words: str) -> tuple[str, bool]:
     return " ".join(word.removesuffix("s") for word in affirmed.split()), affirmed != words
 
 
-@lru_cache(maxsize=8_192)
+@cached_for_short_texts(entries=8_192)
 def normal_form(text: str) -> tuple[str, ...]:
     """Return the words of a statement, equal for exact and near duplicates.
 

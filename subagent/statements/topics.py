@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from heapq import heapify, heappop, heappush
 from importlib.resources import files
 
@@ -17,6 +17,7 @@ import yaml
 
 from memex.subagent.statements.places import stands_for_kind
 from memex.subagent.statements.subjects import APOSTROPHES, JUDGED_CHARS
+from memex.subagent.text_cache import cached_for_short_texts
 
 # So many statements about one topic get a heading of their own: fewer headings help a reader more.
 LEAST_STATEMENTS = 3
@@ -51,7 +52,7 @@ class Mention:
     is_noun: bool
 
 
-@lru_cache(maxsize=1 << 13)
+@cached_for_short_texts(entries=1 << 13)
 def mentions(text: str) -> tuple[Mention, ...]:
     """Return the words of a statement that may be what it is about, in their order."""
     tokens, tables = _tokens(text[:JUDGED_CHARS].translate(APOSTROPHES)), _load()

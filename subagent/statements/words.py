@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import lru_cache
 
 from memex.store.search.analyzer import Analyzer
+from memex.subagent.text_cache import cached_for_short_texts
 
 MAX_CHARS = 1_000  # a longer statement is counted each time
 
@@ -14,6 +14,6 @@ def count_lexemes(text: str, analyzer: Analyzer) -> Mapping[str, int]:
     return _count(text, analyzer) if len(text) <= MAX_CHARS else Counter(analyzer.lexemes(text))
 
 
-@lru_cache(maxsize=16_384)
+@cached_for_short_texts(entries=16_384)
 def _count(text: str, analyzer: Analyzer) -> Mapping[str, int]:
     return Counter(analyzer.lexemes(text))

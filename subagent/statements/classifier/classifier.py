@@ -10,11 +10,12 @@ read: a line for each feature, with a letter for each class and its weight.
 
 import math
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from typing import Literal, get_args
 
 from memex.subagent.statements.classifier.features import feature_groups
 from memex.subagent.statements.classifier.linear import LinearModel, load_model
+from memex.subagent.text_cache import cached_for_short_texts
 
 SentenceClass = Literal[
     "fact",
@@ -39,7 +40,7 @@ ADDRESSED_FROM = 0.6  # the same, of a sentence that speaks to whoever remembers
 Probabilities = Mapping[SentenceClass, float]
 
 
-@lru_cache(maxsize=4_096)
+@cached_for_short_texts(entries=4_096)
 def classify(sentence: str, rule: str) -> Probabilities | None:
     """Return how likely a sentence is of each class; None if its words are unknown, as in another language.
 

@@ -6,11 +6,12 @@ theme is meant; they were fitted by `memex.evals.reading.fit` to what invented p
 """
 
 import math
-from functools import cache, lru_cache
+from functools import cache
 from typing import Literal, get_args
 
 from memex.subagent.statements.classifier.features import feature_groups
 from memex.subagent.statements.classifier.linear import LinearModel, load_model
+from memex.subagent.text_cache import cached_for_short_texts
 
 Theme = Literal[
     "animals",
@@ -51,13 +52,13 @@ LEAST = 20  # a theme that counts less is not meant
 ThemeVector = tuple[tuple[int, int], ...]
 
 
-@lru_cache(maxsize=16_384)
+@cached_for_short_texts(entries=16_384)
 def statement_themes(text: str) -> ThemeVector:
     """Return what a statement is about; nothing if its words are unknown."""
     return _vector(_load("statement_themes"), text)
 
 
-@lru_cache(maxsize=1_024)
+@cached_for_short_texts(entries=1_024)
 def question_themes(text: str) -> ThemeVector:
     """Return what a question asks for; nothing if its words are unknown."""
     return _vector(_load("question_themes"), text)

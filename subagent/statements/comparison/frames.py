@@ -16,6 +16,7 @@ import yaml
 
 from memex.subagent.statements.comparison.values import values_of
 from memex.subagent.statements.subjects import APOSTROPHES
+from memex.subagent.text_cache import cached_for_short_texts
 
 MAX_CHARS = 220  # of a statement that says one thing
 MAX_DIFFERING = 6  # words that a value has
@@ -34,14 +35,16 @@ class Frame:
     older: str
 
 
-@lru_cache(maxsize=4_096)
 def common_frame(newer: str, older: str) -> Frame | None:
     """Return the frame of two statements about one thing, of which only the newer one can still hold.
 
-    None if they differ in more than one place, if they are about two things, or if both may hold.
+    None if they differ in more than one place, are about two things, may both hold, or one of them is long.
     """
-    if max(len(newer), len(older)) > MAX_CHARS:
-        return None
+    return _short_frame(newer, older) if max(len(newer), len(older)) <= MAX_CHARS else None
+
+
+@lru_cache(maxsize=4_096)
+def _short_frame(newer: str, older: str) -> Frame | None:
     now, then = _tokens(newer), _tokens(older)
     first = _agreeing(now, then)
     last = min(_agreeing(now[::-1], then[::-1]), len(now) - first, len(then) - first)
@@ -167,7 +170,7 @@ def _load() -> _Tables:
     )
 
 
-@lru_cache(maxsize=4_096)
+@cached_for_short_texts(entries=4_096)
 def _tokens(text: str) -> tuple[_Token, ...]:
     return tuple(
         _Token(_stem(match[0].casefold()), *match.span())

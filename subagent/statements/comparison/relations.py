@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Literal
 
 from memex.store.search.analyzer import Analyzer
@@ -23,6 +22,7 @@ from memex.subagent.statements.comparison.values import Value, values_of
 from memex.subagent.statements.days.dating import without_dates
 from memex.subagent.statements.language import StatementKind
 from memex.subagent.statements.subjects import APOSTROPHES, normal_form, subject_of
+from memex.subagent.text_cache import cached_for_short_texts
 
 RelationOutcome = Literal["replaces", "closes", "rival"]
 
@@ -152,7 +152,7 @@ class Relation:
     likelihood: float
 
 
-@lru_cache(maxsize=4_096)
+@cached_for_short_texts(entries=4_096)
 def view(text: str, kind: StatementKind, analyzer: Analyzer) -> StatementView:
     """Return a statement as it is compared."""
     tables = language.load("en")

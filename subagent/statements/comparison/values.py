@@ -9,11 +9,13 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Literal
 
 import yaml
+
+from memex.subagent.text_cache import cached_for_short_texts
 
 Sort = Literal["time", "date", "money", "number", "code", "name"]
 
@@ -53,7 +55,7 @@ class Value:
         return f"{self.sort} {self.unit}" if self.unit else self.sort
 
 
-@lru_cache(maxsize=8_192)
+@cached_for_short_texts(entries=8_192)
 def values_of(text: str) -> tuple[Value, ...]:
     """Return the values of a statement in their order; none of them overlap."""
     found: list[Value] = []

@@ -2,10 +2,10 @@
 
 import re
 from datetime import date
-from functools import lru_cache
 
 from memex.subagent.statements.days.mentions import DayMention, find_days, last_day, stands_behind
 from memex.subagent.statements.language import StatementKind
+from memex.subagent.text_cache import cached_for_short_texts
 
 _OPEN_KINDS: frozenset[StatementKind] = frozenset({"pending", "blocker", "objective", "definition_of_done"})
 _NEVER_DUE: frozenset[StatementKind] = frozenset({"done", "profile", "preference"})
@@ -39,7 +39,7 @@ def with_dates(text: str, kind: StatementKind, day: date) -> str:
     return text
 
 
-@lru_cache(maxsize=8_192)
+@cached_for_short_texts(entries=8_192)
 def without_dates(text: str) -> str:
     """Return a statement without the dates that `with_dates` may have put into it."""
     return _WRITTEN.sub("", text)
