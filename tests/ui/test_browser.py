@@ -10,6 +10,14 @@ from tests.ui.browser import NARROW, signed_in
 from tests.ui.conftest import Site
 
 TEA = "---\ntags: [drinks]\n---\n# Tea\n\nLikes oolong, see [[kettle]].\n\n## How\n\n- 90 degrees\n"
+# What else memory holds, so that words differ in how much they say.
+WORLD = (
+    "I am allergic to walnuts. My dentist is Dr. Okafor. The cabin key hangs behind the boiler. "
+    "Marta runs the bakery on Elm Street. I prefer window seats on trains. I need to renew the passport. "
+    "The quarterly report goes to the board in October. Our mascot is a heron called Fitz."
+)
+ROOM = "The bookbinding workshop of the guild takes place in room 204."
+NEW_ROOM = "In room 311 the guild holds its bookbinding workshop."
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 ADDRESSES = (
     "/ui/memory",
@@ -24,6 +32,8 @@ ADDRESSES = (
     "/ui/memory/move?path=user/tea.md",
     "/ui/memory/new",
     "/ui/memory/file?path=user/nothing.md",
+    "/ui/review",
+    "/ui/review?kind=queue",
     "/ui/sessions",
 )
 
@@ -38,6 +48,59 @@ def plant(site: Site) -> None:
     ):
         written = api.put("/v1/file", params={"path": path}, content=text, headers={"If-Match": "*"})
         assert written.is_success, written.text
+
+
+def leave_to_a_person(site: Site) -> None:
+    """Give alice two statements that probably contradict each other, and a file with a secret."""
+    api = site.api(bound_to="alice")
+    for text in (f"{WORLD} {ROOM}", NEW_ROOM):
+        body = {"arguments": {"text": text}}
+        answer = api.post("/v1/tools/memory_remember/execute", json=body)
+        assert answer.is_success, answer.text
+    assert answer.json()["rivals"]
+    door = {"content": "The door code of the shed is 471133.\n"}
+    assert api.put("/v1/file", params={"path": "user/door.md"}, **door).is_success
+
+
+def test_a_rival_is_settled_by_keyboard_and_undone(site: Site, in_browser: Callable[..., Any]) -> None:
+    """Down to the item, one key to take the older statement out, and one to have it back."""
+    leave_to_a_person(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.keyboard.press("g")
+            page.keyboard.press("r")
+            page.get_by_role("heading", name="May be out of date").wait_for()
+            assert "471133" not in page.content()
+            page.keyboard.press("j")
+            assert ROOM in page.locator(".review-item:focus").inner_text()
+            page.keyboard.press("a")
+            page.get_by_text("1 item was decided.").wait_for()
+            assert page.get_by_text(ROOM).count() == 0
+            page.keyboard.press("u")
+            page.get_by_text("The decision was undone.").wait_for()
+            page.get_by_text(ROOM).wait_for()
+
+    in_browser(journey)
+
+
+def test_ticked_items_are_decided_without_javascript(site: Site, in_browser: Callable[..., Any]) -> None:
+    """Several items at once by a plain form; both kinds of decisions are undone by one button."""
+    leave_to_a_person(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, script=False) as page:
+            page.goto("/ui/review")
+            for box in page.get_by_role("checkbox").all():
+                box.check()
+            page.get_by_role("button", name="Leave as they are").click()
+            page.get_by_text("2 items were decided.").wait_for()
+            page.get_by_text("Nothing waits for you.").wait_for()
+            page.get_by_role("button", name="Undo").click()
+            page.get_by_text("The decision was undone.").wait_for()
+            assert page.get_by_role("checkbox").count() == 2
+
+    in_browser(journey)
 
 
 def test_a_wrong_fact_is_found_corrected_and_undone(site: Site, in_browser: Callable[..., Any]) -> None:
@@ -106,6 +169,7 @@ def test_an_older_version_is_restored_without_javascript(site: Site, in_browser:
 def test_no_page_has_a_violation_of_wcag(site: Site, in_browser: Callable[..., Any]) -> None:
     """In both themes, and wide as a telephone: each page keeps its width."""
     plant(site)
+    leave_to_a_person(site)
 
     def look(browser: Browser) -> dict[str, Any]:
         found: dict[str, Any] = {}

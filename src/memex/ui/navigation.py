@@ -24,7 +24,10 @@ class NavigationEntry:
     is_for_admins: bool = False
 
 
-ENTRIES = (NavigationEntry("Memory", "/ui/memory", "book-open", "m"),)
+ENTRIES = (
+    NavigationEntry("Memory", "/ui/memory", "book-open", "m"),
+    NavigationEntry("Review", "/ui/review", "list-checks", "r"),
+)
 
 
 def entries_for(principal: Principal) -> tuple[NavigationEntry, ...]:

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from memex.ui.pages import file, file_edit, memory, sessions, sign_in, static
+from memex.ui.pages import file, file_edit, memory, review, sessions, sign_in, static
 
 
 def routers() -> tuple[APIRouter, ...]:
@@ -13,5 +13,6 @@ def routers() -> tuple[APIRouter, ...]:
         memory.router,
         file.router,
         file_edit.router,
+        review.router,
         static.router,
     )

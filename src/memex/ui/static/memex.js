@@ -25,7 +25,7 @@
     }
   }
 
-  const isTyping = (target) => target.closest("input, textarea, select, [contenteditable]") !== null;
+  const isTyping = (target) => target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]") !== null;
   let isGoing = false;
 
   document.addEventListener("keydown", (event) => {
@@ -42,8 +42,22 @@
         event.preventDefault();
         search.focus();
       }
+    } else {
+      review(event.key);
     }
   });
+
+  // The review: j and k move between its items, and the letter of a button or link is its key.
+  function review(key) {
+    const items = [...document.querySelectorAll(".review-item")];
+    const at = items.indexOf(document.activeElement.closest(".review-item"));
+    const press = (part, selector) => part?.querySelector(selector)?.click();
+    if (key === "j" || key === "k") items[key === "j" ? Math.min(at + 1, items.length - 1) : Math.max(at - 1, 0)]?.focus();
+    else if (key === "u") press(document, "[data-review-undo]");
+    else if (key === "x") press(items[at], "input[type=checkbox]");
+    else if (["a", "r", "e"].includes(key)) press(items[at], `[data-key="${key}"]`);
+    else if (["A", "R"].includes(key)) press(document, `.review-bar [data-key="${key}"]`);
+  }
 
   // A form with data-confirm asks first.
   document.addEventListener("submit", (event) => {

@@ -1,0 +1,102 @@
+"""What waits for a person: the list, decisions about many items at once, and their undoing."""
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Annotated, Any, get_args
+
+from fastapi import Query, Response
+
+from memex.errors import OperationNotFound, ValidationFailed
+from memex.service.review.items import Decision, ItemKind
+from memex.store.log.review import DECIDE
+from memex.ui.page import Page, PageRequest, page_router
+
+router = page_router("/review")
+
+ITEMS = 50  # on one page
+PATH = "/ui/review"
+ITEM_FIELD = "item:"  # how the names of the checkboxes begin; the id follows
+KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
+
+
+@router.get("")
+async def show_review(
+    page: Page,
+    kind: ItemKind | None = None,
+    cursor: str | None = None,
+    decided: Annotated[str | None, Query(max_length=200)] = None,
+    undone: bool = False,
+) -> Response:
+    """Return the list of what waits; after a decision also what became of it."""
+    found = await page.memex.review(page.context, kind=kind, limit=ITEMS, cursor=cursor)
+    groups = {one: [item for item in found["items"] if item["kind"] == one] for one in KINDS}
+    return page.render(
+        "review.html",
+        groups={one: items for one, items in groups.items() if items},
+        counts=found["counts"],
+        total=sum(found["counts"].values()),
+        kind=kind,
+        next_cursor=found["next_cursor"],
+        is_complete=found["is_complete"],
+        outcome=await _outcome(page, decided) if decided else None,
+        decided=decided,
+        undone=undone,
+    )
+
+
+@router.post("/decide")
+async def decide_items(page: Page) -> Response:
+    """Carry out a decision about one item, or about all that are chosen."""
+    kind = page.form.get("kind") or None
+    decisions = _decisions_of(page)
+    if not decisions:
+        raise ValidationFailed(
+            "Nothing is chosen.", hint="Go back, and tick the items that you decide about."
+        )
+    done = await page.memex.decide_review(page.context, decisions)
+    return page.redirect(PATH, kind=kind, decided=done["tool_call_id"])
+
+
+@router.post("/undo")
+async def undo_decisions(page: Page) -> Response:
+    """Undo the decisions of one call: revert what they wrote, and list again what they kept."""
+    items = await _decided_items(page, page.form.get("decided", ""))
+    calls = dict.fromkeys(one["tool_call_id"] for one in items if one["undo"] == "revert")
+    for call in calls:
+        await page.memex.revert(page.context, call)
+    kept: dict[str, Decision] = {one["id"]: "reopen" for one in items if one["undo"] == "reopen"}
+    if kept:
+        await page.memex.decide_review(page.context, kept)
+    return page.redirect(PATH, kind=page.form.get("kind") or None, undone="true")
+
+
+def _decisions_of(page: PageRequest) -> dict[str, Decision]:
+    """Return the decisions of a form: that of the button beside one item, or one about all that are ticked."""
+    decision, _, only = page.form.get("decision", "").partition(" ")
+    chosen = (
+        [only] if only else [name[len(ITEM_FIELD) :] for name in page.form if name.startswith(ITEM_FIELD)]
+    )
+    if decision not in ("apply", "keep"):
+        raise ValidationFailed("The form names no decision.", hint="Load the page again.")
+    return dict.fromkeys(chosen, "apply" if decision == "apply" else "keep")
+
+
+async def _decided_items(page: PageRequest, tool_call_id: str) -> list[dict[str, Any]]:
+    """Return what a call decided; raises OperationNotFound if it is no such call of this user."""
+    attempts = await page.memex.operation(page.context, tool_call_id)
+    results: Iterable[dict[str, Any]] = (one["response"] or {} for one in attempts if one["tool"] == DECIDE)
+    return list(chain.from_iterable(one.get("items", ()) for one in results))
+
+
+async def _outcome(page: PageRequest, tool_call_id: str) -> dict[str, Any] | None:
+    """Return how many items a call decided, and whether that can be undone; None if there is no such call."""
+    try:
+        items = await _decided_items(page, tool_call_id)
+    except (OperationNotFound, ValidationFailed):
+        return None
+    done = [one for one in items if one["status"] == "done"]
+    return {
+        "done": len(done),
+        "gone": len(items) - len(done),
+        "can_undo": any(one["undo"] for one in done),
+    }
