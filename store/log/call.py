@@ -10,6 +10,9 @@ from typing import Any
 from memex.store.records import Status
 from memex.store.search.index import ENGINE
 
+# `json.dumps` would make an encoder for each value.
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
 
 @dataclass(frozen=True, slots=True)
 class InnerOperation:
@@ -143,7 +146,7 @@ def digest(value: Any) -> bytes:
 
 def canonical_json(value: Any) -> str:
     """Return a value as JSON in canonical form: sorted keys, no spaces, characters as they are."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _encode(value)
 
 
 def text_digest(text: str) -> bytes:

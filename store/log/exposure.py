@@ -12,46 +12,48 @@ def find_revisions(values: Iterable[Any]) -> list[str]:
     """Return the revisions that logged values name, as `path@version`, each once and in order.
 
     A value names one as `{"$text": "path@version:start-end"}`, `{"$diff": [old, new]}`, as a record with `path` and
-    `version`, or in a list of references such as `files`.
+    `version`, or in a list of references such as `files`. Values are as JSON gives them: an answer has thousands of
+    parts, and `type` tells in half of the time of `isinstance` which of them hold others.
     """
     found: set[str] = set()
-    for value in values:
-        _add_named(value, found)
+    _add_of_list(values, found)
     return sorted(found)
 
 
-def _add_named(value: Any, found: set[str]) -> None:
-    """Add the revisions that a value names."""
-    if isinstance(value, dict):
-        _add_of_record(value, found)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            if isinstance(item, dict | list | tuple):
-                _add_named(item, found)
+def _add_of_list(values: Iterable[Any], found: set[str]) -> None:
+    """Add the revisions that values name; a text among them is no reference."""
+    for value in values:
+        kind = type(value)
+        if kind is dict:
+            _add_of_record(value, found)
+        elif kind is list or kind is tuple:
+            _add_of_list(value, found)
 
 
 def _add_of_record(value: Mapping[str, Any], found: set[str]) -> None:
-    text, diff = value.get("$text"), value.get("$diff")
-    if isinstance(text, str):
-        _add_revision(text, found)
+    if "$text" in value and isinstance(value["$text"], str):
+        _add_revision(value["$text"], found)
         return
-    if isinstance(diff, list | tuple) and len(diff) == 2:
-        for one in diff:
-            if isinstance(one, str):
-                _add_revision(one, found)
+    if "$diff" in value and isinstance(value["$diff"], list | tuple) and len(value["$diff"]) == 2:
+        _add_references(value["$diff"], found)
         return
     path, version = value.get("path"), value.get("version")
     if isinstance(path, str) and isinstance(version, int):
         found.add(f"{path}@{version}")
     for name, item in value.items():
-        if isinstance(item, list) and name in _LISTS:
-            for one in item:
-                if isinstance(one, str):
-                    _add_revision(one, found)
-                else:
-                    _add_named(one, found)
-        elif isinstance(item, dict | list | tuple):
-            _add_named(item, found)
+        kind = type(item)
+        if kind is dict:
+            _add_of_record(item, found)
+        elif kind is list or kind is tuple:
+            if kind is list and name in _LISTS:
+                _add_references(item, found)
+            _add_of_list(item, found)
+
+
+def _add_references(references: Iterable[Any], found: set[str]) -> None:
+    for one in references:
+        if isinstance(one, str):
+            _add_revision(one, found)
 
 
 def _add_revision(reference: str, found: set[str]) -> None:

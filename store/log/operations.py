@@ -4,7 +4,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -37,6 +37,25 @@ NEWEST = 2**62  # above every operation id
 LARGE = 1e16  # from here on jsonb gives a whole number back without its point
 EMBED = "embed"  # the kind of an operation that sends texts to an embedder
 MODEL_REQUEST = "model_request"  # the kind of an inner operation that is a request to a chat model
+
+# The columns of the operations inside a call that has none.
+NO_INNER: Mapping[str, None] = dict.fromkeys(
+    (
+        "kinds",
+        "statuses",
+        "requests",
+        "request_sha256s",
+        "responses",
+        "states",
+        "error_codes",
+        "starts",
+        "durations_ms",
+        "models",
+        "usages",
+        "prompt_sha256s",
+        "result_sha256s",
+    )
+)
 
 # In JSON, what a value may look like that `to_storable` changes, beside lone surrogates: NUL, -0.0 and `LARGE`.
 _SUSPECTS = ("\\u0000", "-0.0", "e+")
@@ -96,7 +115,7 @@ async def add(
             sql("log/prompt_keep"), {"tenant_id": access.tenant_id, "sha256": sha256, "text": text}
         )
     await connection.execute(
-        sql("log/operation_add"), parameters | _inner_columns(call.record.inner[:MAX_INNER])
+        sql("log/operation_add"), {**parameters, **_inner_columns(call.record.inner[:MAX_INNER])}
     )
     call.record.outcomes.append(
         CallOutcome(status, error_code, answer.result.get("degraded") if answer else None)
@@ -160,8 +179,10 @@ def _revisions_seen(call: Call, answer: CallAnswer | None, writes: Sequence[str]
     return [revision for revision in find_revisions(values) if revision not in writes]
 
 
-def _inner_columns(inner: Sequence[InnerOperation]) -> dict[str, Any]:
+def _inner_columns(inner: Sequence[InnerOperation]) -> Mapping[str, Any]:
     """Return the columns of the operations inside a call; a digest is made of the text that is stored."""
+    if not inner:
+        return NO_INNER
     requests = [to_json(one.request) for one in inner]
     responses = [None if one.response is None else to_json(one.response) for one in inner]
     kinds = [to_json(one.kind) for one in inner]

@@ -9,7 +9,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from memex.store import pooler
 from memex.store.pooler import PoolerSetting
-from memex.store.sql import FlatListDumper
+from memex.store.sql import ArrayDumper
 from memex.store.waiting.time_limits import socket_limits
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -62,5 +62,5 @@ async def close(*pools: Pool | None) -> None:
 
 async def _configure(connection: AsyncConnection[DictRow], *, pooler_setting: PoolerSetting) -> None:
     """Prepare a new connection of the pool."""
-    connection.adapters.register_dumper(list, FlatListDumper)
+    connection.adapters.register_dumper(list, ArrayDumper)
     await pooler.settle(connection, pooler_setting)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field, WrapValidator
 
@@ -47,16 +47,10 @@ AsOf = Annotated[
 ]
 
 
-@runtime_checkable
-class HasAsOf(Protocol):
-    """Arguments that may name a moment."""
-
-    as_of: AsOf | None
-
-
 def as_of_in(arguments: object) -> AsOf | None:
     """Return the moment that the arguments of a call name, None for now."""
-    return arguments.as_of if isinstance(arguments, HasAsOf) else None
+    as_of: AsOf | None = getattr(arguments, "as_of", None)
+    return as_of
 
 
 def parse_time(text: str) -> datetime:

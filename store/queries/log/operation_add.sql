@@ -1,5 +1,5 @@
 -- Log one call as the next attempt under its tool call id, and the operations inside it in their order. Without
--- those the arrays are empty.
+-- those the arrays are null.
 with call as (
   insert into operation
     (scope_id, tenant_id, tool_call_id, user_id, attempt, kind, status, principal, request, request_sha256, response,
