@@ -176,10 +176,15 @@ class Remote(HttpClient):
         return await self._administer(context, "GET", "/spend", params={"days": days})
 
     async def list_users(
-        self, context: CallContext, *, limit: int = 100, cursor: str | None = None
+        self, context: CallContext, *, limit: int = 100, cursor: str | None = None, query: str = ""
     ) -> dict[str, Any]:
-        """Return the tenant's users with the number of their files and the time of their last call."""
-        return await self._administer(context, "GET", "/users", params={"limit": limit, "cursor": cursor})
+        """Return the tenant's users, or those whose id contains a text, with what each stores."""
+        params = {"limit": limit, "cursor": cursor, "query": query or None}
+        return await self._administer(context, "GET", "/users", params=params)
+
+    async def read_user(self, context: CallContext, user: str) -> dict[str, Any]:
+        """Return how much a user stores and may store, and its projects."""
+        return await self._administer(context, "GET", f"/users/{quote_segment(user)}")
 
     async def list_quotas(self, context: CallContext) -> dict[str, Any]:
         """Return what the tenant stores and may store, and the quotas of its users and projects."""

@@ -12,6 +12,7 @@ from memex.store.paths import check_id, check_slug
 from memex.store.sql import sql
 
 DEFAULT_TENANT = "default"
+MAX_COUNTED_CALLS = 1_000  # of each user who is listed
 # For administrators; what a user may use is said by Access.
 PROJECTS_HINT = "List the projects with GET /v1/admin/projects or `memex projects list`."
 
@@ -48,11 +49,13 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user who wrote at least once."""
+    """A user who wrote at least once; `bytes` is None until its texts were counted."""
 
     user_id: str
     created_at: datetime
     files: int
+    bytes: int | None
+    calls: int
     last_call_at: datetime | None
 
 
@@ -252,10 +255,34 @@ async def remove_member(connection: Connection, access: Access, slug: str, user_
 
 
 async def list_users(
-    connection: Connection, access: Access, *, limit: int, after: str = ""
+    connection: Connection,
+    access: Access,
+    *,
+    limit: int,
+    after: str = "",
+    query: str = "",
+    user_id: str | None = None,
 ) -> Sequence[User]:
-    """Return the tenant's users by id, at most `limit`, after one of them."""
-    found = await rows(connection, "identity/user_list", tenant_id=access.tenant_id, after=after, limit=limit)
+    """Return the tenant's users by id, after one of them.
+
+    Args:
+        connection: in a transaction begun for `access`.
+        access: the access of an admin.
+        limit: the largest number of users.
+        after: only ids behind this one.
+        query: only ids that contain this text, in whatever case.
+        user_id: only this user.
+    """
+    found = await rows(
+        connection,
+        "identity/user_list",
+        tenant_id=access.tenant_id,
+        after=after,
+        limit=limit,
+        query=query,
+        user_id=user_id,
+        counted=MAX_COUNTED_CALLS,
+    )
     return [User(**record) for record in found]
 
 

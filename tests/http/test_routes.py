@@ -383,6 +383,7 @@ ROUTES: dict[str, list[Try]] = {
         Try(admins(as_agent="FORBIDDEN"), query={"kind": "user", "name": "nobody"}, json={"files": 1000})
     ],
     "GET /v1/admin/users": [Try(admins(as_agent="FORBIDDEN"))],
+    "GET /v1/admin/users/{user:path}": [Try(admins(as_agent="FORBIDDEN"), url={"user": "alice"})],
     "GET /v1/admin/review": [Try(admins(), WORDS[NOTE])],
     "POST /v1/admin/review": [Try(admins(), json=NOTHING_DECIDED)],
     "GET /v1/admin/queue": [Try(admins(), QUEUED_CALL)],  # never the text, which holds the word of the note

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 from tests.ui.conftest import Site
 
 from memex.store.access import Role
@@ -21,6 +21,7 @@ class Watched:
     """What a page did that it must not do: errors of the console, dialogs, requests to other hosts."""
 
     host: str
+    confirms: str | None = None  # how a question begins that a person is asked, and answers with yes
     faults: list[str] = field(default_factory=list)
 
     def watch(self, page: Page) -> None:
@@ -28,12 +29,17 @@ class Watched:
         page.on("console", lambda message: self._add(message.type, message.text))
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         page.on("request", lambda request: self._check_host(request.url))
-        page.on("dialog", lambda dialog: (self.faults.append(f"dialog: {dialog.message}"), dialog.accept()))
+        page.on("dialog", self._answer)
 
     def _add(self, kind: str, text: str) -> None:
         is_status = text.startswith("Failed to load resource: the server responded with a status of 4")
         if kind in ("error", "warning") and not is_status:
             self.faults.append(f"{kind}: {text}")
+
+    def _answer(self, dialog: Dialog) -> None:
+        if self.confirms is None or not dialog.message.startswith(self.confirms):
+            self.faults.append(f"dialog: {dialog.message}")
+        dialog.accept()
 
     def _check_host(self, url: str) -> None:
         parts = urlsplit(url)
@@ -62,9 +68,10 @@ def signed_in(
     theme: str = "light",
     size: dict[str, int] = WIDE,
     script: bool = True,
+    confirms: str | None = None,
 ) -> Iterator[Page]:
     """A page of who signed in with a new key. At the end, the page has done nothing that it must not do."""
-    watched = Watched(urlsplit(site.served.url).netloc)
+    watched = Watched(urlsplit(site.served.url).netloc, confirms)
     context = browser.new_context(
         base_url=site.served.url,
         color_scheme=theme,  # type: ignore[arg-type]

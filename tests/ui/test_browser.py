@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
+import httpx2
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
@@ -18,6 +20,7 @@ WORLD = (
 )
 ROOM = "The bookbinding workshop of the guild takes place in room 204."
 NEW_ROOM = "In room 311 the guild holds its bookbinding workshop."
+HOSTILE_USERS = ('"><script>alert(1)</script>', "a&b=c?d#e/../f", "x" * 200)
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 ADDRESSES = (
     "/ui/memory",
@@ -35,6 +38,13 @@ ADDRESSES = (
     "/ui/review",
     "/ui/review?kind=queue",
     "/ui/sessions",
+)
+ADMIN_ADDRESSES = (
+    "/ui/people",
+    "/ui/people?query=nobody",
+    "/ui/people/user?user=alice",
+    "/ui/people/keys",
+    "/ui/people/projects",
 )
 
 
@@ -60,6 +70,67 @@ def leave_to_a_person(site: Site) -> None:
     assert answer.json()["rivals"]
     door = {"content": "The door code of the shed is 471133.\n"}
     assert api.put("/v1/file", params={"path": "user/door.md"}, **door).is_success
+
+
+def share_a_project(site: Site) -> None:
+    """Make a project whose members have hostile names."""
+    api = site.api("admin")
+    assert api.put("/v1/admin/projects/apollo").is_success
+    for user in HOSTILE_USERS:
+        path = f"/v1/admin/projects/apollo/members/{quote(user, safe='')}"
+        assert api.put(path).is_success, user
+        written = site.api(bound_to=user).put("/v1/file", params={"path": "user/a.md"}, content="a")
+        assert written.is_success, written.text
+
+
+def test_a_key_is_made_shown_once_and_revoked(site: Site, in_browser: Callable[..., Any]) -> None:
+    """The key works at once, its secret is on no page after the first, and revoked it is refused."""
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, role="admin", bound_to=None, confirms="Revoke key") as page:
+            page.get_by_role("link", name="People").click()
+            page.get_by_role("link", name="Keys").click()
+            page.fill("#user", "alice")
+            page.fill("#label", "<b>bot</b>")
+            page.get_by_role("button", name="Make a key").click()
+            page.get_by_text("It is shown this once").wait_for()
+            secret = page.locator("code.secret").inner_text()
+            assert secret not in page.url
+            assert files_status(site, secret) == 200
+            page.goto("/ui/people/keys")
+            assert secret not in page.content()
+            row = page.get_by_role("row").filter(has_text="<b>bot</b>")
+            row.get_by_role("button", name="Revoke").click()
+            page.get_by_text("The key was revoked.").wait_for()
+            assert files_status(site, secret) == 401
+            page.get_by_text("Revoked keys (1)").click()
+            page.get_by_text("<b>bot</b>").wait_for()
+
+    in_browser(journey)
+
+
+def files_status(site: Site, secret: str) -> int:
+    """Return the status of a request with a key."""
+    headers = {"Authorization": f"Bearer {secret}"}
+    return httpx2.get(f"{site.served.url}/v1/files", headers=headers).status_code
+
+
+def test_hostile_names_of_users_stay_text(site: Site, in_browser: Callable[..., Any]) -> None:
+    """In lists, on the page of the user, and as members: no script runs, and each link leads to its user."""
+    share_a_project(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, role="admin", bound_to=None) as page:
+            for user in HOSTILE_USERS:
+                page.goto("/ui/people")
+                page.get_by_role("link", name=user, exact=True).click()
+                page.get_by_role("heading", name=user, exact=True).wait_for()
+            page.goto("/ui/people/projects")
+            page.get_by_role("button", name=f"Remove {HOSTILE_USERS[0]} from apollo").click()
+            page.get_by_text("The member was removed.").wait_for()
+            assert page.get_by_role("link", name=HOSTILE_USERS[0], exact=True).count() == 0
+
+    in_browser(journey)
 
 
 def test_a_rival_is_settled_by_keyboard_and_undone(site: Site, in_browser: Callable[..., Any]) -> None:
@@ -170,6 +241,7 @@ def test_no_page_has_a_violation_of_wcag(site: Site, in_browser: Callable[..., A
     """In both themes, and wide as a telephone: each page keeps its width."""
     plant(site)
     leave_to_a_person(site)
+    share_a_project(site)
 
     def look(browser: Browser) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -179,11 +251,17 @@ def test_no_page_has_a_violation_of_wcag(site: Site, in_browser: Callable[..., A
                 page.fill("#as-user-name", "alice")
                 page.locator(".account-menu").get_by_role("button", name="Show").click()
                 page.locator(".as-user").wait_for()
-                for address in ADDRESSES:
+                for address in (*ADDRESSES, *ADMIN_ADDRESSES):
                     page.goto(address)
                     found |= violations(page, f"{theme} {address}")
         with signed_in(browser, site, size=NARROW) as page:
             for address in ADDRESSES:
+                page.goto(address)
+                width = page.evaluate("document.documentElement.scrollWidth")
+                if width > NARROW["width"]:
+                    found[address] = width
+        with signed_in(browser, site, role="admin", bound_to=None, size=NARROW) as page:
+            for address in ADMIN_ADDRESSES:
                 page.goto(address)
                 width = page.evaluate("document.documentElement.scrollWidth")
                 if width > NARROW["width"]:

@@ -256,10 +256,15 @@ class LocalMemex:
         return (await service.spending(caller, days=days)).model_dump(mode="json")
 
     async def list_users(
-        self, context: CallContext, *, limit: int = 100, cursor: str | None = None
+        self, context: CallContext, *, limit: int = 100, cursor: str | None = None, query: str = ""
     ) -> Document:
         service, caller = await self.caller(context)
-        return (await users.list_users(service, caller, limit=limit, cursor=cursor)).model_dump(mode="json")
+        found = await users.list_users(service, caller, limit=limit, cursor=cursor, query=query)
+        return found.model_dump(mode="json")
+
+    async def read_user(self, context: CallContext, user: str) -> Document:
+        service, caller = await self.caller(context)
+        return (await users.read_user(service, caller, user)).model_dump(mode="json")
 
     async def list_quotas(self, context: CallContext) -> Document:
         service, caller = await self.caller(context)

@@ -141,9 +141,13 @@ class MemexApi(Protocol):
         ...
 
     async def list_users(
-        self, context: CallContext, *, limit: int = 100, cursor: str | None = None
+        self, context: CallContext, *, limit: int = 100, cursor: str | None = None, query: str = ""
     ) -> Document:
-        """Return the tenant's users with the number of their files and the time of their last call."""
+        """Return the tenant's users, or those whose id contains a text, with what each stores."""
+        ...
+
+    async def read_user(self, context: CallContext, user: str) -> Document:
+        """Return how much a user stores and may store, and its projects."""
         ...
 
     async def list_quotas(self, context: CallContext) -> Document:

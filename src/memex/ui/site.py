@@ -2,7 +2,18 @@
 
 from fastapi import APIRouter
 
-from memex.ui.pages import file, file_edit, memory, review, sessions, sign_in, static
+from memex.ui.pages import (
+    file,
+    file_edit,
+    memory,
+    people,
+    people_keys,
+    people_projects,
+    review,
+    sessions,
+    sign_in,
+    static,
+)
 
 
 def routers() -> tuple[APIRouter, ...]:
@@ -14,5 +25,8 @@ def routers() -> tuple[APIRouter, ...]:
         file.router,
         file_edit.router,
         review.router,
+        people.router,
+        people_keys.router,
+        people_projects.router,
         static.router,
     )

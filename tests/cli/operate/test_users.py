@@ -21,7 +21,9 @@ def test_users_are_listed_with_their_files_and_last_call(memex: Memex) -> None:
     page = memex.json("users", "--limit", "1", *tenant)
     rest = memex.json("users", "--cursor", page["next_cursor"], *tenant)
 
+    assert [user["user"] for user in memex.json("users", "--query", "Z", *tenant)["users"]] == ["zoe"]
+    assert memex.plain("users", "--query", "bob", *tenant) == "No such user.\n"
     assert none == "No users yet: the first write for a user makes the user.\n"
     assert [(user["user"], user["files"]) for user in document["users"]] == [("ann", 1), ("zoe", 1)]
-    assert re.search(r"^zoe +1  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  \d{4}", plain, re.MULTILINE)
+    assert re.search(r"^zoe +1 +1 B +1  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  \d{4}", plain, re.MULTILINE)
     assert [[user["user"] for user in part["users"]] for part in (page, rest)] == [["ann"], ["zoe"]]

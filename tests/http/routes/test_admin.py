@@ -201,3 +201,28 @@ def test_users_are_listed_with_their_last_call(root: Client, client_of: ClientOf
 
     assert first["alice"] < first["bob"] < second["alice"] < third["bob"]
     assert (second["bob"], third["alice"]) == (first["bob"], second["alice"])
+
+
+def test_a_user_is_found_and_shown(root: Client, client_of: ClientOf) -> None:
+    """By a part of the id, in whatever case; with what it stores, its quota and its projects."""
+    for user in ("Alice", "malice", "bob", "50%"):
+        client_of("agent", bound_to=user).put("/v1/file", params={"path": "user/a.md"}, content="für dich")
+    root.put("/v1/admin/projects/apollo")
+    root.put("/v1/admin/projects/apollo/members/Alice")
+    root.put("/v1/admin/quotas", params={"kind": "user", "name": "Alice"}, json={"files": 5})
+
+    def found(query: str) -> list[str]:
+        listed = root.get("/v1/admin/users", params={"query": query}).json()["users"]
+        return [user["user"] for user in listed]
+
+    assert [found(query) for query in ("ALICE", "%", "_", "")] == [
+        ["Alice", "malice"],
+        ["50%"],
+        [],
+        ["50%", "Alice", "bob", "malice"],
+    ]
+    shown = root.get("/v1/admin/users/Alice").json()
+    assert (shown["activity"]["files"], shown["activity"]["bytes"], shown["activity"]["calls"]) == (1, 9, 1)
+    assert (shown["quota"]["limits"]["files"], shown["projects"]) == (5, ["apollo"])
+    nobody = root.get("/v1/admin/users/nobody/yet").json()
+    assert (nobody["user"], nobody["activity"], nobody["quota"]["used"]) == ("nobody/yet", None, None)

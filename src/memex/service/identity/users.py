@@ -1,11 +1,17 @@
 """The users of a tenant, as an admin of it sees them."""
 
+from collections.abc import Sequence
+
 from pydantic import BaseModel, ConfigDict
 
+from memex.service.identity.quotas import QuotaResult, read_quota
 from memex.service.service import Caller, Service
 from memex.service.tools.tool import from_cursor, to_cursor
+from memex.store.access import Access
+from memex.store.database import Connection
 from memex.store.identity import tenants
-from memex.store.identity.tenants import User
+from memex.store.identity.tenants import Project, User
+from memex.store.paths import check_id
 
 MAX_USERS = 1_000  # of one page
 
@@ -13,14 +19,17 @@ MAX_USERS = 1_000  # of one page
 class UserResult(BaseModel):
     """A user for whom a call was made that may write.
 
-    `last_call_at` is the time of the newest call in the log, by an agent or by an administrator for this user; null
-    if the log holds none any more.
+    `bytes` is the size of all files, null until they were counted. `calls` is the number of calls in the log of the
+    user, of which 1,000 at most are counted. `last_call_at` is the time of the newest call in the log, by an agent
+    or by an administrator for this user; null if the log holds none any more.
     """
 
     model_config = ConfigDict(frozen=True)
 
     user: str
     files: int
+    bytes: int | None
+    calls: int
     created_at: str
     last_call_at: str | None
 
@@ -34,26 +43,64 @@ class UsersResult(BaseModel):
     next_cursor: str | None
 
 
+class UserDetails(BaseModel):
+    """A user with its quota and projects; `activity` is null for one who never wrote."""
+
+    model_config = ConfigDict(frozen=True)
+
+    user: str
+    activity: UserResult | None
+    quota: QuotaResult
+    projects: list[str]
+
+
 async def list_users(
-    service: Service, caller: Caller, *, limit: int = 100, cursor: str | None = None
+    service: Service, caller: Caller, *, limit: int = 100, cursor: str | None = None, query: str = ""
 ) -> UsersResult:
-    """Return a page of the tenant's users; raises Forbidden for agents."""
+    """Return a page of the tenant's users, or of those whose id contains a text; raises Forbidden for agents."""
     after = from_cursor(cursor, str)[0] if cursor is not None else ""
     found = await service.administer(
         caller,
         "user_list",
-        {"limit": limit},
-        lambda connection, access: tenants.list_users(connection, access, limit=limit + 1, after=after),
+        {"limit": limit} | ({"query": query} if query else {}),
+        lambda connection, access: tenants.list_users(
+            connection, access, limit=limit + 1, after=after, query=query
+        ),
     )
     page = found[:limit]
     next_cursor = to_cursor(page[-1].user_id) if len(found) > limit else None
     return UsersResult(users=[_render(user) for user in page], next_cursor=next_cursor)
 
 
+async def read_user(service: Service, caller: Caller, user: str) -> UserDetails:
+    """Return what a tenant knows of a user, who need not have written yet.
+
+    Raises:
+        Forbidden: the caller is no admin.
+        ValidationFailed: there can be no user of this id.
+    """
+    check_id(user, "user id")
+
+    async def read(connection: Connection, access: Access) -> tuple[Sequence[User], Sequence[Project]]:
+        found = await tenants.list_users(connection, access, limit=1, user_id=user)
+        return found, await tenants.list_projects(connection, access)
+
+    found, projects = await service.administer(caller, "user_read", {"user": user}, read)
+    quota = await read_quota(service.database, caller.access.tenant_id, "user", user)
+    return UserDetails(
+        user=user,
+        activity=_render(found[0]) if found else None,
+        quota=quota,
+        projects=[project.slug for project in projects if user in project.members],
+    )
+
+
 def _render(user: User) -> UserResult:
     return UserResult(
         user=user.user_id,
         files=user.files,
+        bytes=user.bytes,
+        calls=user.calls,
         created_at=user.created_at.isoformat(),
         last_call_at=user.last_call_at.isoformat() if user.last_call_at else None,
     )

@@ -9,7 +9,7 @@ from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.routers import admin_router
 from memex.service.identity import quotas, users
 from memex.service.identity.quotas import Kind, QuotaLimits, QuotaResult, QuotasResult
-from memex.service.identity.users import UsersResult
+from memex.service.identity.users import UserDetails, UsersResult
 from memex.service.spending import SpendingResult
 from memex.store.identity import tenants
 
@@ -133,9 +133,18 @@ async def list_users(
     caller: HeaderCaller,
     limit: Annotated[int, Query(ge=1, le=users.MAX_USERS)] = 100,
     cursor: str | None = None,
+    query: Annotated[
+        str, Query(max_length=200, description="Only users whose id contains this, in whatever case.")
+    ] = "",
 ) -> UsersResult:
-    """Return the tenant's users, a page at a time: how many files each has, and when the last call was made."""
-    return await users.list_users(service, caller, limit=limit, cursor=cursor)
+    """Return the tenant's users, a page at a time: how much each stores, and when the last call was made."""
+    return await users.list_users(service, caller, limit=limit, cursor=cursor, query=query)
+
+
+@router.get("/users/{user:path}", summary="Show a user")
+async def read_user(service: ServiceDependency, caller: HeaderCaller, user: str) -> UserDetails:
+    """Return how much a user stores and may store, its projects, and when the last call was made."""
+    return await users.read_user(service, caller, user)
 
 
 @router.get("/spend", summary="Show what models cost")
