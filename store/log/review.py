@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from memex.store.access import Access
-from memex.store.database import Connection, rows
+from memex.store.database import Connection, row, rows
 
 DECIDE = "review_decide"  # the kind of a call that holds decisions
 WINDOW = 10_000  # calls that are looked at, the newest
@@ -43,14 +43,9 @@ class ReviewedCall:
         return any(one["action"] == "flagged" for one in found)
 
 
-async def list_reviewed_calls(connection: Connection, access: Access) -> list[ReviewedCall]:
-    """Return the caller's calls that a review begins with, the newest first, at most `MAX_CALLS`."""
-    found = await rows(
-        connection,
-        "log/operation_review",
-        scope_ids=access.visible_logs,
-        user_id=access.user_id or "",
-        window=WINDOW,
-        limit=MAX_CALLS,
-    )
-    return [ReviewedCall(**record) for record in found]
+async def list_reviewed_calls(connection: Connection, access: Access) -> tuple[list[ReviewedCall], bool]:
+    """Return the caller's calls that a review begins with, newest first, and whether older ones were left out."""
+    given = {"scope_ids": access.visible_logs, "user_id": access.user_id or "", "window": WINDOW}
+    found = await rows(connection, "log/operation_review", **given, limit=MAX_CALLS)
+    more = await row(connection, "log/operation_review_more", **given)
+    return [ReviewedCall(**record) for record in found], len(found) == MAX_CALLS or more is not None

@@ -75,9 +75,18 @@ def test_hostile_notes_run_nothing(site: Site, in_browser: Callable[..., Any]) -
             assert written.is_success, written.text
         paths.append(path)
 
+    for number, text in enumerate(BY_HAND):  # each in the line of a secret, which waits in the review
+        line = " ".join(text.split())[:300]
+        content = f"The door code of {line} is 471133.\n"
+        place = {"path": f"user/review/{number:03}.md"}
+        assert api.put("/v1/file", params=place, content=content.encode()).is_success
+
     def look(browser: Browser) -> list[str]:
         broken = []
         with signed_in(browser, site) as page:
+            page.goto("/ui/review?kind=secret")
+            if page.locator(".review-item").count() < 10 or not page.evaluate(IS_WHOLE):
+                broken.append("review")
             page.goto("/ui/memory?folder=user/hostile/")
             for number, path in enumerate(paths):
                 for where in ("file", "edit", "diff", "blame", "versions")[

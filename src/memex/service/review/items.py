@@ -46,8 +46,9 @@ class ReviewItem(ResultPart):
 class ReviewResult(ToolResult):
     """What waits for a person, the newest first; `next_cursor` is null after the last.
 
-    `counts` counts all items by kind. `is_complete` is false if the log has more than 10,000 calls of the user, or
-    more than 1,000 that left something: what only older calls left is then not listed.
+    `counts` counts all items by kind. `is_complete` is false if the log has more than 10,000 calls of the user,
+    more than 1,000 that left something, or if these speak of more than 1,000 files or 20 million characters: what
+    only the rest left is then not listed.
     """
 
     items: list[ReviewItem]

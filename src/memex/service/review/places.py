@@ -37,16 +37,42 @@ class StandingSecret:
     line: str
 
 
-def statements_of(path: str, content: str) -> dict[str, StandingStatement]:
-    """Return the statements of a file by their handles."""
-    found: dict[str, StandingStatement] = {}
-    for line in _LINE.finditer(content):
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is looked for in a file.
+
+    Attributes:
+        handles: those of statements that may have to go.
+        texts: newer statements, without which the older ones do not wait.
+        has_flag: whether a call stored something there that looks like a secret.
+    """
+
+    handles: frozenset[str]
+    texts: frozenset[str]
+    has_flag: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FoundInFile:
+    """What was found in a file: statements by their handles, the texts that stand, and secrets."""
+
+    statements: dict[str, StandingStatement]
+    texts: frozenset[str]
+    secrets: list[StandingSecret]
+
+
+def look_into(path: str, content: str, wanted: Wanted) -> FoundInFile:
+    """Return what of `wanted` stands in a file."""
+    statements, texts = dict[str, StandingStatement](), set[str]()
+    has_statements = bool(wanted.handles or wanted.texts)
+    for line in _LINE.finditer(content) if has_statements else ():
         text = parse_bullet(line[0])
-        found.setdefault(
-            handle_of(path, text),
-            StandingStatement(text, (line.start(), line.end()), still_true_day(line[0])),
-        )
-    return found
+        texts.add(text)
+        if wanted.handles and (handle := handle_of(path, text)) in wanted.handles:
+            place = (line.start(), line.end())
+            statements.setdefault(handle, StandingStatement(text, place, still_true_day(line[0])))
+    secrets = secrets_of(path, content) if wanted.has_flag else []
+    return FoundInFile(statements, wanted.texts & texts, secrets)
 
 
 def secrets_of(path: str, content: str) -> list[StandingSecret]:

@@ -6,40 +6,24 @@ is newer than the call that left the item and so is kept at least as long.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Any
 
-from memex.errors import FileNotFound, MemexError, ProjectNotFound
 from memex.service.call import Caller
 from memex.service.review.items import Decision, ItemKind, ReviewItem, ReviewResult
-from memex.service.review.places import StandingSecret, StandingStatement, secrets_of, statements_of
+from memex.service.review.reading import FilesAsTheyStand, read_files, what_to_read
 from memex.service.service import Service
 from memex.service.tools.tool import from_cursor, to_cursor
 from memex.store.database import Connection
 from memex.store.log import queue
 from memex.store.log.call import CallAnswer
 from memex.store.log.queue import QueueEntry
-from memex.store.log.review import DECIDE, MAX_CALLS, ReviewedCall, list_reviewed_calls
-from memex.store.memory import Memory
-from memex.store.records import Revision
-from memex.store.text_pool import offload
-from memex.subagent.remember.note import holds
-from memex.subagent.statements.places import is_statement_file
+from memex.store.log.review import DECIDE, ReviewedCall, list_reviewed_calls
 
 LIST = "review_list"
 STATEMENT = "statement:"  # how the id of an item about a statement begins
 MAX_QUEUED = 1_000  # calls of the queue that are looked at, the oldest
 KINDS: tuple[ItemKind, ...] = ("rival", "forget", "secret", "queue")
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    """A file as it stands, with what a review looks for in it."""
-
-    revision: Revision
-    statements: dict[str, StandingStatement] = field(default_factory=dict)
-    secrets: list[StandingSecret] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +74,11 @@ async def list_review(
 async def read_waiting(service: Service, caller: Caller) -> WaitingItems:
     """Return everything that waits for a person in what the caller sees."""
     access = caller.access
-    async with service.database.transaction(access, snapshot=True) as connection:
-        calls = await list_reviewed_calls(connection, access)
+    async with service.database.transaction(access) as connection:
+        calls, has_more = await list_reviewed_calls(connection, access)
         given_up = await _given_up(connection, caller)
-        read = await _read_files(Memory(connection, access), calls)
-    files = {path: await _look_into(path, revision, calls) for path, revision in read.items()}
+    wanted = what_to_read(calls)
+    files = await read_files(service, caller, wanted)
     kept = _kept(calls)
     user = access.user_id or ""
     found: dict[str, ReviewItem] = {}
@@ -108,7 +92,7 @@ async def read_waiting(service: Service, caller: Caller) -> WaitingItems:
     items = [*found.values(), *(_queued(one, caller) for one in given_up)]
     waiting = [one for one in items if one.id not in kept]
     waiting.sort(key=lambda one: (one.since, one.id), reverse=True)
-    return WaitingItems(waiting, is_complete=len(calls) < MAX_CALLS)
+    return WaitingItems(waiting, is_complete=not has_more and files.keys() == wanted.keys())
 
 
 def _kept(calls: list[ReviewedCall]) -> set[str]:
@@ -131,81 +115,36 @@ async def _given_up(connection: Connection, caller: Caller) -> list[QueueEntry]:
     return [one for one in found if one.status == "quarantined"]
 
 
-async def _read_files(memory: Memory, calls: list[ReviewedCall]) -> dict[str, Revision]:
-    """Return the files that calls speak of, as they stand now; without those that are gone."""
-    paths = dict.fromkeys(path for call in calls for path in _paths_of(call))
-    read: dict[str, Revision] = {}
-    for path in paths:
-        try:
-            read[path] = await memory.read(path)
-        except (FileNotFound, ProjectNotFound):
-            continue
-    return read
-
-
-def _paths_of(call: ReviewedCall) -> Iterator[str]:
-    for one in (*call.result.get("rivals", ()), *call.result.get("candidates", ())):
-        yield one["path"]
-    if call.result.get("rivals") or call.has_flagged_secret:
-        yield from call.written_paths
-
-
-async def _look_into(path: str, revision: Revision, calls: list[ReviewedCall]) -> _File:
-    content = revision.content
-    has_flag = any(path in call.written_paths for call in calls if call.has_flagged_secret)
-    try:
-        return _File(
-            revision,
-            await offload.run_on(content, statements_of, path, content) if is_statement_file(path) else {},
-            await offload.run_on(content, secrets_of, path, content) if has_flag else [],
-        )
-    except MemexError:  # the text takes too long to read: it hides no other file
-        return _File(revision)
-
-
-def _rivals(call: ReviewedCall, files: dict[str, _File], user: str) -> Iterator[ReviewItem]:
+def _rivals(call: ReviewedCall, files: FilesAsTheyStand, user: str) -> Iterator[ReviewItem]:
+    written = [file for path in call.written_paths if (file := files.get(path))]
     for rival in call.result.get("rivals", ()):
-        older = _standing(rival, call.started_at, files)
-        is_beside = any(
-            holds(files[path].revision.content, rival["newer"])
-            for path in call.written_paths
-            if path in files
-        )
-        if older is not None and is_beside:
-            yield _statement_item("rival", rival, older, call, files, user)
+        if any(rival["newer"] in file.standing.texts for file in written):
+            yield from _statements("rival", rival, call, files, user)
 
 
-def _candidates(call: ReviewedCall, files: dict[str, _File], user: str) -> Iterator[ReviewItem]:
+def _candidates(call: ReviewedCall, files: FilesAsTheyStand, user: str) -> Iterator[ReviewItem]:
     for candidate in call.result.get("candidates", ()):
-        statement = _standing(candidate, call.started_at, files)
-        if statement is not None:
-            yield _statement_item("forget", candidate, statement, call, files, user)
+        yield from _statements("forget", candidate, call, files, user)
 
 
-def _standing(named: dict[str, Any], since: datetime, files: dict[str, _File]) -> StandingStatement | None:
-    """Return the statement that a handle names, if it stands and nobody has said since that it holds."""
+def _statements(
+    kind: ItemKind, named: dict[str, Any], call: ReviewedCall, files: FilesAsTheyStand, user: str
+) -> Iterator[ReviewItem]:
+    """Yield the statement that a handle names, if it stands and nobody has said since that it holds."""
     file = files.get(named["path"])
-    found = file.statements.get(named["handle"]) if file else None
-    is_confirmed = found is not None and found.still_true is not None and found.still_true >= since.date()
-    return None if is_confirmed else found
-
-
-def _statement_item(
-    kind: ItemKind,
-    named: dict[str, Any],
-    statement: StandingStatement,
-    call: ReviewedCall,
-    files: dict[str, _File],
-    user: str,
-) -> ReviewItem:
-    return ReviewItem(
+    found = file.standing.statements.get(named["handle"]) if file else None
+    if file is None or found is None:
+        return
+    if found.still_true is not None and found.still_true >= call.started_at.date():
+        return
+    yield ReviewItem(
         id=f"{STATEMENT}{named['path']}:{named['handle']}",
         kind=kind,
         user=user,
         path=named["path"],
-        version=files[named["path"]].revision.version,
-        span=statement.span,
-        text=statement.text,
+        version=file.version,
+        span=found.span,
+        text=found.text,
         newer=named.get("newer"),
         since=call.started_at.isoformat(),
         tool_call_id=call.tool_call_id,
@@ -213,15 +152,16 @@ def _statement_item(
     )
 
 
-def _secrets(call: ReviewedCall, files: dict[str, _File], user: str) -> Iterator[ReviewItem]:
+def _secrets(call: ReviewedCall, files: FilesAsTheyStand, user: str) -> Iterator[ReviewItem]:
     for path in call.written_paths if call.has_flagged_secret else ():
-        for secret in files[path].secrets if path in files else ():
+        file = files.get(path)
+        for secret in file.standing.secrets if file else ():
             yield ReviewItem(
                 id=secret.id,
                 kind="secret",
                 user=user,
                 path=path,
-                version=files[path].revision.version,
+                version=file.version if file else None,
                 span=secret.span,
                 text=secret.line,
                 detail=secret.kind,
