@@ -1,6 +1,8 @@
 """Secrets at the doors of the service, over HTTP."""
 
+import io
 import random
+import zipfile
 from typing import Any
 
 from httpx2 import Client, Response
@@ -95,3 +97,37 @@ def test_a_batch_names_the_edit(alice: Client) -> None:
     [found] = run(alice, "memory_write_many", edits=edits).json()["secrets"]
 
     assert found["argument"] == "edits.1.content"
+
+
+def test_an_import_names_the_secrets_of_its_files(alice: Client, served: Any) -> None:
+    """Files are stored as they are; the report and the log say where secrets stand, and hold none."""
+    secret = new_secret()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as vault:
+        vault.writestr("plan.md", "# Plan\n\nWe sail on Monday.\n")
+        vault.writestr("deploy.md", f"# Deploy\n\nKey: {secret}\n")
+
+    report = alice.post(
+        "/v1/import", content=packed.getvalue(), headers={"Content-Type": "application/zip"}
+    ).json()
+
+    place = {"path": "user/deploy.md", "line": 3, "column": 6, "kind": "memex key", "action": "flagged"}
+    assert report["secrets"] == [place]
+    assert report["counts"]["secrets"] == 1
+    assert secret in run(alice, "memory_read", path="user/deploy.md").json()["content"]
+    [logged] = alice.get(f"/v1/operations/{report['tool_call_id']}").json()["attempts"]
+    assert secret not in str(logged)
+    assert logged["config"]["secrets"] == [place]
+
+
+def test_the_reason_of_a_change_keeps_no_secret(alice: Client, served: Any) -> None:
+    """The reason is kept in the history and the log alone, so it is redacted, also that of a revert."""
+    secret = new_secret()
+    reason = f"as {secret} asked"
+
+    written = run(alice, "memory_write", "w-1", path="user/a.md", content="tea", reason=reason).json()
+    reverted = alice.post("/v1/operations/w-1/revert", json={"reason": reason}).json()
+
+    assert [one["action"] for one in written["secrets"] + reverted["secrets"]] == ["redacted", "redacted"]
+    assert secret not in stored(alice, served)
+    assert "as [secret: memex key] asked" in stored(alice, served)

@@ -84,7 +84,7 @@ class Service:
         self._planners = planning or builtin_planners()
         self._call_locks = call_locks or CallLocks()
         self._max_files = max_files
-        self._secret_policies = secret_policies or SecretPolicies()
+        self.secret_policies = secret_policies or SecretPolicies()
         self._log = structlog.get_logger("memex.service")
 
     @property
@@ -169,7 +169,7 @@ class Service:
         check_json(arguments)
         tool, arguments = translate(tool, arguments)
         self.rate_limits.count_tool(caller, arguments, TOOLS.get(tool))
-        guarded = await guard(self._secret_policies, tool, arguments)
+        guarded = await guard(self.secret_policies, tool, arguments)
         call = new_call(caller, tool, guarded.logged, tool_call_id, now=now)
         async with self.recorder.watch(caller, call) as span:
             if tool not in TOOLS:
@@ -206,13 +206,14 @@ class Service:
             VersionConflict: a file was written again since and the inverse no longer fits.
         """
         check_tool_call_id(reverted)
-        given = {"tool_call_id": reverted, "reason": reason}
         name = revisions.REVERT.name
-        async with self.recorder.recorded(caller, name, given, tool_call_id=tool_call_id) as log:
+        guarded = await guard(self.secret_policies, name, {"tool_call_id": reverted, "reason": reason})
+        async with self.recorder.recorded(caller, name, guarded.logged, tool_call_id=tool_call_id) as log:
+            used = guarded.enter(log.call)
             async with self.database.transaction(caller.access) as connection:
                 writes = await operations_log.writes_of(connection, caller.access, reverted)
-            arguments = {"tool_call_id": reverted, "writes": writes, "reason": reason}
-            return await self._run(caller, revisions.REVERT, log.call, arguments)
+            result = await self._run(caller, revisions.REVERT, log.call, used | {"writes": writes})
+        return guarded.reported(result)
 
     async def operations(
         self, caller: Caller, *, limit: int = 50, cursor: str | None = None

@@ -72,6 +72,7 @@ def test_what_is_refused_has_a_code(alice: Client) -> None:
         "hidden": 1,
         "kept": 0,
         "projects": 0,
+        "secrets": 0,
     }
     assert taken.json()["hidden"] == [".git"]
 

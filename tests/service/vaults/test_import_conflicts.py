@@ -444,14 +444,14 @@ async def test_a_repeat_answers_what_was_kept_then(service: Service, alice: Call
 async def test_the_log_names_what_was_kept(service: Service, alice: Caller) -> None:
     """In the report and in the batch, without a text."""
     await write(service, alice, NEW)
-    await take(service, alice, zipped({"a.md": b"a secret"}), tool_call_id="logged")
+    await take(service, alice, zipped({"a.md": b"a riddle"}), tool_call_id="logged")
 
     [report] = await service.operation(alice, "logged")
     [batch] = await service.operation(alice, "logged.1")
 
     assert report.response["kept"] == [{"path": PATH, "version": 1}]
     assert (batch.status, batch.writes) == ("committed", [])
-    assert "secret" not in f"{report} {batch}"
+    assert "riddle" not in f"{report} {batch}"
 
 
 async def test_an_export_to_a_folder_says_its_versions_too(

@@ -203,8 +203,8 @@ async def test_a_batch_is_bounded_in_characters(service: Service, alice: Caller)
 
 async def test_the_log_names_texts_and_holds_none(service: Service, alice: Caller) -> None:
     """A batch's request says which revision holds each text; the report stands under the import's own id."""
-    await take(service, alice, {"a.md": b"a secret", "b.md": b"\xff"}, tool_call_id="first")
-    await take(service, alice, {"a.md": b"a secret", "c.md": b"another secret"}, tool_call_id="second")
+    await take(service, alice, {"a.md": b"a riddle", "b.md": b"\xff"}, tool_call_id="first")
+    await take(service, alice, {"a.md": b"a riddle", "c.md": b"another riddle"}, tool_call_id="second")
 
     [batch] = await service.operation(alice, "second.1")
     [report] = await service.operation(alice, "first")
@@ -216,7 +216,7 @@ async def test_the_log_names_texts_and_holds_none(service: Service, alice: Calle
     assert (report.status, report.response["calls"]) == ("answered", ["first.1"])
     assert report.response["refused"] == [{"path": "b.md", "code": "VALIDATION_ERROR"}]
     assert report.principal["channel"] == "import"
-    assert "secret" not in json.dumps([one.model_dump() for one in (batch, report)])
+    assert "riddle" not in json.dumps([one.model_dump() for one in (batch, report)])
 
 
 async def test_a_dry_run_says_what_would_happen(service: Service, alice: Caller) -> None:

@@ -219,6 +219,7 @@ def _show_import(screen: Screen, session: CommandSession, result: dict[str, Any]
     )
     _show_kept(screen, result["kept"])
     _show_refused(screen, result["refused"])
+    _show_secrets(screen, result["secrets"], counts["secrets"])
     if result["projects"]:
         files = format_count(counts["projects"], "file")
         screen.line((f"{files} of projects left out: ", "yellow"), _first_names(result["projects"]))
@@ -247,6 +248,18 @@ def _show_call(screen: Screen, result: dict[str, Any]) -> None:
         f" to {result['dest']}, with {revisions} that it saw",
         (f"  ({_size(result['size_bytes'])})", "dim"),
     )
+
+
+def _show_secrets(screen: Screen, secrets: list[dict[str, Any]], count: int) -> None:
+    if not secrets:
+        return
+    screen.line((f"{format_count(count, 'text')} that may be secret:", "yellow"))
+    rows = [
+        (f"{one['path']}:{one['line']}", one["kind"], one["action"]) for one in secrets[:MAX_SHOWN_REFUSALS]
+    ]
+    screen.table([Column("line", "bold"), Column("kind"), Column("what was done", "dim")], rows)
+    if count > MAX_SHOWN_REFUSALS:
+        screen.line((f"… and {count - MAX_SHOWN_REFUSALS:,} more; --json lists the first 100", "dim"))
 
 
 def _show_kept(screen: Screen, kept: list[dict[str, Any]]) -> None:

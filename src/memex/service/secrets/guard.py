@@ -1,8 +1,9 @@
 """Look for secrets in the arguments of a call, before anything else sees them.
 
-A text for memory_remember is changed (`redact`): the planner, the model, the queue, the digest of the request, the
-log and a replay see only `[secret: kind]`. A file stays as it was sent (`flag`), and the answer and the log
-say where its secrets stand. What is logged of a call that fails, and what is traced, is redacted in both cases.
+A text for memory_remember and the reason of a change are changed (`redact`): the planner, the model, the queue, the
+digest of the request, the log and a replay see only `[secret: kind]`. A file stays as it was sent (`flag`), and the
+answer and the log say where its secrets stand. What is logged of a call that fails, and what is traced, is redacted
+in both cases.
 """
 
 from collections.abc import Iterator
@@ -25,7 +26,9 @@ TEXTS = {
     "memory_move": ("reason",),
     "memory_delete": ("reason",),
     "memory_restore": ("reason",),
+    "memory_revert": ("reason",),
 }
+NO_FILE = ("reason",)  # it is kept in the history and the log, and need not stay as it was sent
 QUERIES = {"memory_context": ("query",), "memory_find": ("query",)}
 LOGGED_ONLY = ("match",)  # text that stands in a file already: it must stay as it is to be found there
 BATCH = "memory_write_many"
@@ -67,15 +70,12 @@ class GuardedArguments:
 
 
 async def guard(policies: SecretPolicies, tool: str, arguments: dict[str, Any]) -> GuardedArguments:
-    """Return the arguments of a call as its tool's policy lets them through."""
-    policy: SecretPolicy = policies.remember if tool == "memory_remember" else policies.files
-    if tool in QUERIES:
-        policy = "redact" if policies.remember != "off" else "off"
-    if policy == "off":
-        return GuardedArguments(arguments, arguments)
+    """Return the arguments of a call as the policies let them through."""
     used, logged, found = arguments, arguments, []
+    is_refused = False
     for place, text in _texts(tool, arguments):
-        secrets = await _find(text, is_query=tool in QUERIES)
+        policy = _policy(policies, tool, place[-1])
+        secrets = await _find(text, is_query=tool in QUERIES) if policy != "off" else []
         if not secrets:
             continue
         clean = redact(text, secrets)
@@ -84,13 +84,43 @@ async def guard(policies: SecretPolicies, tool: str, arguments: dict[str, Any]) 
             continue
         if policy == "redact":
             used = _replaced(used, place, clean)
+        is_refused |= policy == "refuse"
         name = ".".join(map(str, place))
-        action = "redacted" if policy == "redact" else "refused" if policy == "refuse" else "flagged"
-        found += [
-            {"argument": name, "line": one.line, "column": one.column, "kind": one.kind, "action": action}
-            for one in places(text, secrets)
-        ]
-    return GuardedArguments(used, logged, found[:MAX_REPORTED], is_refused=policy == "refuse" and bool(found))
+        found += [{"argument": name} | one for one in _reports(text, secrets, policy)]
+    return GuardedArguments(used, logged, found[:MAX_REPORTED], is_refused=is_refused)
+
+
+async def guard_file(policies: SecretPolicies, path: str, text: str) -> tuple[str, list[dict[str, Any]]]:
+    """Return the text of a file as the policy of files lets it through, and where secrets stand in it.
+
+    Raises:
+        SecretRefused: there is one, and the policy refuses it.
+    """
+    secrets = await offload.run_on(text, find_secrets, text) if policies.files != "off" else []
+    if not secrets:
+        return text, []
+    found = [{"path": path} | one for one in _reports(text, secrets, policies.files)]
+    if policies.files == "refuse":
+        first = found[0]
+        raise SecretRefused(
+            f"Line {first['line']}, column {first['column']}: this looks like a secret ({first['kind']}).",
+            secrets=found[:MAX_REPORTED],
+        )
+    return redact(text, secrets) if policies.files == "redact" else text, found
+
+
+def _policy(policies: SecretPolicies, tool: str, argument: str | int) -> SecretPolicy:
+    """Return what is done about a secret in an argument; a question is answered, whatever it holds."""
+    if tool in QUERIES:
+        return "off" if policies.remember == "off" else "redact"
+    return policies.remember if tool == "memory_remember" or argument in NO_FILE else policies.files
+
+
+def _reports(text: str, secrets: list[FoundSecret], policy: SecretPolicy) -> Iterator[dict[str, Any]]:
+    """Yield where each secret of a text stands, its kind, and what was done about it; never the secret."""
+    action = {"redact": "redacted", "refuse": "refused"}.get(policy, "flagged")
+    for one in places(text, secrets):
+        yield {"line": one.line, "column": one.column, "kind": one.kind, "action": action}
 
 
 async def _find(text: str, *, is_query: bool) -> list[FoundSecret]:

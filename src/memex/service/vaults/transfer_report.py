@@ -24,6 +24,16 @@ class RefusedFile(ResultPart):
     message: str
 
 
+class SecretInFile(ResultPart):
+    """Where a text that looks like a secret stands in a file, and what was done: flagged or redacted."""
+
+    path: str
+    line: int
+    column: int
+    kind: str
+    action: str
+
+
 class Counts(ResultPart):
     """How many files became what: the lengths of the lists of the report."""
 
@@ -35,6 +45,7 @@ class Counts(ResultPart):
     hidden: int
     kept: int = 0
     projects: int = 0
+    secrets: int = 0
 
 
 class ImportResult(ResultPart):
@@ -53,6 +64,7 @@ class ImportResult(ResultPart):
         hidden: hidden files and folders, and links to folders, none of which was looked into.
         kept: files of memory that are newer than those of the vault; `replace` replaces them.
         projects: files of projects, which are imported only with `projects` or into a named project.
+        secrets: where texts that look like secrets stand in the files, the first 100 of them.
         size_bytes: the size of the Markdown that was imported.
         duration_s: from the first look to the last write.
     """
@@ -69,6 +81,7 @@ class ImportResult(ResultPart):
     hidden: list[str] = Field(default_factory=list)
     kept: list[KeptFile] = Field(default_factory=list)
     projects: list[str] = Field(default_factory=list)
+    secrets: list[SecretInFile] = Field(default_factory=list)
     size_bytes: int
     duration_s: float
 

@@ -2,42 +2,50 @@
 
 import asyncio
 import dataclasses
-import hashlib
 import secrets
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
-from memex.errors import FileExists, LimitExceeded, ReadOnlyMount, Refused, ValidationFailed, VersionConflict
+from memex.errors import (
+    FileExists,
+    LimitExceeded,
+    ReadOnlyMount,
+    Refused,
+    SecretRefused,
+    ValidationFailed,
+    VersionConflict,
+)
 from memex.service.call import Caller, new_call
 from memex.service.log import references
 from memex.service.recording import CallLogger
+from memex.service.secrets.guard import MAX_REPORTED, guard_file
 from memex.service.service import Service
 from memex.service.tools.tool import ResultPart
 from memex.service.vaults.import_conflicts import KeptFile, find_conflict
+from memex.service.vaults.imported_note import ImportedNote, digest
 from memex.service.vaults.transfer_report import (
     MAX_LOGGED_REFUSALS,
     Counts,
     ImportResult,
     Progress,
+    SecretInFile,
     duration_s,
     ignore_progress,
     printable_name,
     refused_file,
 )
-from memex.sources.manifest import ExportedFile
 from memex.sources.vault import Vault, VaultRefusal, open_vault
 from memex.store.log.call import Call, CallAnswer
 from memex.store.paths import MAX_ID_CHARS, VirtualPath, parse
 from memex.store.records import FileChange, Reference
 from memex.store.writes.draft import Draft
-from memex.store.writes.histories import IncomingText, PathHistory, read_histories
+from memex.store.writes.histories import PathHistory, read_histories
 
 MAX_BATCH_FILES = 100
 MAX_BATCH_CHARS = 4 << 20
@@ -105,26 +113,6 @@ async def import_vault(
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class _Note:
-    """A file of a vault on its way into memory."""
-
-    name: str
-    path: str
-    text: str
-    sha256: str
-    written_at: datetime | None
-    exported: ExportedFile | None
-
-    @property
-    def incoming(self) -> IncomingText:
-        """The text as the store compares it with the history of its path."""
-        base = self.exported
-        if base is None:
-            return IncomingText(self.path, self.sha256)
-        return IncomingText(self.path, self.sha256, base.version, base.sha256)
-
-
 class _Batch(ResultPart):
     """What became of the files of a batch. A repeat reads it from the log, where another version may add to it."""
 
@@ -175,6 +163,7 @@ class _Import:
         self._refused: list[VaultRefusal] = list(vault.refused)
         self._done = _ImportedFiles()
         self._calls: list[str] = []
+        self._secrets: list[dict[str, Any]] = []
         self._full: dict[str, LimitExceeded] = {}
         self._size_bytes = 0
 
@@ -232,9 +221,23 @@ class _Import:
         batches, number, done = self._batches(), 0, 0
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             number, done = number + 1, done + len(batch)
-            await self._store(batch, f"{self._call.request.tool_call_id}.{number}")
+            await self._store(await self._guarded(batch), f"{self._call.request.tool_call_id}.{number}")
             progress(done, len(self._places))
         progress(len(self._places), len(self._places))
+
+    async def _guarded(self, notes: Sequence[ImportedNote]) -> list[ImportedNote]:
+        """Return the notes of a batch as the policy about secrets lets them through; report where secrets stand."""
+        passed = []
+        for note in notes:
+            try:
+                text, found = await guard_file(self._service.secret_policies, note.path, note.text)
+            except SecretRefused as error:
+                self._refused.append(VaultRefusal(note.name, error))
+                continue
+            self._secrets += found
+            self._call.record.secrets.extend(found[: MAX_REPORTED - len(self._call.record.secrets)])
+            passed.append(note if text is note.text else note.with_text(text))
+        return passed
 
     def result(self) -> ImportResult:
         """Return the report."""
@@ -252,6 +255,7 @@ class _Import:
                 hidden=len(self._vault.hidden),
                 kept=len(self._done.kept),
                 projects=len(self._projects),
+                secrets=len(self._secrets),
             ),
             created=self._done.created,
             updated=self._done.updated,
@@ -261,6 +265,7 @@ class _Import:
             hidden=list(map(printable_name, self._vault.hidden)),
             kept=self._done.kept,
             projects=self._projects,
+            secrets=[SecretInFile(**place) for place in self._secrets[:MAX_REPORTED]],
             size_bytes=self._size_bytes,
             duration_s=duration_s(self._call),
         )
@@ -279,16 +284,16 @@ class _Import:
             else:
                 self._refused.append(refusal)
 
-    def _read_note(self, name: str, path: VirtualPath) -> _Note | None:
+    def _read_note(self, name: str, path: VirtualPath) -> ImportedNote | None:
         """Return a note without its text; None if it cannot be read, which is reported."""
         try:
-            return dataclasses.replace(self._note(name, str(path), self._vault.read(name)), text="")
+            return self._note(name, str(path), self._vault.read(name)).without_text()
         except Refused as error:
             self._refused.append(VaultRefusal(name, error))
             return None
 
-    def _batches(self) -> Iterator[list[_Note]]:
-        batch: list[_Note] = []
+    def _batches(self) -> Iterator[list[ImportedNote]]:
+        batch: list[ImportedNote] = []
         chars = 0
         for name, path in self._places:
             try:
@@ -304,13 +309,12 @@ class _Import:
         if batch:
             yield batch
 
-    def _note(self, name: str, path: str, text: str) -> _Note:
+    def _note(self, name: str, path: str, text: str) -> ImportedNote:
         manifest = self._vault.manifest
         exported = manifest.files.get(unicodedata.normalize("NFC", name)) if manifest is not None else None
-        sha256 = hashlib.sha256(text.encode()).hexdigest()
-        return _Note(name, path, text, sha256, self._vault.written_at(name), exported)
+        return ImportedNote(name, path, text, digest(text), self._vault.written_at(name), exported)
 
-    async def _store(self, notes: Sequence[_Note], call_id: str) -> None:
+    async def _store(self, notes: Sequence[ImportedNote], call_id: str) -> None:
         """Store a batch; when a limit is in its way, by halves, until the files that are over it are found."""
         notes, call_id = await self._without_hopeless(notes, call_id)
         if not notes:
@@ -326,7 +330,9 @@ class _Import:
         kept = {file.path for file in batch.kept}
         self._size_bytes += sum(len(note.text.encode()) for note in notes if note.path not in kept)
 
-    async def _store_in_parts(self, notes: Sequence[_Note], call_id: str, error: LimitExceeded) -> None:
+    async def _store_in_parts(
+        self, notes: Sequence[ImportedNote], call_id: str, error: LimitExceeded
+    ) -> None:
         if len(notes) > 1:
             middle = len(notes) // 2
             await self._store(notes[:middle], f"{call_id}.1")
@@ -342,7 +348,9 @@ class _Import:
             return  # the file itself is over a limit
         self._full[parse(note.path).mount_name] = error
 
-    async def _without_hopeless(self, notes: Sequence[_Note], call_id: str) -> tuple[Sequence[_Note], str]:
+    async def _without_hopeless(
+        self, notes: Sequence[ImportedNote], call_id: str
+    ) -> tuple[Sequence[ImportedNote], str]:
         """Refuse new files of a mount that was found full. The rest is another call than the whole batch."""
         full = [note for note in notes if parse(note.path).mount_name in self._full]
         histories = await self._histories(full) if full else {}
@@ -353,13 +361,13 @@ class _Import:
             self._refused.append(VaultRefusal(note.name, self._full[parse(note.path).mount_name]))
         return [note for note in notes if note not in hopeless], f"{call_id}.1"
 
-    async def _histories(self, notes: Sequence[_Note]) -> Histories:
+    async def _histories(self, notes: Sequence[ImportedNote]) -> Histories:
         if not notes:
             return {}
         async with self._service.database.transaction(self._caller.access) as connection:
             return await read_histories(connection, self._caller.access, [note.incoming for note in notes])
 
-    async def _predict(self, notes: Sequence[_Note]) -> _Batch:
+    async def _predict(self, notes: Sequence[ImportedNote]) -> _Batch:
         histories = await self._histories(notes)
         kept = self._find_kept(notes, histories)
         left = [note for note in notes if note.path not in kept]
@@ -372,7 +380,7 @@ class _Import:
             kept=list(kept.values()),
         )
 
-    def _find_kept(self, notes: Sequence[_Note], histories: Histories) -> dict[str, KeptFile]:
+    def _find_kept(self, notes: Sequence[ImportedNote], histories: Histories) -> dict[str, KeptFile]:
         """Return the files of memory that are kept, by path."""
         manifest = self._vault.manifest
         exported_at = min(manifest.exported_at, self._call.request.now) if manifest is not None else None
@@ -389,7 +397,7 @@ class _Import:
                 kept[note.path] = conflict
         return kept
 
-    async def _commit(self, notes: Sequence[_Note], call_id: str) -> _Batch:
+    async def _commit(self, notes: Sequence[ImportedNote], call_id: str) -> _Batch:
         """Write a batch; again on what stands then, if another call writes one of the files at the same moment."""
         for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
@@ -399,7 +407,7 @@ class _Import:
                     raise
         raise AssertionError("unreachable")
 
-    async def _commit_once(self, notes: Sequence[_Note], call_id: str) -> _Batch:
+    async def _commit_once(self, notes: Sequence[ImportedNote], call_id: str) -> _Batch:
         histories = await self._histories(notes)
         kept = self._find_kept(notes, histories)
         draft = self._service.draft(self._caller)
@@ -417,22 +425,22 @@ class _Import:
         return _Batch.model_validate(commit.result)
 
 
-def _stands(note: _Note, histories: Histories) -> bool:
+def _stands(note: ImportedNote, histories: Histories) -> bool:
     return note.path in histories and histories[note.path].stands
 
 
-def _is_unchanged(note: _Note, histories: Histories) -> bool:
+def _is_unchanged(note: ImportedNote, histories: Histories) -> bool:
     return _stands(note, histories) and histories[note.path].sha256 == note.sha256
 
 
-def _stage(draft: Draft, note: _Note, histories: Histories) -> None:
+def _stage(draft: Draft, note: ImportedNote, histories: Histories) -> None:
     base_version = histories[note.path].version if _stands(note, histories) else None
     draft.write(note.path, note.text, base_version=base_version)
 
 
 def _answer(
     arguments: Mapping[str, Any],
-    notes: Sequence[_Note],
+    notes: Sequence[ImportedNote],
     histories: Histories,
     kept: Mapping[str, KeptFile],
     changes: Sequence[FileChange],
