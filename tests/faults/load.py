@@ -17,8 +17,11 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
 from typing import Any
 
 import psycopg
@@ -35,6 +38,8 @@ class Answers:
 
     seconds: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
+    codes: Counter[str] = field(default_factory=Counter)
+    untold: int = 0  # refusals that do not say when to come back
 
     def percentile_ms(self, share: float) -> float:
         """Return a percentile of the times, in milliseconds."""
@@ -67,18 +72,17 @@ def _has_roles(admin: "psycopg.Connection[Any]") -> bool:
     )
 
 
-@dataclass
-class ServiceProcess:
-    """A running `memex serve`."""
+@dataclass(frozen=True, slots=True)
+class RunningService:
+    """Where a `memex serve` listens, and its keys."""
 
-    process: subprocess.Popen[str]
     host: str
     port: int
     keys: Mapping[str, str]
 
 
 @contextmanager
-def service(conninfo: str, **settings: str) -> Iterator[ServiceProcess]:
+def service(conninfo: str, **settings: str) -> Iterator[RunningService]:
     """`memex serve` over a database."""
     process = subprocess.Popen(
         [sys.executable, "-m", "memex", "serve", "--json", "--port", "0"],
@@ -91,7 +95,7 @@ def service(conninfo: str, **settings: str) -> Iterator[ServiceProcess]:
         assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
         host, _, port = ready["url"].removeprefix("http://").rpartition(":")
-        yield ServiceProcess(process, host, int(port), ready)
+        yield RunningService(host, int(port), ready)
     finally:
         process.terminate()
         process.wait(60)
@@ -102,7 +106,7 @@ def service(conninfo: str, **settings: str) -> Iterator[ServiceProcess]:
 class Client:
     """One connection, which is opened again when it was lost."""
 
-    def __init__(self, running: ServiceProcess, key: str) -> None:
+    def __init__(self, running: RunningService, key: str) -> None:
         self._address = running.host, running.port
         self._key = key
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
@@ -146,10 +150,10 @@ def request_of(chance: random.Random) -> tuple[str, dict[str, Any]]:
     if draw < 0.9:
         return "memory_read", {"path": f"user/note{chance.randrange(FILES)}.md"}
     text = f"# Note\n\nOn {topic}: {chance.random()}.\n"
-    return "memory_write", {"path": f"user/new{chance.randrange(10**9)}.md", "content": text}
+    return "memory_write", {"path": f"user/new-{uuid.uuid4().hex}.md", "content": text}
 
 
-async def fill(running: ServiceProcess, users: Sequence[str]) -> None:
+async def fill(running: RunningService, users: Sequence[str]) -> None:
     """Write the files of users."""
     client = Client(running, running.keys["agent_key"])
     for user in users:
@@ -170,7 +174,7 @@ async def fill(running: ServiceProcess, users: Sequence[str]) -> None:
 
 
 async def loaded(
-    running: ServiceProcess, users: Sequence[str], seconds: float, *, pause_s: float = 0, polite: bool = False
+    running: RunningService, users: Sequence[str], seconds: float, *, pause_s: float = 0, polite: bool = False
 ) -> Answers:
     """Return the answers to clients, one for each of `users`, that send requests for some seconds."""
     answers, end = Answers(), time.monotonic() + seconds
@@ -181,11 +185,14 @@ async def loaded(
             tool, arguments = request_of(chance)
             began = time.monotonic()
             try:
-                status, headers, _ = await client.call(user, tool, arguments)
+                status, headers, body = await client.call(user, tool, arguments)
             except (OSError, asyncio.IncompleteReadError):
-                status, headers = 0, {}
+                status, headers, body = 0, {}, b"{}"
             answers.seconds.append(time.monotonic() - began)
             answers.statuses[status] += 1
+            if status >= 400:
+                answers.codes[json.loads(body).get("code", "")] += 1
+                answers.untold += status in (409, 429, 503) and "retry-after" not in headers
             if polite and status in (409, 503):
                 await asyncio.sleep(float(headers.get("retry-after", 1)))
             elif pause_s:
@@ -194,6 +201,31 @@ async def loaded(
 
     await asyncio.gather(*(run(number, user) for number, user in enumerate(users)))
     return answers
+
+
+def loaded_by_another_process(
+    executor: ProcessPoolExecutor,
+    running: RunningService,
+    users: Sequence[str],
+    seconds: float,
+    *,
+    polite: bool,
+) -> "asyncio.Future[Answers]":
+    """Do the same in a process of its own, whose work delays no client of this one."""
+    work = partial(_load, running, tuple(users), seconds, polite=polite)
+    return asyncio.get_running_loop().run_in_executor(executor, work)
+
+
+def _load(running: RunningService, users: Sequence[str], seconds: float, *, polite: bool) -> Answers:
+    return asyncio.run(loaded(running, users, seconds, polite=polite))
+
+
+@contextmanager
+def another_process() -> Iterator[ProcessPoolExecutor]:
+    """A process for `loaded_by_another_process`, which has loaded this module already."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
+        executor.submit(shown, Answers([0.0]), 1.0).result()
+        yield executor
 
 
 def shown(answers: Answers, seconds: float) -> str:
@@ -208,7 +240,7 @@ def shown(answers: Answers, seconds: float) -> str:
 async def measure(clients: Sequence[int], seconds: float, *, polite: bool) -> None:
     """Print the throughput by clients, and the times of a quiet user beside a noisy one."""
     users = [f"user{number}" for number in range(32)]
-    with own_database() as conninfo, service(conninfo) as running:
+    with own_database() as conninfo, service(conninfo) as running, another_process() as executor:
         await fill(running, [*users, "quiet", "noisy"])
         for number in clients:
             made = await loaded(
@@ -218,7 +250,7 @@ async def measure(clients: Sequence[int], seconds: float, *, polite: bool) -> No
             await asyncio.sleep(2)
         alone = await loaded(running, ["quiet"], seconds, pause_s=0.05)
         print(f"   quiet, alone   {shown(alone, seconds)}", flush=True)
-        noise = asyncio.create_task(loaded(running, ["noisy"] * 200, seconds + 2, polite=polite))
+        noise = loaded_by_another_process(executor, running, ["noisy"] * 200, seconds + 2, polite=polite)
         await asyncio.sleep(2)
         beside = await loaded(running, ["quiet"], seconds, pause_s=0.05)
         print(f"   quiet, beside  {shown(beside, seconds)}", flush=True)

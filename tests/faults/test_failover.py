@@ -17,7 +17,7 @@ from tests.faults.rig.replica import Replica
 from tests.faults.rig.stored import history_of, inconsistencies
 from tests.faults.rig.system import FIRST_CALLS, System
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 STANDBY = "standby"
 OPERATIONS = 2_000
 

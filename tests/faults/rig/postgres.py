@@ -16,7 +16,7 @@ from tests.faults.rig.ports import free_port
 
 from memex.store.embedded.binaries import ServerUser, find_binaries, system_user, usable_binaries, user_of
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "max_connections": "100",
