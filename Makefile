@@ -12,6 +12,7 @@ Change the code
   make test-fast        the tests that start no database and no other process
   make test-all         all tests on both Postgres servers, slow ones included; for releases
   make test-ui          all tests of the web UI, in a real browser
+  make screenshots      make the pictures of the documentation (docs/images); ONLY="memory file" makes some
   make faults           memory while services, Postgres, lines, disks and clocks fail; at most 30 minutes
   make test-llm         the tests with a small real model (downloads 1.2 GB)
   make coverage         the tests, with the lines that did not run (takes twice as long)
@@ -37,7 +38,7 @@ STAMP  := $(VENV)/installed
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help install serve format fix check packaging image sbom test test-fast test-all test-ui faults test-llm coverage structure docs
-.PHONY: bench eval-remember eval-replay lock clean
+.PHONY: screenshots bench eval-remember eval-replay lock clean
 
 help:
 	@: $(info $(HELP))
@@ -74,6 +75,10 @@ test-all: $(STAMP)
 test-ui: $(STAMP)
 	@sh tests/ui/install.sh
 	$(PYTEST) --all tests/ui $(ARGS)
+
+screenshots: $(STAMP)
+	@sh tests/ui/install.sh
+	$(BIN)/python -m tests.ui.screenshots $(ONLY)
 
 # ONLY=short does a part of each in half a minute; ARGS=--pdb and others go to pytest.
 faults: $(STAMP)
