@@ -12,6 +12,7 @@ from tests.ui.browser import signed_in
 from tests.ui.conftest import Site
 
 NOTES = 120
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3  # looks like a secret
 IS_WHOLE = """
   document.querySelectorAll("body > header.site-header, body > main, body > footer").length === 3
   && document.querySelectorAll("script").length === 2
@@ -77,7 +78,7 @@ def test_hostile_notes_run_nothing(site: Site, in_browser: Callable[..., Any]) -
 
     for number, text in enumerate(BY_HAND):  # each in the line of a secret, which waits in the review
         line = " ".join(text.split())[:300]
-        content = f"The door code of {line} is 471133.\n"
+        content = f"{line} {TOKEN}\n"
         place = {"path": f"user/review/{number:03}.md"}
         assert api.put("/v1/file", params=place, content=content.encode()).is_success
 
@@ -85,7 +86,7 @@ def test_hostile_notes_run_nothing(site: Site, in_browser: Callable[..., Any]) -
         broken = []
         with signed_in(browser, site) as page:
             page.goto("/ui/review?kind=secret")
-            if page.locator(".review-item").count() < 10 or not page.evaluate(IS_WHOLE):
+            if page.locator(".review-item").count() < len(BY_HAND) - 2 or not page.evaluate(IS_WHOLE):
                 broken.append("review")
             page.goto("/ui/memory?folder=user/hostile/")
             for number, path in enumerate(paths):
