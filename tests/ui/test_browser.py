@@ -68,7 +68,7 @@ def leave_to_a_person(site: Site) -> None:
         answer = api.post("/v1/tools/memory_remember/execute", json=body)
         assert answer.is_success, answer.text
     assert answer.json()["rivals"]
-    door = {"content": "The door code of the shed is 471133.\n"}
+    door = {"content": "The door code of the shed is 471133.\n\nThe door code of the cellar is 471144.\n"}
     assert api.put("/v1/file", params={"path": "user/door.md"}, **door).is_success
 
 
@@ -151,6 +151,10 @@ def test_a_rival_is_settled_by_keyboard_and_undone(site: Site, in_browser: Calla
             page.keyboard.press("u")
             page.get_by_text("The decision was undone.").wait_for()
             page.get_by_text(ROOM).wait_for()
+            page.get_by_label("Tick all 2 of this kind").check()
+            page.keyboard.press("A")
+            page.get_by_text("2 items were decided.").wait_for()
+            assert "[secret: pin]" in page.goto("/ui/memory/file?path=user/door.md").text()  # type: ignore[union-attr]
 
     in_browser(journey)
 
@@ -165,11 +169,11 @@ def test_ticked_items_are_decided_without_javascript(site: Site, in_browser: Cal
             for box in page.get_by_role("checkbox").all():
                 box.check()
             page.get_by_role("button", name="Leave as they are").click()
-            page.get_by_text("2 items were decided.").wait_for()
+            page.get_by_text("3 items were decided.").wait_for()
             page.get_by_text("Nothing waits for you.").wait_for()
             page.get_by_role("button", name="Undo").click()
             page.get_by_text("The decision was undone.").wait_for()
-            assert page.get_by_role("checkbox").count() == 2
+            assert page.get_by_role("checkbox").count() == 3
 
     in_browser(journey)
 

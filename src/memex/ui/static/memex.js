@@ -59,6 +59,14 @@
     else if (["A", "R"].includes(key)) press(document, `.review-bar [data-key="${key}"]`);
   }
 
+  // One box ticks all items of its section.
+  for (const box of document.querySelectorAll("[data-tick-all]")) {
+    box.parentElement.hidden = false;
+    box.addEventListener("change", () => {
+      for (const item of box.closest("section").querySelectorAll(".review-item input[type=checkbox]")) item.checked = box.checked;
+    });
+  }
+
   // A form with data-confirm asks first.
   document.addEventListener("submit", (event) => {
     const question = event.target.dataset.confirm;
