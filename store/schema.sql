@@ -214,6 +214,7 @@ create unique index operation_once on operation (scope_id, user_id, tool_call_id
 create index operation_call on operation (scope_id, tool_call_id, operation_id);
 create index operation_top on operation (scope_id, operation_id) where parent_id is null;
 create index operation_user on operation (scope_id, user_id, operation_id) where parent_id is null;
+create index operation_newest on operation (tenant_id, started_at) where parent_id is null;
 create index operation_inner on operation (scope_id, parent_id, ordinal) where parent_id is not null;
 create index operation_queued on operation (tenant_id, operation_id)
   where parent_id is null and status in ('queued', 'quarantined');

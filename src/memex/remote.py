@@ -88,10 +88,19 @@ class Remote(HttpClient):
         return await self.json("POST", path, headers=headers, body={"reason": reason})
 
     async def operations(
-        self, context: CallContext, *, limit: int, cursor: str | None = None
+        self,
+        context: CallContext,
+        filters: Mapping[str, Any] | None = None,
+        *,
+        limit: int,
+        cursor: str | None = None,
     ) -> dict[str, Any]:
-        """Return the user's calls, the newest first."""
-        return await self._get(context, "/operations", limit=limit, cursor=cursor)
+        """Return the calls that pass the filters, by default all of the user, the newest first."""
+        given = {
+            name: value.isoformat() if isinstance(value, datetime) else value
+            for name, value in (filters or {}).items()
+        }
+        return await self._get(context, "/operations", **given, limit=limit, cursor=cursor)
 
     async def operation(self, context: CallContext, tool_call_id: str) -> list[dict[str, Any]]:
         """Return the attempts at one call, the newest first."""

@@ -320,21 +320,6 @@ def _summarise(arguments: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-async def list_calls(
-    connection: Connection, access: Access, *, limit: int, before: int | None = None
-) -> list[Operation]:
-    """Return the caller's operations, newest first; only those with an id below `before`."""
-    found = await rows(
-        connection,
-        "log/operation_list",
-        scope_ids=access.visible_logs,
-        user_id=access.user_id or "",
-        before=NEWEST if before is None else before,
-        limit=limit,
-    )
-    return [Operation(**record) for record in found]
-
-
 async def read_call(connection: Connection, access: Access, tool_call_id: str) -> list[Operation]:
     """Return the newest attempts at one of the caller's calls, at most 100, newest first, with what is inside."""
     found = await rows(

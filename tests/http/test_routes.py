@@ -198,7 +198,10 @@ ROUTES: dict[str, list[Try]] = {
         *(Try(agents(), word) for word in WORDS.values()),
         Try(READ[PLAN], WORDS[PLAN], query={"project": "apollo"}),
     ],
-    "GET /v1/operations": [Try(agents(), ALICES_CALL)],
+    "GET /v1/operations": [
+        Try(agents(), ALICES_CALL),
+        Try(agents(alice="FORBIDDEN", bob="FORBIDDEN", theirs="FORBIDDEN"), query={"everyone": "true"}),
+    ],
     "GET /v1/operations/{tool_call_id:path}": [
         Try(
             agents(bob="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
@@ -298,7 +301,13 @@ ROUTES: dict[str, list[Try]] = {
             url={"key_id": "9000000000"},
         )
     ],
-    "GET /v1/admin/operations": [Try(admins())],
+    "GET /v1/admin/operations": [
+        Try(admins()),
+        Try(
+            admins(for_alice="VALIDATION_ERROR"),
+            query={"everyone": "true", "tool": "project_open"},
+        ),
+    ],
     "GET /v1/admin/operations/{tool_call_id:path}": [
         Try(
             admins(admin="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),

@@ -86,7 +86,10 @@ def test_header_and_body_name_one_user(client_of: Callable[..., httpx2.Client]) 
     ("url", "hint"),
     [
         ("/v1/files?path=user/", "It takes as_of, cursor, limit, prefix."),
-        ("/v1/operations?limit=5&user=bob", "It takes cursor, limit."),
+        (
+            "/v1/operations?limit=5&user=bob",
+            "It takes actor, cursor, everyone, limit, since, status, text, tool, until.",
+        ),
         ("/v1/me?x", "It takes none."),
         ("/v1/file?path=user/a.md&path=user/b.md", "Send it once."),
     ],

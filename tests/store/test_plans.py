@@ -21,7 +21,7 @@ HOT = """
     search/lexeme_frequency search/posting_read search/chunk_best search/chunk_passing
     search/chunk_read memory/file_read memory/file_list memory/revision_read memory/revision_history
     memory/series_list past/series_list
-    writes/revision_chains memory/revision_before log/operation_committed log/operation_list
+    writes/revision_chains memory/revision_before log/operation_committed log/operation_search
     log/operation_read log/operation_writes writes/file_load memory/link_out
     memory/link_in memory/file_by_key memory/revision_at search/chunk_of_file memory/file_pinned
     memory/link_near memory/link_back memory/file_text memory/revision_span log/operation_inner
@@ -83,6 +83,13 @@ PARAMETERS: dict[str, Any] = {
     "starts": [0],
     "ends": [1],
     "parent_ids": [1],
+    "window": 31,
+    "kinds": ["memory_context"],
+    "status": "failed",
+    "actor": "web",
+    "text": "oars",
+    "since": datetime(2026, 11, 1, tzinfo=UTC),
+    "until": datetime(2026, 11, 22, tzinfo=UTC),
 }
 INDEXES = {
     "search/lexeme_frequency": "posting_pkey",

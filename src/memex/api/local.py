@@ -18,6 +18,7 @@ from memex.errors import Forbidden, ValidationFailed
 from memex.service.identity import keys, quotas, users
 from memex.service.identity.keys import render_key
 from memex.service.log import blame, exposure, queue
+from memex.service.log.call_list import CallQuery
 from memex.service.log.replay.bundle import export_call
 from memex.service.log.replay.bundle_archive import pack_bundle
 from memex.service.log.replay.counterfactual import ReplayChange
@@ -131,9 +132,17 @@ class LocalMemex:
         service, caller = await self.caller(context, "memory_revert")
         return await service.revert(caller, reverted, reason=reason, tool_call_id=context.tool_call_id)
 
-    async def operations(self, context: CallContext, *, limit: int, cursor: str | None = None) -> Document:
+    async def operations(
+        self,
+        context: CallContext,
+        filters: Mapping[str, Any] | None = None,
+        *,
+        limit: int,
+        cursor: str | None = None,
+    ) -> Document:
         service, caller = await self.caller(context, "memory_operations")
-        return (await service.operations(caller, limit=limit, cursor=cursor)).model_dump(mode="json")
+        query = CallQuery.of(**filters or {})
+        return (await service.operations(caller, query, limit=limit, cursor=cursor)).model_dump(mode="json")
 
     async def operation(self, context: CallContext, tool_call_id: str) -> list[Document]:
         service, caller = await self.caller(context, "memory_operation")

@@ -20,6 +20,7 @@ from memex.api.review import Review
 from memex.call_context import CallContext
 from memex.errors import ValidationFailed
 from memex.http_client import TIMEOUT_S
+from memex.service.log.call_list import ALL_CALLS, CallQuery
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.counterfactual import ChangedResult
 from memex.service.log.replay.replay import ReplayResult
@@ -431,16 +432,17 @@ class UserMemory:
         result = await self._api.revert(self._context.under(tool_call_id), reverted, reason=reason)
         return RevertResult.model_validate(result)
 
-    async def operations(self, *, limit: int = 50, cursor: str | None = None) -> OperationsResult:
-        """Return the user's calls, the newest first."""
-        return OperationsResult.model_validate(
-            await self._api.operations(self._context, limit=limit, cursor=cursor)
-        )
+    async def operations(
+        self, query: CallQuery = ALL_CALLS, *, limit: int = 50, cursor: str | None = None
+    ) -> OperationsResult:
+        """Return the calls that a query asks for, by default all of the user, the newest first."""
+        found = await self._api.operations(self._context, query.given, limit=limit, cursor=cursor)
+        return OperationsResult.model_validate(found)
 
     async def operation(self, tool_call_id: str) -> Sequence[OperationResult]:
         """Return the attempts at one call, the newest first, with the operations inside each."""
         found = await self._api.operation(self._context, tool_call_id)
-        return [OperationResult.model_validate(attempt) for attempt in found]
+        return list(map(OperationResult.model_validate, found))
 
     async def replay(
         self,
@@ -457,8 +459,7 @@ class UserMemory:
         given = {"planner": planner, "budget": budget, "search_mode": search_mode}
         changes = {name: value for name, value in given.items() if value is not None}
         result = await self._api.replay(self._context, tool_call_id, changes)
-        kind = ChangedResult if changes else ReplayResult
-        return kind.model_validate(result)
+        return (ChangedResult if changes else ReplayResult).model_validate(result)
 
     async def catalogue(self, *, max_chars: int = 8_000) -> str:
         """Return a line for each file, at most `max_chars` characters."""

@@ -50,8 +50,15 @@ class MemexApi(Protocol):
         """Undo everything that a call wrote."""
         ...
 
-    async def operations(self, context: CallContext, *, limit: int, cursor: str | None = None) -> Document:
-        """Return the user's calls, the newest first."""
+    async def operations(
+        self,
+        context: CallContext,
+        filters: Mapping[str, Any] | None = None,
+        *,
+        limit: int,
+        cursor: str | None = None,
+    ) -> Document:
+        """Return the calls that pass the filters of `CallQuery`, by default all of the user, the newest first."""
         ...
 
     async def operation(self, context: CallContext, tool_call_id: str) -> list[Document]:

@@ -30,3 +30,18 @@ def parse_age(age: str, units: str) -> datetime | None:
         return datetime.now(UTC) - int(match[1]) * _UNITS[match[2]]
     except OverflowError:
         raise ValidationFailed(f"{age} ago is before the year 1.", hint="Give a smaller number.") from None
+
+
+def parse_time(text: str | None, option: str) -> datetime | None:
+    """Return the time that an age such as `7d`, a date or a time means; raises ValidationFailed."""
+    if text is None:
+        return None
+    if (time := parse_age(text, "mhdw")) is not None:
+        return time
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValidationFailed(
+            f"{option}: {text[:100]!r} is not a time.", hint="Write 30m, 12h, 7d, 2w or 2026-11-22."
+        ) from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -17,6 +17,7 @@ from memex.service.call import Caller, check_role, new_call, resumed_call
 from memex.service.identity.identities import Identities
 from memex.service.identity.rate_limits import RateLimits
 from memex.service.log import operations
+from memex.service.log.call_list import ALL_CALLS, CallQuery, list_calls
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.trace import load_trace
 from memex.service.planners import Planners, builtin_planners
@@ -30,7 +31,7 @@ from memex.service.tools import definitions, revisions
 from memex.service.tools.aliases import translate
 from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.registry import ACTIONS, TOOLS, AnyTool, new_metrics
-from memex.service.tools.tool import check_json, from_cursor, is_dry_run, to_cursor
+from memex.service.tools.tool import check_json, is_dry_run
 from memex.service.tools.tool_context import ToolContext
 from memex.settings import SearchMode
 from memex.store import catalogue
@@ -216,17 +217,10 @@ class Service:
         return guarded.reported(result)
 
     async def operations(
-        self, caller: Caller, *, limit: int = 50, cursor: str | None = None
+        self, caller: Caller, query: CallQuery = ALL_CALLS, *, limit: int = 50, cursor: str | None = None
     ) -> OperationsResult:
-        """Return the caller's calls, the newest first; long texts are shortened."""
-        before = from_cursor(cursor, int)[0] if cursor is not None else None
-        async with self.database.transaction(caller.access) as connection:
-            found = await operations_log.list_calls(connection, caller.access, limit=limit + 1, before=before)
-        page = found[:limit]
-        return OperationsResult(
-            operations=[operations.render_listed_operation(operation) for operation in page],
-            next_cursor=to_cursor(page[-1].operation_id) if len(found) > limit else None,
-        )
+        """Return the caller's calls that a query asks for, the newest first; see `list_calls`."""
+        return await list_calls(self.database, caller, query, limit=limit, cursor=cursor)
 
     async def operation(self, caller: Caller, tool_call_id: str) -> Sequence[OperationResult]:
         """Return the attempts at one of the caller's calls, the newest 100 first.

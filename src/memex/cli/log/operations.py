@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from memex.cli.ages import parse_time
 from memex.cli.log import retention, trace
 from memex.cli.options import Cursor, Reason
 from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time, shorten, to_json
@@ -71,18 +72,57 @@ async def show(
     raw: Annotated[
         bool, typer.Option("--raw", help="Also show the request and the response as they were logged.")
     ] = False,
+    tool: Annotated[
+        str | None, typer.Option(help="Filter: only calls of this tool, such as context.")
+    ] = None,
+    status: Annotated[
+        str | None, typer.Option(help="Filter: only calls that ended so, such as failed.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="ACTOR", help="Filter: only calls of who named itself so.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Filter: only calls since a time, such as 7d, 12h or 2026-11-22.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Filter: only calls before a time.")] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(help="Filter: only calls whose id, arguments, error code or files contain this text."),
+    ] = None,
+    everyone: Annotated[
+        bool, typer.Option("--everyone", help="List the calls of all users of the tenant.")
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, max=500, help="The largest number of calls.")] = 20,
     cursor: Cursor = None,
 ) -> CommandOutput:
     """List the newest calls, or show every attempt at one call in detail."""
+    filters = {
+        "tool": tool,
+        "status": status,
+        "actor": by,
+        "since": parse_time(since, "--since"),
+        "until": parse_time(until, "--until"),
+        "text": text,
+        "everyone": everyone or None,
+    }
+    filters = {name: value for name, value in filters.items() if value is not None}
     if call is not None and named is not None:
         raise ValidationFailed("TOOL_CALL_ID and --call exclude each other.")
     wanted = call if call is not None else named
+    if wanted is not None and filters:
+        raise ValidationFailed(
+            "Filters select among many calls.", hint="Leave out the id of the call, or the filters."
+        )
     if wanted is not None:
         attempts = await session.api.operation(session.context, wanted)
         return CommandOutput({"attempts": attempts}, lambda screen: _show_attempts(screen, attempts, raw=raw))
-    listed = await session.api.operations(session.context, limit=limit, cursor=cursor)
-    return CommandOutput(listed, lambda screen: show_log(screen, listed), is_empty=not listed["operations"])
+    asking = session.of(None) if everyone else session  # an admin who names no user asks about all users
+    listed = await asking.api.operations(asking.context, filters, limit=limit, cursor=cursor)
+    return CommandOutput(
+        listed,
+        lambda screen: show_log(screen, listed, with_user=everyone),
+        is_empty=not listed["operations"],
+    )
 
 
 @user_command
@@ -96,21 +136,23 @@ async def revert(
     return CommandOutput(reverted, lambda screen: _show_reverted(screen, reverted))
 
 
-def show_log(screen: Screen, listed: dict[str, Any]) -> None:
+def show_log(screen: Screen, listed: dict[str, Any], *, with_user: bool = False) -> None:
     """Print a page of calls: two lines a call on a terminal, a table in a pipe."""
+    rows = [_log_row(operation, with_user=with_user) for operation in listed["operations"]]
     if not listed["operations"]:
         screen.line(("No calls.", "dim"))
-        return
-    if screen.is_terminal:
-        for operation in listed["operations"]:
-            _show_listed_call(screen, operation)
+    elif screen.is_terminal:
+        for row in rows:
+            _show_listed_call(screen, row)
     else:
-        screen.table(LOG_COLUMNS, list(map(_log_row, listed["operations"])))
+        screen.table(LOG_COLUMNS, rows)
+    if listed["stopped_after"]:
+        screen.line((f"The search stopped after {listed['stopped_after']:,} calls.", "yellow"))
     screen.more(listed["next_cursor"])
 
 
-def _show_listed_call(screen: Screen, operation: dict[str, Any]) -> None:
-    when, call, tool, (status, style), ms, by, asked, result = _log_row(operation)
+def _show_listed_call(screen: Screen, row: tuple[Any, ...]) -> None:
+    when, call, tool, (status, style), ms, by, asked, result = row
     screen.line(
         (f"{when}  ", "dim"), (call, "bold"), f"  {tool}  ", (status, style), (f"  {ms} ms  {by}", "dim")
     )
@@ -119,24 +161,24 @@ def _show_listed_call(screen: Screen, operation: dict[str, Any]) -> None:
         screen.line("  ", (shorten(f"{asked}{done}", MAX_LINE_CHARS), ""))
 
 
-def _log_row(operation: dict[str, Any]) -> tuple[Any, ...]:
+def _log_row(operation: dict[str, Any], *, with_user: bool) -> tuple[Any, ...]:
     return (
         format_time(operation["started_at"]),
         operation["tool_call_id"],
         operation["tool"].removeprefix("memory_"),
         (operation["status"], STATUS_STYLES.get(operation["status"], "")),
         f"{operation['duration_ms']:.0f}",
-        _caller_name(operation["principal"]),
+        _caller_name(operation["principal"], operation["user"] if with_user else None),
         shorten(_request_summary(operation["request"]), MAX_ASKED_CHARS),
         operation["error_code"] or ", ".join(operation["writes"]),
     )
 
 
-def _caller_name(principal: dict[str, Any]) -> str:
-    """Return who called: the actor as it named itself, and the key, which cannot be invented."""
+def _caller_name(principal: dict[str, Any], user: str | None) -> str:
+    """Return who called: the actor as it named itself, and the key, which cannot be invented; and for whom."""
     key = principal.get("key_id")
     holder = f"{principal.get('role', '')} key {key}" if key is not None else principal.get("role", "")
-    return ", ".join(filter(None, (principal.get("actor"), holder)))
+    return ", ".join(filter(None, (principal.get("actor"), holder, user and f"for {user}")))
 
 
 def _request_summary(request: dict[str, Any]) -> str:

@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from memex.cli.ages import parse_age
+from memex.cli.ages import parse_time
 from memex.cli.eval.output import check_installed
 from memex.cli.output import Column, CommandOutput, Screen, format_count, shorten
 from memex.cli.progress import progress_bar
@@ -104,7 +104,8 @@ async def replay(
     async with _requested_change(session, change) as named:
         if call is not None:
             return await _replay_one(session, call, change, named)
-        return await _replay_many(session, change, named, _CallFilters(which, _time(since), degraded, limit))
+        filters = _CallFilters(which, parse_time(since, "--since"), degraded, limit)
+        return await _replay_many(session, change, named, filters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,21 +132,6 @@ async def _requested_change(
 
     async with model_planner(read_settings(), change.model, change.prompt) as made:
         yield made
-
-
-def _time(since: str | None) -> datetime | None:
-    """Return the time that an age such as `7d`, a date or a time means."""
-    if since is None:
-        return None
-    if (time := parse_age(since, "mhdw")) is not None:
-        return time
-    try:
-        time = datetime.fromisoformat(since)
-    except ValueError:
-        raise ValidationFailed(
-            f"--since: {since[:100]!r} is not a time.", hint="Write 30m, 12h, 7d, 2w or 2026-11-22."
-        ) from None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 async def _replay_bundle(session: CommandSession, path: Path) -> "ReplayResult":

@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from memex.http.answers import json_answer
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.routers import RouterPair
+from memex.service.log.call_list import MAX_FILTER_CHARS, CallQuery
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.bundle import export_call as export_call_of
 from memex.service.log.replay.bundle_archive import pack_bundle
@@ -18,6 +19,7 @@ from memex.service.log.replay.requests import ReplayableKind, replay_call, repla
 from memex.service.service import Caller, Service
 from memex.service.tools.context import MAX_BUDGET, MIN_BUDGET
 from memex.service.tools.revisions import RevertResult
+from memex.store.records import Status
 
 PAIR = RouterPair("/operations", "operations")
 router, admin_router = PAIR.agent, PAIR.admin
@@ -25,6 +27,8 @@ REPLAYABLE_PAIR = RouterPair("/replayable", "operations")
 replayable_router, admin_replayable_router = REPLAYABLE_PAIR.agent, REPLAYABLE_PAIR.admin
 
 Limit = Annotated[int, Query(ge=1, le=500)]
+FilterText = Annotated[str | None, Query(min_length=1, max_length=MAX_FILTER_CHARS)]
+TEXT_DESCRIPTION = "Only calls whose id, arguments, error code or written files contain this text."
 ManyCalls = Annotated[int, Query(ge=1, le=100_000)]
 Tools = Annotated[ReplayableKind, Query(description="Calls of which tools.")]
 Since = Annotated[AwareDatetime | None, Query(description="Made at this time (RFC 3339) or later.")]
@@ -108,13 +112,35 @@ async def list_replayable(
     "",
     summary="List the user's calls",
     admin_summary="List calls as an admin",
-    admin_description="Return the calls of the user in Memex-User; without a user, the calls of admins alone.",
+    admin_description=(
+        "Return the calls of the user in Memex-User; without a user, the calls of admins alone, or with `everyone` "
+        "those of all users of the tenant. Filters look at no more than 10,000 calls for one page, and "
+        "`stopped_after` says when that was too few."
+    ),
 )
 async def list_operations(
-    service: ServiceDependency, caller: HeaderCaller, limit: Limit = 50, cursor: str | None = None
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool: FilterText = None,
+    status: Annotated[Status | None, Query(description="Only calls that ended so.")] = None,
+    actor: FilterText = None,
+    since: Since = None,
+    until: Annotated[AwareDatetime | None, Query(description="Made before this time (RFC 3339).")] = None,
+    text: Annotated[FilterText, Query(description=TEXT_DESCRIPTION)] = None,
+    everyone: Annotated[
+        bool, Query(description="Calls of all users, for an admin who names no user.")
+    ] = False,
+    limit: Limit = 50,
+    cursor: str | None = None,
 ) -> OperationsResult:
-    """Return the calls made for this user, the newest first."""
-    return await service.operations(caller, limit=limit, cursor=cursor)
+    """Return the calls made for this user, the newest first.
+
+    Filters look at no more than 10,000 calls for one page, and `stopped_after` says when that was too few.
+    """
+    query = CallQuery(
+        tool=tool, status=status, actor=actor, since=since, until=until, text=text, everyone=everyone
+    )
+    return await service.operations(caller, query, limit=limit, cursor=cursor)
 
 
 @PAIR.route(

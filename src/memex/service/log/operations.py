@@ -41,11 +41,13 @@ class OperationResult(BaseModel):
     A text that a revision holds is `{"$text": "path@version:start-end"}`, a diff `{"$diff": [old, new]}`. In a list
     of operations `inner` is empty, a text of over 1,000 characters is `{"$chars": length, "head": "…"}`, and a list
     of over 50 items `{"$items": length, "head": […]}`. `trace` is the story of the attempt, null in a list.
+    `user` is null for a call that was made for no user.
     """
 
     model_config = ConfigDict(frozen=True)
 
     tool_call_id: str
+    user: str | None = None
     attempt: int
     tool: str
     status: str
@@ -64,10 +66,15 @@ class OperationResult(BaseModel):
 
 
 class OperationsResult(BaseModel):
-    """Operations, the newest first; `next_cursor` is null after the first one."""
+    """Operations, the newest first; `next_cursor` is null after the first one.
+
+    Filters look at no more than 10,000 operations for one page. `stopped_after` is this number if the page is not
+    full for that reason, else null; `next_cursor` then looks further back.
+    """
 
     operations: list[OperationResult]
     next_cursor: str | None
+    stopped_after: int | None = None
 
 
 def render_operation(operation: Operation, trace: Trace | None = None) -> OperationResult:
@@ -75,6 +82,7 @@ def render_operation(operation: Operation, trace: Trace | None = None) -> Operat
     response = operation.response or {}
     return OperationResult(
         tool_call_id=operation.tool_call_id,
+        user=operation.user_id or None,
         attempt=operation.attempt,
         tool=operation.kind,
         status=operation.status,

@@ -1,0 +1,133 @@
+"""Lists of calls: a user's own, or for an admin those of everybody in the tenant, with filters."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from memex.errors import Forbidden, ValidationFailed
+from memex.service.call import Caller
+from memex.service.log.operations import OperationsResult, render_listed_operation
+from memex.service.tools.tool import describe_problem, from_cursor, to_cursor
+from memex.store.database import Database
+from memex.store.log.call_search import MAX_ROWS_READ, CallFilters, CallPlace, search_calls
+from memex.store.records import Status
+
+MAX_FILTER_CHARS = 200
+
+
+class CallQuery(BaseModel):
+    """Which calls are listed; what is None filters nothing.
+
+    Attributes:
+        tool: of this tool, such as `memory_context` or `context`.
+        status: that ended so.
+        actor: of who named itself so.
+        since: begun at this time or later.
+        until: begun before this time.
+        text: whose id, arguments, error code or written files contain this text, whatever its case.
+        everyone: of all users of the tenant; for an admin who names no user.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tool: str | None = Field(None, max_length=MAX_FILTER_CHARS)
+    status: Status | None = None
+    actor: str | None = Field(None, max_length=MAX_FILTER_CHARS)
+    since: AwareDatetime | None = None
+    until: AwareDatetime | None = None
+    text: str | None = Field(None, max_length=MAX_FILTER_CHARS)
+    everyone: bool = False
+
+    @classmethod
+    def of(cls, **given: Any) -> "CallQuery":
+        """Return a query by names; raises ValidationFailed for what cannot be one."""
+        try:
+            query = cls(**given)
+        except ValidationError as error:
+            raise ValidationFailed(f"{describe_problem(error.errors()[0])}.") from None
+        return query
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What is asked for, by name."""
+        return self.model_dump(exclude_defaults=True)
+
+    @property
+    def filters(self) -> CallFilters:
+        """The filters, as the store takes them."""
+        return CallFilters(
+            kinds=[self.tool, f"memory_{self.tool}"] if self.tool else None,
+            status=self.status,
+            actor=self.actor or None,
+            # The log is searched as it is stored: as JSON, in which quotation marks and line breaks are escaped.
+            text=json.dumps(self.text, ensure_ascii=False)[1:-1] if self.text else None,
+            since=self.since,
+            until=self.until,
+        )
+
+
+ALL_CALLS = CallQuery()
+
+
+async def list_calls(
+    database: Database, caller: Caller, query: CallQuery, *, limit: int = 50, cursor: str | None = None
+) -> OperationsResult:
+    """Return the calls of the caller's user, or of everybody, the newest first; long texts are shortened.
+
+    Args:
+        database: the database that holds the log.
+        caller: who asks.
+        query: which calls.
+        limit: how many calls, 1 to 500.
+        cursor: `next_cursor` of the last answer to the same query.
+
+    Raises:
+        Forbidden: an agent asks for the calls of everybody.
+        ValidationFailed: the cursor is none, a time has no zone, or everybody's calls are asked for a user.
+    """
+    access = caller.access
+    if query.everyone and access.role != "admin":
+        raise Forbidden("Only an admin sees the calls of all users.", hint="Leave out `everyone`.")
+    if query.everyone and access.user_id is not None:
+        raise ValidationFailed(
+            "The calls of one user or of all users are listed.", hint="Name no user, or leave out `everyone`."
+        )
+    async with database.transaction(access) as connection:
+        found = await search_calls(
+            connection,
+            access,
+            query.filters,
+            limit=limit,
+            after=_place(cursor, everyone=query.everyone),
+            by_anyone=query.everyone,
+        )
+    return OperationsResult(
+        operations=[render_listed_operation(operation) for operation in found.calls],
+        next_cursor=_cursor(found.next_place, everyone=query.everyone) if found.next_place else None,
+        stopped_after=MAX_ROWS_READ if found.is_cut else None,
+    )
+
+
+def _place(cursor: str | None, *, everyone: bool) -> CallPlace:
+    if cursor is None:
+        return CallPlace()
+    if not everyone:
+        return CallPlace(from_cursor(cursor, int)[0])
+    time, operation_id = from_cursor(cursor, str, int)
+    try:
+        started_at = datetime.fromisoformat(time)
+    except ValueError:
+        started_at = None
+    if started_at is None or started_at.tzinfo is None:
+        raise ValidationFailed(
+            "The cursor is malformed.", hint="Send next_cursor of the last answer as it came, or no cursor."
+        )
+    return CallPlace(operation_id, started_at)
+
+
+def _cursor(place: CallPlace, *, everyone: bool) -> str:
+    if everyone:
+        return to_cursor(place.started_at.isoformat(), place.operation_id)
+    return to_cursor(place.operation_id)
