@@ -35,6 +35,9 @@ ADDRESSES = (
     "/ui/memory/move?path=user/tea.md",
     "/ui/memory/new",
     "/ui/memory/file?path=user/nothing.md",
+    "/ui/search",
+    "/ui/search?query=oolong+kettle&prefix=user/",
+    "/ui/search?query=oolong&as_of=nonsense",
     "/ui/review",
     "/ui/review?kind=queue",
     "/ui/sessions",
@@ -113,6 +116,33 @@ def files_status(site: Site, secret: str) -> int:
     """Return the status of a request with a key."""
     headers = {"Authorization": f"Bearer {secret}"}
     return httpx2.get(f"{site.served.url}/v1/files", headers=headers).status_code
+
+
+def test_files_are_found_while_a_question_is_typed(site: Site, in_browser: Callable[..., Any]) -> None:
+    """Words that match are marked, a filter stands in the address, and the past is searched as it was."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.get_by_role("link", name="Search").click()
+            page.fill("#query", "Which kettles are of iron?")
+            hit = page.locator(".hit").first
+            hit.get_by_role("link", name="Kettle").wait_for()
+            assert "Kettle" in hit.locator("mark").all_inner_texts()
+            page.get_by_text("Filters", exact=True).click()
+            page.get_by_label("Tags").fill("bells")
+            page.get_by_role("button", name="Search").click()
+            page.wait_for_url("**tags=bells**")
+            page.get_by_text("No file matches.").wait_for()
+            page.goto("/ui/search?query=oolong&as_of=2020-01-01T00:00")
+            page.get_by_text("No file matches.").wait_for()
+        with signed_in(browser, site, script=False) as page:
+            page.goto("/ui/search")
+            page.fill("#query", "sencha")
+            page.get_by_role("button", name="Search").click()
+            assert page.locator(".hit mark").all_inner_texts() == ["sencha"]
+
+    in_browser(journey)
 
 
 def test_hostile_names_of_users_stay_text(site: Site, in_browser: Callable[..., Any]) -> None:

@@ -6,8 +6,10 @@ import hashlib
 import pytest
 
 from memex.store.diff import unified
+from memex.store.search.analyzer import analyzer_of
 from memex.ui.assets import SERVED, asset
 from memex.ui.comparison import DiffPart, diff_lines
+from memex.ui.highlighting import marked_words
 from memex.ui.markdown import MAX_CHARS, render_text
 from memex.ui.page import HOME, own_path
 from memex.ui.pinning import with_pin
@@ -123,3 +125,13 @@ def test_only_our_own_pages_are_led_to() -> None:
     assert own_path("/ui/memory/file?path=user/a.md") == "/ui/memory/file?path=user/a.md"
     for other in (None, "", "//x/ui/", "https://x/ui/a", "/v1/files", "/ui/\nmemory", "/\\x", "/ui/sign-in"):
         assert own_path(other) == HOME
+
+
+def test_words_that_match_are_marked_in_their_forms() -> None:
+    """Other forms of a word are marked too, nothing twice, and the passage stays as it is."""
+    passage = "She prefers <oolong> to snake_case teas."
+
+    parts = marked_words(passage, {"prefer", "tea", "oolong"}, analyzer_of("english"))
+
+    assert "".join(part.text for part in parts) == passage
+    assert [part.text for part in parts if part.is_marked] == ["prefers", "oolong", "teas"]

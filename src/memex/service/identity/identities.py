@@ -74,7 +74,7 @@ class Identities:
     def __init__(self, database: Database, metrics: Metrics, *, language: str) -> None:
         self._database = database
         self._metrics = metrics
-        self._language = language
+        self.language = language
         self._holders: _Recent[bytes, Principal] = _Recent(MAX_KEPT)
         self._accesses: _Recent[_Asked, Access] = _Recent(MAX_KEPT)
 
@@ -100,7 +100,7 @@ class Identities:
     ) -> Access:
         """Look up what a call may touch; see `authentication.resolve`."""
         return await authentication.resolve(
-            self._database, principal, context, language=self._language, makes_user=makes_user
+            self._database, principal, context, language=self.language, makes_user=makes_user
         )
 
     async def cached_access(self, principal: Principal, context: CallContext) -> Access:
