@@ -35,6 +35,9 @@ ADDRESSES = (
     "/ui/memory/move?path=user/tea.md",
     "/ui/memory/new",
     "/ui/memory/file?path=user/nothing.md",
+    "/ui/ask",
+    "/ui/ask?query=Which+tea+does+she+like",
+    "/ui/ask?query=tea&project=none-such",
     "/ui/search",
     "/ui/search?query=oolong+kettle&prefix=user/",
     "/ui/search?query=oolong&as_of=nonsense",
@@ -141,6 +144,25 @@ def test_files_are_found_while_a_question_is_typed(site: Site, in_browser: Calla
             page.fill("#query", "sencha")
             page.get_by_role("button", name="Search").click()
             assert page.locator(".hit mark").all_inner_texts() == ["sencha"]
+
+    in_browser(journey)
+
+
+def test_a_question_shows_what_an_agent_would_get(site: Site, in_browser: Callable[..., Any]) -> None:
+    """The chosen passages are marked in their files, with why; a smaller budget chooses anew at once."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.get_by_role("link", name="Ask").click()
+            page.fill("#question", "Which oolong or sencha does she like?")
+            page.get_by_role("button", name="Ask").click()
+            tea = page.locator(".asked-file").filter(has_text="user/tea.md")
+            assert "Likes sencha" in tea.locator("mark").first.inner_text()
+            page.get_by_text("matches the question").first.wait_for()
+            assert "Likes sencha" in page.locator("#context").input_value()
+            page.locator("#budget").fill("200")
+            page.get_by_text("of 200 characters").wait_for()
 
     in_browser(journey)
 

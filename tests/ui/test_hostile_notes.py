@@ -88,6 +88,10 @@ def test_hostile_notes_run_nothing(site: Site, in_browser: Callable[..., Any]) -
             page.goto("/ui/review?kind=secret")
             if page.locator(".review-item").count() < len(BY_HAND) - 2 or not page.evaluate(IS_WHOLE):
                 broken.append("review")
+            for where in ("search", "ask"):
+                page.goto(f"/ui/{where}?query=alert+script+evil+style+svg+javascript&limit=50")
+                if page.locator("mark").count() < 5 or not page.evaluate(IS_WHOLE):
+                    broken.append(where)
             page.goto("/ui/memory?folder=user/hostile/")
             for number, path in enumerate(paths):
                 for where in ("file", "edit", "diff", "blame", "versions")[

@@ -54,6 +54,7 @@ PAGES: dict[str, Row] = {
     "POST /ui/memory/restore": Row(404, form=NOTE_QUERY | {"restored_version": "1"}, of_admin=422),
     "POST /ui/memory/pin": Row(404, form=NOTE_QUERY | {"pinned": "true"}, of_admin=422),
     "POST /ui/memory/revert": Row(404, form={"tool_call_id": CALL}),
+    "GET /ui/ask": Row(200, {"query": "word again"}),
     "GET /ui/search": Row(200, {"query": "word again"}),
     "GET /ui/review": Row(200),
     "POST /ui/review/decide": Row(303, form={"decision": "apply secret:none"}),

@@ -9,7 +9,7 @@ from memex.store.diff import unified
 from memex.store.search.analyzer import analyzer_of
 from memex.ui.assets import SERVED, asset
 from memex.ui.comparison import DiffPart, diff_lines
-from memex.ui.highlighting import marked_words
+from memex.ui.highlighting import PassagePart, marked_spans, marked_words
 from memex.ui.markdown import MAX_CHARS, render_text
 from memex.ui.page import HOME, own_path
 from memex.ui.pinning import with_pin
@@ -135,3 +135,16 @@ def test_words_that_match_are_marked_in_their_forms() -> None:
 
     assert "".join(part.text for part in parts) == passage
     assert [part.text for part in parts if part.is_marked] == ["prefers", "oolong", "teas"]
+
+
+def test_spans_are_marked_with_some_text_around() -> None:
+    """What lies far from a span is left out, and said to be."""
+    text = "a" * 50 + "ONE" + "b" * 10 + "TWO" + "c" * 50
+
+    parts = marked_spans(text, [(50, 53), (63, 66)], around=5)
+
+    assert [part.text for part in parts if part.is_marked] == ["ONE", "TWO"]
+    assert (
+        "".join(part.text for part in parts) == "\n…\n" + "a" * 5 + "ONE" + "b" * 10 + "TWO" + "c" * 5 + "\n…"
+    )
+    assert marked_spans("short", [(0, 5)]) == [PassagePart("short", is_marked=True)]

@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from memex.ui.pages import (
+    ask,
     file,
     file_edit,
     memory,
@@ -26,6 +27,7 @@ def routers() -> tuple[APIRouter, ...]:
         file.router,
         file_edit.router,
         search.router,
+        ask.router,
         review.router,
         people.router,
         people_keys.router,

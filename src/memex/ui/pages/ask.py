@@ -1,0 +1,71 @@
+"""One question: the context that an agent would get, laid over the files that it comes from."""
+
+from collections import Counter
+from typing import Annotated, Any
+
+from fastapi import Query, Response
+
+from memex.errors import FileNotFound, Refused, VersionNotFound
+from memex.service.tools.context import DEFAULT_BUDGET, MAX_HOPS, MIN_BUDGET
+from memex.ui.highlighting import marked_spans
+from memex.ui.page import Page, PageRequest, page_router
+
+router = page_router("/ask")
+
+MAX_SHOWN_BUDGET = 20_000
+MAX_SHOWN_FILES = 20
+CHARS_PER_TOKEN = 4  # of English, with common tokenizers
+
+REASONS = {
+    "match": "matches the question",
+    "link": "linked from a file that matches",
+    "backlink": "links to a file that matches",
+    "neighbour": "stands beside a passage that matches",
+    "pinned": "pinned",
+    "recent": "written lately",
+}
+
+
+@router.get("")
+async def ask(
+    page: Page,
+    query: Annotated[str, Query(max_length=20_000)] = "",
+    budget: Annotated[int, Query(ge=MIN_BUDGET, le=MAX_SHOWN_BUDGET)] = DEFAULT_BUDGET,
+    hops: Annotated[int, Query(ge=0, le=MAX_HOPS)] = 1,
+    project: Annotated[str, Query(max_length=200)] = "",
+) -> Response:
+    """Return what memory_context would give an agent for a question, and where each passage stands."""
+    answer, files, error = None, [], None
+    if query.strip():
+        given = {"query": query, "budget": budget, "max_hops": hops, "project": project or None}
+        try:
+            answer = await page.execute("memory_context", given)
+        except Refused as refused:
+            error = refused  # shown beside the form, which keeps what was typed
+        else:
+            files = [await _laid_out(page, source) for source in answer["sources"][:MAX_SHOWN_FILES]]
+    return page.render(
+        "ask.html",
+        block="answer",
+        status=422 if error is not None and not page.is_partial else 200,
+        asked={"query": query, "budget": budget, "hops": hops, "project": project},
+        budgets=(MIN_BUDGET, MAX_SHOWN_BUDGET),
+        max_hops=MAX_HOPS,
+        answer=answer,
+        files=files,
+        error=error,
+        reasons=REASONS,
+        used_reasons=Counter(source["reason"] for source in answer["sources"]) if answer else {},
+        tokens=round(answer["budget"]["used"] / CHARS_PER_TOKEN) if answer else 0,
+    )
+
+
+async def _laid_out(page: PageRequest, source: dict[str, Any]) -> dict[str, Any]:
+    """Return a source with the part of its file around the chosen spans; no text if the version was erased."""
+    place = {"path": source["path"], "version": source["version"]}
+    try:
+        read = await page.execute("memory_read", place)
+    except (FileNotFound, VersionNotFound):
+        return source | {"title": source["path"], "parts": []}
+    spans = [(span["start"], span["end"]) for span in source["spans"]]
+    return source | {"title": read["title"], "parts": marked_spans(read["content"], spans)}
