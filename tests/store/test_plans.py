@@ -25,7 +25,7 @@ HOT = """
     log/operation_read log/operation_writes writes/file_load memory/link_out
     memory/link_in memory/file_by_key memory/revision_at search/chunk_of_file memory/file_pinned
     memory/link_near memory/link_back memory/file_text memory/revision_span log/operation_inner
-    search/file_dated search/chunk_alone
+    search/file_dated search/chunk_alone log/operation_review log/operation_review_more
     past/file_changed past/file_read past/file_load past/file_list past/file_pinned past/revision_span
     past/revision_text past/chunk_removed past/link_in past/scope_revs_at
 """.split()  # noqa: SIM905 (a line a name would be longer than the rest)

@@ -7,6 +7,7 @@ select 1 as is_more
          where operation.scope_id = log.scope_id
            and operation.user_id = %(user_id)s
            and operation.parent_id is null
+         order by operation.operation_id desc
         offset %(window)s
          limit 1) as beyond
  limit 1;

@@ -108,6 +108,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("forget", "The boat is called Oolong."),
     ("tidy", "--dry-run"),
     ("tidy",),
+    ("review", "list"),
+    ("review", "decide", "keep", "secret:none"),
     ("context", "Which tea?", "--budget", "2000"),
     ("context", "Which tea?", "--sources"),
     ("find", "sencha", "--explain", "--prefix", "user/"),
