@@ -11,7 +11,29 @@ from memex.store.paths import VirtualPath
 Role = Literal["agent", "admin"]
 # How a write came. `dream` is for writes of the memory service itself; no code of Memex makes one yet.
 Channel = Literal["user", "agent", "import", "dream", "admin"]
+# What is done about a secret in a text that comes in.
+SecretPolicy = Literal["redact", "flag", "refuse", "off"]
 SEARCHED_PROJECTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SecretPolicies:
+    """What is done about a secret in a text to remember or in a reason, and in a file."""
+
+    remember: SecretPolicy = "redact"
+    files: SecretPolicy = "flag"
+
+
+@dataclass(frozen=True, slots=True)
+class TenantSecretPolicies:
+    """What a tenant says about secrets; None for what the settings of the service say."""
+
+    remember: SecretPolicy | None = None
+    files: SecretPolicy | None = None
+
+    def over(self, defaults: SecretPolicies) -> SecretPolicies:
+        """Return the policies that hold."""
+        return SecretPolicies(self.remember or defaults.remember, self.files or defaults.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +100,7 @@ class Access:
     project: str | None = None
     is_cached: bool = field(default=False, compare=False)
     visitors_id: int | None = field(default=None, compare=False)
+    secrets: TenantSecretPolicies = TenantSecretPolicies()
 
     @property
     def is_visitor(self) -> bool:

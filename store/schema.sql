@@ -19,7 +19,10 @@ create table tenant (
   expires_at  timestamptz,                              -- of one that is thrown away
   -- Changes in the transaction that changes what a key, a member or a project opens. It grows, and no value comes
   -- twice, not even after an older state of the database was restored: it is a time in microseconds.
-  access_epoch bigint not null default (extract(epoch from clock_timestamp()) * 1000000)::bigint
+  access_epoch bigint not null default (extract(epoch from clock_timestamp()) * 1000000)::bigint,
+  -- What is done about a secret in a text to remember, and in a file; null for what the settings of the service say.
+  secrets_remember text check (secrets_remember in ('redact', 'flag', 'refuse', 'off')),
+  secrets_files    text check (secrets_files in ('redact', 'flag', 'refuse', 'off'))
 );
 
 create table api_key (
@@ -504,14 +507,18 @@ revoke all on function ensure_scope(bigint, text, text, text) from public;
 -- the epoch for a key that may not. The scope of visitors is none of the rights: it is no secret, and holds no files.
 create function resolve_access(tenant bigint, caller_role text, caller_user text, key bigint, digest bytea)
 returns table (epoch bigint, is_allowed boolean, rights bytea, scope_ids bigint[], kinds text[], keys text[],
-               writables boolean[], languages text[], visitors_id bigint)
+               writables boolean[], languages text[], visitors_id bigint,
+               secrets_remember text, secrets_files text)
 language plpgsql volatile security definer
 set search_path = public, pg_temp
 as $$
 begin
   perform set_config('memex.maintenance', 'on', true);
   -- The epoch first: what is read after it may be newer than the epoch, and never older.
-  select t.access_epoch into epoch from public.tenant t where t.tenant_id = tenant;
+  select t.access_epoch, t.secrets_remember, t.secrets_files
+    into epoch, secrets_remember, secrets_files
+    from public.tenant t
+   where t.tenant_id = tenant;
   is_allowed := key is null or exists (
     select from public.api_key k
      where k.key_id = key
@@ -527,8 +534,10 @@ begin
      and s.key = '';
   perform set_config('memex.maintenance', '', true);
   if is_allowed then
-    -- One statement: the digest is of the very rows that are returned.
-    select sha256(convert_to(string_agg(s::text, ' ' order by s.scope_id), 'UTF8')),
+    -- One statement: the digest is of the very rows that are returned. What is done about secrets counts as a right, so
+    -- that a call with older rights notices when it is changed.
+    select sha256(convert_to(string_agg(s::text, ' ' order by s.scope_id)
+                             || coalesce(' ' || secrets_remember, '') || coalesce(' files ' || secrets_files, ''), 'UTF8')),
            array_agg(s.scope_id order by s.scope_id), array_agg(s.kind order by s.scope_id),
            array_agg(s.key order by s.scope_id), array_agg(s.writable order by s.scope_id),
            array_agg(s.language order by s.scope_id)

@@ -195,6 +195,28 @@ class Remote(HttpClient):
         """Return how much a user stores and may store, and its projects."""
         return await self._administer(context, "GET", f"/users/{quote_segment(user)}")
 
+    async def show_secret_policies(self, context: CallContext) -> dict[str, Any]:
+        """Return what the tenant does about secrets in texts to remember and in files."""
+        return await self._administer(context, "GET", "/secrets")
+
+    async def set_secret_policies(
+        self, context: CallContext, *, remember: str | None, files: str | None
+    ) -> dict[str, Any]:
+        """Set what the tenant does about secrets; None for what the settings of the service say."""
+        return await self._administer(context, "PUT", "/secrets", body={"remember": remember, "files": files})
+
+    async def scan_secrets(
+        self,
+        context: CallContext,
+        *,
+        all_users: bool = False,
+        history: bool = False,
+        cursor: str | None = None,
+    ) -> dict[str, Any]:
+        """Return where secrets stand that are stored already, a page at a time."""
+        params = {"all_users": all_users, "history": history} | ({"cursor": cursor} if cursor else {})
+        return await self._administer(context, "GET", "/secrets/scan", params=params)
+
     async def list_quotas(self, context: CallContext) -> dict[str, Any]:
         """Return what the tenant stores and may store, and the quotas of its users and projects."""
         return await self._administer(context, "GET", "/quotas")
@@ -204,7 +226,7 @@ class Remote(HttpClient):
     ) -> dict[str, Any]:
         """Set all limits of a user or a project."""
         params = {"kind": kind, "name": name}
-        return await self._administer(context, "PUT", "/quotas", params=params, json=dict(limits))
+        return await self._administer(context, "PUT", "/quotas", params=params, body=dict(limits))
 
     async def list_projects(self, context: CallContext) -> dict[str, Any]:
         """Return the open projects."""

@@ -16,11 +16,11 @@ from memex.counts import SharedCounts
 from memex.errors import ValidationFailed
 from memex.service.identity.rate_limits import Buckets, rate_limits
 from memex.service.planners import Planners, builtin_planners
-from memex.service.secrets.guard import SecretPolicies
 from memex.service.service import Service
 from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.registry import new_metrics
 from memex.settings import Settings
+from memex.store.access import SecretPolicies
 from memex.store.database import Database, Waiting
 from memex.store.embedded.space import Space
 from memex.store.search.analyzer import LANGUAGES, Analyzer

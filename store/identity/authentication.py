@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 
 from memex.call_context import CallContext
 from memex.errors import Forbidden, Unauthenticated, ValidationFailed
-from memex.store.access import Access, Role, Scope, Standing
+from memex.store.access import Access, Role, Scope, SecretPolicy, Standing, TenantSecretPolicies
 from memex.store.database import Connection, Database, row, row_as
 from memex.store.paths import check_id, check_slug
 from memex.store.waiting.failures import KEY_REFUSED
@@ -72,6 +72,8 @@ class _ResolvedAccess:
     writables: list[bool] | None
     languages: list[str] | None
     visitors_id: int | None
+    secrets_remember: SecretPolicy | None
+    secrets_files: SecretPolicy | None
 
     @property
     def scopes(self) -> list[_ResolvedScope]:
@@ -178,6 +180,7 @@ async def resolve(
         standing=Standing(resolved.epoch, resolved.rights, principal.key_id, principal.key_sha256),
         project=project,
         visitors_id=visitors_id,
+        secrets=TenantSecretPolicies(resolved.secrets_remember, resolved.secrets_files),
     )
     if project is not None:
         access.scope_at(f"projects/{project}")

@@ -387,6 +387,12 @@ ROUTES: dict[str, list[Try]] = {
     "DELETE /v1/admin/projects/{slug}/members/{user:path}": [
         Try(admins(as_agent="FORBIDDEN", theirs="PROJECT_NOT_FOUND"), url={"slug": "apollo", "user": "alice"})
     ],
+    "GET /v1/admin/secrets": [Try(admins(as_agent="FORBIDDEN"))],
+    "PUT /v1/admin/secrets": [Try(admins(as_agent="FORBIDDEN"), json={"remember": "redact"})],
+    "GET /v1/admin/secrets/scan": [
+        Try(admins(as_agent="FORBIDDEN")),
+        Try(admins(as_agent="FORBIDDEN"), query={"all_users": "true"}),
+    ],
     "GET /v1/admin/quotas": [Try(admins(as_agent="FORBIDDEN"))],
     "PUT /v1/admin/quotas": [
         Try(admins(as_agent="FORBIDDEN"), query={"kind": "user", "name": "nobody"}, json={"files": 1000})

@@ -26,13 +26,14 @@ from memex.service.log.replay.requests import replay_call, replay_changed, repla
 from memex.service.review.deciding import decide
 from memex.service.review.items import Decision, ItemDecision, ItemKind
 from memex.service.review.waiting import list_review
+from memex.service.secrets import policies, scan
 from memex.service.service import Caller, Service
 from memex.service.tidy import tidy_files
 from memex.service.tools.prompt_block import prompt_block
 from memex.service.vaults.transfer_report import Progress
 from memex.service.vaults.vault_export import Writer, export_files
 from memex.service.vaults.vault_import import import_vault
-from memex.store.access import Access, Role
+from memex.store.access import Access, Role, SecretPolicy
 from memex.store.database import Connection
 from memex.store.identity import tenants
 from memex.store.identity.authentication import Principal
@@ -285,6 +286,29 @@ class LocalMemex:
         service, caller = await self.caller(context)
         made = await quotas.set_quota(service, caller, kind, name, quotas.QuotaLimits(**limits))
         return made.model_dump(mode="json")
+
+    async def show_secret_policies(self, context: CallContext) -> Document:
+        service, caller = await self.caller(context)
+        return (await policies.show_policies(service, caller)).model_dump(mode="json")
+
+    async def set_secret_policies(
+        self, context: CallContext, *, remember: SecretPolicy | None, files: SecretPolicy | None
+    ) -> Document:
+        service, caller = await self.caller(context)
+        change = policies.SecretPoliciesChange(remember=remember, files=files)
+        return (await policies.set_policies(service, caller, change)).model_dump(mode="json")
+
+    async def scan_secrets(
+        self,
+        context: CallContext,
+        *,
+        all_users: bool = False,
+        history: bool = False,
+        cursor: str | None = None,
+    ) -> Document:
+        service, caller = await self.caller(context)
+        found = await scan.scan(service, caller, all_users=all_users, history=history, cursor=cursor)
+        return found.model_dump(mode="json")
 
     async def list_projects(self, context: CallContext) -> Document:
         found = await self._administer(context, "project_list", {}, tenants.list_projects)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from memex.service.review.items import Decision, ItemKind
     from memex.service.vaults.transfer_report import Progress
     from memex.service.vaults.vault_export import Writer
+    from memex.store.access import SecretPolicy
 
 Document = dict[str, Any]  # of JSON
 ReplayableKind = Literal["context", "remember", "reads", "all"]
@@ -169,6 +170,27 @@ class MemexApi(Protocol):
         limits: Mapping[str, int],
     ) -> Document:
         """Set all limits of a tenant, a user or a project; an empty name stands for all users, or projects."""
+        ...
+
+    async def show_secret_policies(self, context: CallContext) -> Document:
+        """Return what the tenant does about secrets in texts to remember and in files."""
+        ...
+
+    async def set_secret_policies(
+        self, context: CallContext, *, remember: "SecretPolicy | None", files: "SecretPolicy | None"
+    ) -> Document:
+        """Set what the tenant does about secrets; None for what the settings of the service say."""
+        ...
+
+    async def scan_secrets(
+        self,
+        context: CallContext,
+        *,
+        all_users: bool = False,
+        history: bool = False,
+        cursor: str | None = None,
+    ) -> Document:
+        """Return where secrets stand that are stored already, a page at a time."""
         ...
 
     async def list_projects(self, context: CallContext) -> Document:

@@ -51,6 +51,8 @@ COMMANDS = (
     (SERVICE, "users", "operate.users:users"),
     (SERVICE, "projects", "operate.projects:app"),
     (SERVICE, "quota", "operate.quota:app"),
+    (SERVICE, "secrets", "secrets.policies:app"),
+    (SERVICE, "scan", "secrets.scan:scan"),
     (SERVICE, "migrate", "operate.migrate:migrate"),
     (SERVICE, "doctor", "operate.doctor:doctor"),
     (SERVICE, "index", "operate.index:app"),

@@ -34,7 +34,7 @@ from memex.http.routes import (
     tools,
     transfer,
 )
-from memex.http.routes.tenant import admin, keys
+from memex.http.routes.tenant import admin, keys, secrets
 from memex.service.identity.sessions import SignInLimiter
 from memex.service.service import Service
 from memex.settings import Settings
@@ -113,7 +113,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
         metrics,
     ):
         app.include_router(part.router)
-    for router in (me.router, operations.replayable_router, admin.router, keys.router):
+    for router in (me.router, operations.replayable_router, admin.router, keys.router, secrets.router):
         app.include_router(router)
     app.include_router(operations.admin_replayable_router)
     for part in (tools, files, operations, provenance, queue, review, transfer, prompt_block, tidy):

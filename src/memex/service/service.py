@@ -24,7 +24,7 @@ from memex.service.planners import Planners, builtin_planners
 from memex.service.query_embedding import QueryEmbedder
 from memex.service.readiness import Readiness
 from memex.service.recording import UNLOGGED, CallLogger, Recorder
-from memex.service.secrets.guard import SecretPolicies, guard
+from memex.service.secrets.guard import GuardedArguments, guard
 from memex.service.snapshots import LiveSnapshots
 from memex.service.spending import SpendingResult, TenantSpending, read_spending
 from memex.service.tools import definitions, revisions
@@ -35,7 +35,7 @@ from memex.service.tools.tool import check_json, is_dry_run
 from memex.service.tools.tool_context import ToolContext
 from memex.settings import SearchMode
 from memex.store import catalogue
-from memex.store.access import Access, Role
+from memex.store.access import Access, Role, SecretPolicies
 from memex.store.database import Connection, Database
 from memex.store.identity.authentication import Principal
 from memex.store.log import operations as operations_log
@@ -74,19 +74,15 @@ class Service:
     ) -> None:
         if prompts_dir is not None:
             definitions.check_prompts(prompts_dir)
-        self.database = database
-        self.prompts_dir = prompts_dir
+        self.database, self.prompts_dir = database, prompts_dir
         self.rendering, self.rate_limits = rendering, rate_limits or RateLimits()
         self.metrics = metrics or new_metrics()
         self.recorder = Recorder(database, self.metrics, tracing or Tracing())
         self._query_embedder = QueryEmbedder(embedder if database.has_vectors else None, search_mode)
         self.identities = Identities(database, self.metrics, language=language)
-        self._readiness = Readiness(database)
-        self._planners = planning or builtin_planners()
-        self._call_locks = call_locks or CallLocks()
-        self._max_files = max_files
-        self.secret_policies = secret_policies or SecretPolicies()
-        self._log = structlog.get_logger("memex.service")
+        self._planners, self._call_locks = planning or builtin_planners(), call_locks or CallLocks()
+        self._readiness, self._log = Readiness(database), structlog.get_logger("memex.service")
+        self._max_files, self.secret_policies = max_files, secret_policies or SecretPolicies()
 
     @property
     def embedder(self) -> Embedder | None:
@@ -170,14 +166,13 @@ class Service:
         check_json(arguments)
         tool, arguments = translate(tool, arguments)
         self.rate_limits.count_tool(caller, arguments, TOOLS.get(tool))
-        guarded = await guard(self.secret_policies, tool, arguments)
+        guarded = await guard(self.policies_of(caller), tool, arguments)
         call = new_call(caller, tool, guarded.logged, tool_call_id, now=now)
         async with self.recorder.watch(caller, call) as span:
             if tool not in TOOLS:
                 raise UnknownTool(f"There is no tool {tool[:100]!r}.")
-            result = await self._run(caller, TOOLS[tool], call, guarded.enter(call))
-            span.result(result)
-        return guarded.reported(result)
+            span.result(result := await self._run(caller, TOOLS[tool], call, guarded))
+            return result
 
     async def resume(self, caller: Caller, taken: LeasedCall) -> dict[str, Any]:
         """Run a call that a worker has taken from the queue, under its own id and clock; see `execute`.
@@ -193,9 +188,9 @@ class Service:
                     "The key that this call came by was revoked.",
                     hint="Send the call again under its id, by a valid key.",
                 )
-            result = await self._run(caller, TOOLS[call.request.tool], call, taken.request)
-            span.result(result)
-            return result
+            guarded = await guard(self.policies_of(caller), call.request.tool, taken.request)
+            span.result(result := await self._run(caller, TOOLS[call.request.tool], call, guarded))
+        return result
 
     async def revert(
         self, caller: Caller, reverted: str, *, tool_call_id: str | None = None, reason: str | None = None
@@ -208,13 +203,13 @@ class Service:
         """
         check_tool_call_id(reverted)
         name = revisions.REVERT.name
-        guarded = await guard(self.secret_policies, name, {"tool_call_id": reverted, "reason": reason})
+        guarded = await guard(self.policies_of(caller), name, {"tool_call_id": reverted, "reason": reason})
         async with self.recorder.recorded(caller, name, guarded.logged, tool_call_id=tool_call_id) as log:
-            used = guarded.enter(log.call)
             async with self.database.transaction(caller.access) as connection:
                 writes = await operations_log.writes_of(connection, caller.access, reverted)
-            result = await self._run(caller, revisions.REVERT, log.call, used | {"writes": writes})
-        return guarded.reported(result)
+            return await self._run(
+                caller, revisions.REVERT, log.call, guarded.with_argument("writes", writes)
+            )
 
     async def operations(
         self, caller: Caller, query: CallQuery = ALL_CALLS, *, limit: int = 50, cursor: str | None = None
@@ -281,6 +276,10 @@ class Service:
         """Raise StoreUnavailable unless the database takes writes; see `Readiness.check`."""
         await self._readiness.check()
 
+    def policies_of(self, caller: Caller) -> SecretPolicies:
+        """Return what is done about secrets in the texts of a caller."""
+        return caller.access.secrets.over(self.secret_policies)
+
     def draft(self, caller: Caller) -> Draft:
         """Return an empty draft of a caller's."""
         return Draft(
@@ -291,15 +290,17 @@ class Service:
         )
 
     async def _run(
-        self, caller: Caller, tool: AnyTool, call: Call, arguments: dict[str, Any]
+        self, caller: Caller, tool: AnyTool, call: Call, guarded: GuardedArguments
     ) -> dict[str, Any]:
-        parsed = tool.parse(arguments)
-        asked = call.with_arguments(parsed.canonical())
+        parsed = tool.parse(guarded.used)
         if not (tool.is_read_only or is_dry_run(parsed)):
             caller = await self.identities.admit(caller)
 
         async def run(current: Caller) -> dict[str, Any]:
-            result = await tool.run(self._tool_context(current, asked), parsed)
+            checked = await guarded.under(self.policies_of(current), call)
+            accepted = parsed if checked is guarded else tool.parse(checked.used)
+            asked = call.with_arguments(accepted.canonical())
+            result = checked.reported(await tool.run(self._tool_context(current, asked), accepted))
             if tool.is_read_only and asked.record.is_unlogged and not result.get("degraded"):
                 result = result | {"degraded": UNLOGGED}
             return result | {"tool_call_id": call.request.tool_call_id}

@@ -170,6 +170,9 @@ COMMANDS: list[tuple[str, ...]] = [
     ("keys", "list"),
     ("users",),
     ("quota", "set", "user", "{user}", "--bytes", "100000000"),
+    ("secrets", "show"),
+    ("secrets", "set", "--files", "default"),
+    ("scan",),
 ]
 PLAIN_TOO = ("context", "find", "prompt", "read")
 REFUSED: dict[str, tuple[str, ...]] = {  # with the same code and the same words
@@ -262,7 +265,9 @@ def test_every_command_answers_over_http_as_here(modes: Modes, vault: Callable[[
 
     def run(user: str, words: tuple[str, ...], *more: str) -> Any:
         as_user = (
-            () if words[0] in ("queue", "spend", "projects", "keys", "users", "quota") else ("--user", user)
+            ()
+            if words[0] in ("queue", "spend", "projects", "keys", "users", "quota", "secrets")
+            else ("--user", user)
         )
         done = users[user].run(*(word.format(**given[user]) for word in words), *as_user, *more)
         said = re.sub("uma|una", "USER", done.out)

@@ -1,93 +1,132 @@
 """Look for secrets in the arguments of a call, before anything else sees them.
 
-A text for memory_remember and the reason of a change are changed (`redact`): the planner, the model, the queue, the
-digest of the request, the log and a replay see only `[secret: kind]`. A file stays as it was sent (`flag`), and the
-answer and the log say where its secrets stand. What is logged of a call that fails, and what is traced, is redacted
-in both cases.
+A text for memory_remember, and a reason, is changed (`redact`): the planner, the model, the queue, the digest of
+the request, the log and a replay see only `[secret: kind]`. A file stays as it was sent (`flag`), and the answer
+and the log say where its secrets stand. What is logged of a call that fails, and what is traced, is redacted in
+both cases. A tenant may have other policies (`policies.py`).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from memex.errors import SecretRefused
+from memex.store.access import SecretPolicies, SecretPolicy
 from memex.store.log.call import Call
 from memex.store.text_pool import offload
+from memex.store.writes.hidden_characters import find_hidden
 from memex.subagent.secrets.finding import find_secrets, places, redact
 from memex.subagent.secrets.forms import find_forms
 from memex.subagent.secrets.found import FoundSecret
 
-SecretPolicy = Literal["redact", "flag", "refuse", "off"]
-
-TEXTS = {
-    "memory_remember": ("text",),
-    "memory_write": ("content", "reason"),
-    "memory_patch": ("text", "reason"),
-    "memory_move": ("reason",),
-    "memory_delete": ("reason",),
-    "memory_restore": ("reason",),
-    "memory_revert": ("reason",),
-}
-NO_FILE = ("reason",)  # it is kept in the history and the log, and need not stay as it was sent
+REMEMBERED = {"memory_remember": ("text",)}
+FILES = {"memory_write": ("content",), "memory_patch": ("text",)}
 QUERIES = {"memory_context": ("query",), "memory_find": ("query",)}
-LOGGED_ONLY = ("match",)  # text that stands in a file already: it must stay as it is to be found there
+REASON = "reason"  # of any tool; the log keeps it, and no file
 BATCH = "memory_write_many"
+BATCH_FILES = ("content", "text")
 MAX_REPORTED = 100
+MAX_HIDDEN = 20  # hidden characters that an answer names
 
-
-@dataclass(frozen=True, slots=True)
-class SecretPolicies:
-    """What is done about a secret in a text to remember, and in a file."""
-
-    remember: SecretPolicy = "redact"
-    files: SecretPolicy = "flag"
+Place = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GuardedArguments:
-    """The arguments of a call: those that it runs with, those that may be logged, and where secrets were found."""
+    """The arguments of a call: those that it runs with, those that may be logged, and what was found in them.
 
+    `given` are the arguments as they came, and `policies` those by which they were looked at. `found` says where
+    secrets stand, and `hidden` which characters of the texts nobody sees.
+    """
+
+    tool: str
+    given: dict[str, Any]
+    policies: SecretPolicies
     used: dict[str, Any]
     logged: dict[str, Any]
     found: list[dict[str, Any]] = field(default_factory=list)
     is_refused: bool = False
+    hidden: dict[str, Any] | None = None
 
-    def enter(self, call: Call) -> dict[str, Any]:
-        """Return the arguments for a call, and let its log say where secrets stand; may raise SecretRefused."""
-        call.record.secrets.extend(self.found)
-        if self.is_refused:
-            first = self.found[0]
-            raise SecretRefused(
-                f"{first['argument']}, line {first['line']}, column {first['column']}: this looks like a secret "
-                f"({first['kind']}). Nothing was stored.",
-                secrets=self.found,
-            )
-        return self.used
+    async def under(self, policies: SecretPolicies, call: Call) -> "GuardedArguments":
+        """Return the arguments for a call as these policies let them through, which may have changed since.
+
+        The log of the call will say where secrets stand.
+
+        Raises:
+            SecretRefused: they must not be stored.
+        """
+        checked = self if policies == self.policies else await guard(policies, self.tool, self.given)
+        call.record.secrets[:] = checked.found
+        if checked.is_refused:
+            first = next(one for one in checked.found if one["action"] == "refused")
+            raise refusal(first["argument"], first, checked.found)
+        return checked
+
+    def with_argument(self, name: str, value: Any) -> "GuardedArguments":
+        """Return the same with an argument of the service's own, in which nobody looks for secrets."""
+        return replace(self, given=self.given | {name: value}, used=self.used | {name: value})
 
     def reported(self, result: dict[str, Any]) -> dict[str, Any]:
-        """Return a result with the places of the secrets, if there are any."""
-        return result | {"secrets": self.found} if self.found else result
+        """Return a result with the places of secrets and of hidden characters, if there are any."""
+        added = {"secrets": self.found or None, "hidden_characters": self.hidden}
+        return result | {name: value for name, value in added.items() if value is not None}
+
+
+def refusal(where: str, first: dict[str, Any], found: list[dict[str, Any]]) -> SecretRefused:
+    """Return the error for a text with secrets that must not be stored."""
+    return SecretRefused(
+        f"{where}, line {first['line']}, column {first['column']}: this looks like a secret "
+        f"({first['kind']}). Nothing was stored.",
+        secrets=found,
+    )
 
 
 async def guard(policies: SecretPolicies, tool: str, arguments: dict[str, Any]) -> GuardedArguments:
     """Return the arguments of a call as the policies let them through."""
-    used, logged, found = arguments, arguments, []
-    is_refused = False
-    for place, text in _texts(tool, arguments):
-        policy = _policy(policies, tool, place[-1])
-        secrets = await _find(text, is_query=tool in QUERIES) if policy != "off" else []
+    used, logged, found = arguments, arguments, list[dict[str, Any]]()
+    hidden_count, hidden = 0, list[dict[str, Any]]()
+    for place, text in _texts(arguments):
+        door = _door(tool, place)
+        if door in ("file", "remember"):
+            count, first = await offload.run_on(text, find_hidden_places, text)
+            hidden_count += count
+            hidden += [{"argument": _name(place)} | one for one in first[: MAX_HIDDEN - len(hidden)]]
+        policy = policies.files if door == "file" else policies.remember
+        secrets = await find(text, only_forms=door in ("query", "other")) if policy != "off" else []
         if not secrets:
             continue
         clean = redact(text, secrets)
         logged = _replaced(logged, place, clean)
-        if place[-1] in LOGGED_ONLY:
+        if door == "other":
             continue
+        if door == "query":
+            policy = "redact"
         if policy == "redact":
             used = _replaced(used, place, clean)
-        is_refused |= policy == "refuse"
-        name = ".".join(map(str, place))
-        found += [{"argument": name} | one for one in _reports(text, secrets, policy)]
-    return GuardedArguments(used, logged, found[:MAX_REPORTED], is_refused=is_refused)
+        found += [{"argument": _name(place)} | one for one in report(text, secrets, policy)]
+    is_refused = any(one["action"] == "refused" for one in found)
+    found.sort(key=lambda one: one["action"] != "refused")  # the first ones are reported
+    return GuardedArguments(
+        tool,
+        arguments,
+        policies,
+        used,
+        logged,
+        found[:MAX_REPORTED],
+        is_refused=is_refused,
+        hidden={"count": hidden_count, "first": hidden} if hidden else None,
+    )
+
+
+async def find(text: str, *, only_forms: bool = False) -> list[FoundSecret]:
+    """Return the secrets of a text; with `only_forms` those that tell by their form what they are."""
+    if only_forms:
+        return [
+            FoundSecret(start, end, kind)
+            for kind, start, end in sorted(find_forms(text), key=lambda one: one[1])
+        ]
+    return await offload.run_on(text, find_secrets, text)
 
 
 async def guard_file(policies: SecretPolicies, path: str, text: str) -> tuple[str, list[dict[str, Any]]]:
@@ -96,59 +135,57 @@ async def guard_file(policies: SecretPolicies, path: str, text: str) -> tuple[st
     Raises:
         SecretRefused: there is one, and the policy refuses it.
     """
-    secrets = await offload.run_on(text, find_secrets, text) if policies.files != "off" else []
+    secrets = await find(text) if policies.files != "off" else []
     if not secrets:
         return text, []
-    found = [{"path": path} | one for one in _reports(text, secrets, policies.files)]
+    found = [{"path": path} | one for one in report(text, secrets, policies.files)]
     if policies.files == "refuse":
-        first = found[0]
-        raise SecretRefused(
-            f"Line {first['line']}, column {first['column']}: this looks like a secret ({first['kind']}).",
-            secrets=found[:MAX_REPORTED],
-        )
+        raise refusal("The file", found[0], found[:MAX_REPORTED])
     return redact(text, secrets) if policies.files == "redact" else text, found
 
 
-def _policy(policies: SecretPolicies, tool: str, argument: str | int) -> SecretPolicy:
-    """Return what is done about a secret in an argument; a question is answered, whatever it holds."""
-    if tool in QUERIES:
-        return "off" if policies.remember == "off" else "redact"
-    return policies.remember if tool == "memory_remember" or argument in NO_FILE else policies.files
+def find_hidden_places(text: str) -> tuple[int, list[dict[str, Any]]]:
+    """Return how many characters of a text nobody sees, and where the first of them stand."""
+    found = list(find_hidden(text))
+    first = [FoundSecret(one.offset, one.offset + 1, one.name) for one in found[:MAX_HIDDEN]]
+    shown = [{"line": one.line, "column": one.column, "code_point": one.kind} for one in places(text, first)]
+    return len(found), shown
 
 
-def _reports(text: str, secrets: list[FoundSecret], policy: SecretPolicy) -> Iterator[dict[str, Any]]:
+def report(text: str, secrets: list[FoundSecret], policy: SecretPolicy) -> Iterator[dict[str, Any]]:
     """Yield where each secret of a text stands, its kind, and what was done about it; never the secret."""
     action = {"redact": "redacted", "refuse": "refused"}.get(policy, "flagged")
     for one in places(text, secrets):
         yield {"line": one.line, "column": one.column, "kind": one.kind, "action": action}
 
 
-async def _find(text: str, *, is_query: bool) -> list[FoundSecret]:
-    """Return the secrets of a text; of a question, only those with a form of their own."""
-    if is_query:
-        return [
-            FoundSecret(start, end, kind)
-            for kind, start, end in sorted(find_forms(text), key=lambda one: one[1])
-        ]
-    return await offload.run_on(text, find_secrets, text)
+def _name(place: Place) -> str:
+    return ".".join(map(str, place))
 
 
-def _texts(tool: str, arguments: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the texts among the arguments, with the place of each."""
+def _door(tool: str, place: Place) -> str:
+    """Return what a text is for: `file`, `remember` (which the log keeps), `query`, or `other`.
+
+    A text of another kind stands in a file already, as the `match` of a patch does, or it is an argument that the
+    tool does not have. It must stay as it is for the call, and is redacted in the log of a call that fails.
+    """
+    if place[-1] == REASON:
+        return "remember"
     if tool == BATCH:
-        edits = arguments.get("edits")
-        for index, edit in enumerate(edits if isinstance(edits, list) else ()):
-            for name in ("content", "text", "reason", "match"):
-                if isinstance(edit, dict) and isinstance(edit.get(name), str):
-                    yield ("edits", index, name), edit[name]
-        return
-    for name in (
-        *TEXTS.get(tool, ()),
-        *QUERIES.get(tool, ()),
-        *(LOGGED_ONLY if tool == "memory_patch" else ()),
-    ):
-        if isinstance(arguments.get(name), str):
-            yield (name,), arguments[name]
+        return "file" if len(place) == 3 and place[-1] in BATCH_FILES else "other"
+    for door, names in (("remember", REMEMBERED), ("file", FILES), ("query", QUERIES)):
+        if len(place) == 1 and place[0] in names.get(tool, ()):
+            return door
+    return "other"
+
+
+def _texts(value: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
+    """Yield the texts among the arguments, with the place of each."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, dict | list):
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(inner, (*place, name))
 
 
 def _replaced(value: Any, place: tuple[str | int, ...], text: str) -> Any:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -69,14 +69,48 @@ class ResultPart(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
+class SecretResult(ResultPart):
+    """Where a text of the call looks like a secret, and what was done about it; line and column count from 1."""
+
+    argument: str
+    line: int
+    column: int
+    kind: str
+    action: Literal["redacted", "flagged", "refused"]
+
+
+class HiddenCharacterResult(ResultPart):
+    """A character of a text that nobody sees, such as `U+E0041`; line and column count from 1."""
+
+    argument: str
+    line: int
+    column: int
+    code_point: str
+
+
+class HiddenCharactersResult(ResultPart):
+    """The hidden characters of the texts of a call: how many, and the first 20 of them."""
+
+    count: int
+    first: list[HiddenCharacterResult]
+
+
 class ToolResult(ResultPart):
-    """What a tool returns; the service puts in the `tool_call_id` that the call was logged under."""
+    """What a tool returns; the service puts in the `tool_call_id` that the call was logged under.
+
+    The service also adds where the texts of the call hold `secrets`, and `hidden_characters` of texts to store.
+    Both are left out if there are none.
+    """
 
     tool_call_id: str = ""
+    secrets: Annotated[list[SecretResult] | None, Field(exclude_if=lambda found: found is None)] = None
+    hidden_characters: Annotated[
+        HiddenCharactersResult | None, Field(exclude_if=lambda found: found is None)
+    ] = None
 
     def body(self) -> dict[str, Any]:
-        """Return the result as JSON, without the call's id."""
-        return self.model_dump(mode="json", exclude={"tool_call_id"})
+        """Return the result as JSON, without what the service adds."""
+        return self.model_dump(mode="json", exclude={"tool_call_id", "secrets", "hidden_characters"})
 
 
 class ReadAnswer(ToolResult):

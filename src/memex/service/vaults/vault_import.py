@@ -227,10 +227,10 @@ class _Import:
 
     async def _guarded(self, notes: Sequence[ImportedNote]) -> list[ImportedNote]:
         """Return the notes of a batch as the policy about secrets lets them through; report where secrets stand."""
-        passed = []
+        passed, policies = [], self._service.policies_of(self._caller)
         for note in notes:
             try:
-                text, found = await guard_file(self._service.secret_policies, note.path, note.text)
+                text, found = await guard_file(policies, note.path, note.text)
             except SecretRefused as error:
                 self._refused.append(VaultRefusal(note.name, error))
                 continue

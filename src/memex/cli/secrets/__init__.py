@@ -1,0 +1,1 @@
+"""`memex secrets` and `memex scan`."""

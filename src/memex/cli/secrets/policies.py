@@ -1,0 +1,65 @@
+"""`memex secrets`: what is done about secrets in texts that come in."""
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from memex.cli.output import Column, CommandOutput, Screen
+from memex.cli.session.commands import tenant_command
+from memex.cli.session.session import CommandSession
+
+app = typer.Typer(no_args_is_help=True, help="Show and set what is done about secrets in texts that come in.")
+
+Policy = Literal["redact", "flag", "refuse", "off", "default"]
+MEANINGS = {
+    "redact": "[secret: kind] takes its place",
+    "flag": "it is stored, and the answer says where it stands",
+    "refuse": "the call fails, and nothing is stored",
+    "off": "nobody looks for secrets",
+}
+
+
+@app.command()
+@tenant_command
+async def show(session: CommandSession) -> CommandOutput:
+    """Show what is done about secrets in texts to remember, and in files."""
+    document = await session.api.show_secret_policies(session.context)
+    return CommandOutput(document, lambda screen: _show(screen, document))
+
+
+@app.command("set")
+@tenant_command
+async def set_policies(
+    session: CommandSession,
+    remember: Annotated[
+        Policy | None,
+        typer.Option(help="For texts to remember and reasons; `default` is what the settings say."),
+    ] = None,
+    files: Annotated[
+        Policy | None, typer.Option(help="For files; `default` is what the settings say.")
+    ] = None,
+) -> CommandOutput:
+    """Set what is done about secrets; what is left out stays as it is."""
+    before = await session.api.show_secret_policies(session.context)
+    given = {"remember": remember, "files": files}
+    change = before["set"] | {
+        door: None if policy == "default" else policy for door, policy in given.items() if policy is not None
+    }
+    document = await session.api.set_secret_policies(session.context, **change)
+    return CommandOutput(document, lambda screen: _show(screen, document))
+
+
+def _show(screen: Screen, document: dict[str, Any]) -> None:
+    doors = {"remember": "texts to remember, reasons", "files": "files"}
+    screen.table(
+        [Column("a secret in", "bold"), Column("policy"), Column("meaning"), Column("set by", "dim")],
+        [
+            (
+                shown,
+                document[door],
+                MEANINGS[document[door]],
+                "the settings" if document["set"][door] is None else "the tenant",
+            )
+            for door, shown in doors.items()
+        ],
+    )

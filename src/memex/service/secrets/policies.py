@@ -1,0 +1,79 @@
+"""What a tenant does about secrets: shown to and set by its administrators."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from memex.errors import Forbidden, ValidationFailed
+from memex.service.call import Caller, check_role
+from memex.service.service import Service
+from memex.store.access import SecretPolicies, SecretPolicy, TenantSecretPolicies
+from memex.store.database import row
+
+
+class SecretPoliciesChange(BaseModel):
+    """What is done about secrets from now on; null for what the settings of the service say."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"remember": "refuse", "files": None}]},
+    )
+
+    remember: SecretPolicy | None = None
+    files: SecretPolicy | None = None
+
+
+class SecretPoliciesResult(BaseModel):
+    """What is done about secrets in texts to remember and reasons (`remember`), and in files.
+
+    `set` is what the tenant says itself, null for what it leaves to the settings of the service. `remember` and
+    `files` are what holds.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    remember: SecretPolicy
+    files: SecretPolicy
+    set: SecretPoliciesChange
+
+
+async def show_policies(service: Service, caller: Caller) -> SecretPoliciesResult:
+    """Return what the caller's tenant does about secrets; raises Forbidden for agents."""
+    async with service.recorder.recorded(caller, "secrets_show", {}) as log:
+        check_role(caller.principal, "admin")
+        async with service.database.maintenance() as connection:
+            found = await row(connection, "identity/secrets_show", tenant_id=caller.access.tenant_id)
+            await log.add("committed", connection=connection)
+    return _render(found, service.secret_policies)
+
+
+async def set_policies(
+    service: Service, caller: Caller, change: SecretPoliciesChange
+) -> SecretPoliciesResult:
+    """Set what the caller's tenant does about secrets; it holds from the next transaction on, on every replica.
+
+    Raises:
+        Forbidden: the caller is no administrator of all users.
+    """
+    given = change.model_dump(exclude_none=True)
+    async with service.recorder.recorded(caller, "secrets_set", given) as log:
+        check_role(caller.principal, "admin")
+        if caller.principal.bound_user is not None:
+            raise Forbidden(
+                "This key may not set what is done about secrets.",
+                hint="Use an administrator's key that is not bound to a user.",
+            )
+        async with service.database.maintenance() as connection:
+            tenant_id = caller.access.tenant_id
+            found = await row(connection, "identity/secrets_set", tenant_id=tenant_id, **change.model_dump())
+            await log.add("committed", connection=connection)
+    return _render(found, service.secret_policies)
+
+
+def _render(found: dict[str, Any] | None, defaults: SecretPolicies) -> SecretPoliciesResult:
+    if found is None:
+        raise ValidationFailed("There is no such tenant any more.")
+    holds = TenantSecretPolicies(**found).over(defaults)
+    return SecretPoliciesResult(remember=holds.remember, files=holds.files, set=SecretPoliciesChange(**found))
