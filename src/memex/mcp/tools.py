@@ -19,6 +19,7 @@ MCP_PROFILES: tuple[McpProfile, ...] = get_args(McpProfile)
 
 # Words of JSON Schema that only tell people something. A property may bear such a name, but then it is no text.
 DESCRIPTIVE_KEYWORDS = ("title", "description")
+NOTICES = ("SecretResult", "HiddenCharacterResult", "HiddenCharactersResult")
 
 
 class ListCallsArguments(Arguments):
@@ -87,6 +88,20 @@ def build_listing(profile: McpProfile, prompts_dir: Path | None = None) -> ToolL
     return ToolListing(tuple(told), {tool.name: tuple(tool.input_schema["properties"]) for tool in told})
 
 
+def shorten_notices(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the shape of a result where what the service found in the call's texts has no inner shape.
+
+    `secrets` and `hidden_characters` are in each result; OpenAPI has the whole shape of both.
+    """
+    shortened = {"secrets": {"type": "array"}, "hidden_characters": {"type": "object"}}
+    properties = schema.get("properties", {})
+    kept = {name: part for name, part in schema.get("$defs", {}).items() if name not in NOTICES}
+    changed = schema | {
+        "properties": properties | {name: part for name, part in shortened.items() if name in properties}
+    }
+    return changed | {"$defs": kept} if kept else {name: changed[name] for name in changed if name != "$defs"}
+
+
 def strip_descriptions(schema: Any) -> Any:
     """Return a JSON Schema without what only people read, so that a list of tools stays small."""
     if isinstance(schema, dict):
@@ -102,7 +117,7 @@ def _render_definition(definition: ToolDefinition) -> types.Tool:
     rendered = definition.rendered("mcp")
     rendered["annotations"] = {"title": definition.title, **rendered["annotations"]}
     return types.Tool.model_validate(
-        rendered | {"outputSchema": strip_descriptions(definition.output_schema)}
+        rendered | {"outputSchema": strip_descriptions(shorten_notices(definition.output_schema))}
     )
 
 
@@ -112,7 +127,7 @@ def _admin_tool(tool: Tool[Any], title: str, *, is_read_only: bool) -> types.Too
         title=title,
         description=tool.description(),
         input_schema=_without_titles(tool.input_schema()),
-        output_schema=strip_descriptions(tool.result.model_json_schema()),
+        output_schema=strip_descriptions(shorten_notices(tool.result.model_json_schema())),
         annotations=types.ToolAnnotations(
             title=title,
             read_only_hint=is_read_only,
