@@ -25,7 +25,7 @@ Change the code
   make clean            remove everything that these commands made
 
 Measure
-  make bench            how fast Memex is; ONLY=felt measures it from outside, ARGS=--help lists all sections
+  make bench            how fast Memex is; ONLY=felt measures it from outside, ONLY=ui the pages, ARGS=--help lists all sections
   make eval-remember    how well memory_remember stores statements
   make eval-replay      whether a thousand mixed calls replay to the same bytes
 endef

@@ -20,6 +20,7 @@ from memex.evals.bench.felt.load import CLIENTS, LoadShape, bench_load
 from memex.evals.bench.felt.section import bench_felt, bench_floor
 from memex.evals.bench.log import bench_log
 from memex.evals.bench.model import bench_model
+from memex.evals.bench.pages import FILES, bench_pages
 from memex.evals.bench.past import bench_as_of
 from memex.evals.bench.search import bench_find, bench_growth, bench_hybrid
 from memex.evals.bench.startup import bench_start
@@ -46,6 +47,7 @@ SECTIONS = (
     "context",
     "log",
     "model",
+    "ui",
     "bloat",
 )
 
@@ -96,6 +98,8 @@ async def _bench_sections(bench: Bench, arguments: argparse.Namespace) -> None:
         await bench_log(bench, files=max(arguments.files), rounds=rounds)
     if "model" in wanted:
         await bench_model(bench, rounds=rounds)
+    if "ui" in wanted:
+        await bench_pages(bench, files=arguments.ui_files, rounds=rounds)
 
 
 async def _bench_bloat(bench: Bench, arguments: argparse.Namespace) -> None:
@@ -147,6 +151,9 @@ def main() -> None:
         help="sizes of the written scope, and of the recalled one (1000 10000)",
     )
     parser.add_argument("--as-of-files", type=int, default=10_000, help="with a history (10000)")
+    parser.add_argument(
+        "--ui-files", type=int, default=FILES, help=f"of the memory that pages show ({FILES})"
+    )
     parser.add_argument(
         "--edits", type=int, default=5_000, help="of one scope, to see what they leave (5000)"
     )
