@@ -155,6 +155,10 @@ class Remote(HttpClient):
         context = _identified(context.under(tool_call_id))
         return await self._get(context, "/prompt-block", budget=budget, project=project)
 
+    async def browse(self, context: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return mounts, the folders below a prefix, and the files that pass filters."""
+        return await self._get(context, "/folders", **arguments)
+
     async def blame(self, context: CallContext, path: str, version: int | None = None) -> dict[str, Any]:
         """Return who wrote each line of a file."""
         return await self._get(context, "/blame", path=path, version=version)

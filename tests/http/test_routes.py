@@ -179,6 +179,10 @@ ROUTES: dict[str, list[Try]] = {
             ],
         ),
     ],
+    "GET /v1/folders": [
+        *(Try(agents(), word) for word in WORDS.values()),
+        Try(READ[PLAN], WORDS[PLAN], query={"prefix": "projects/apollo/"}),
+    ],
     "GET /v1/files": [Try(agents(), word) for word in WORDS.values()],
     "GET /v1/file": on_files(READ, shows=True),
     "PUT /v1/file": on_files(CREATE, content="mine", headers={"If-Match": "*"}),
@@ -338,6 +342,10 @@ ROUTES: dict[str, list[Try]] = {
     "POST /v1/admin/tidy": [
         Try(admins(admin="VALIDATION_ERROR")),
         Try(admins(theirs="PROJECT_NOT_FOUND"), json={"project": "apollo", "dry_run": True}),
+    ],
+    "GET /v1/admin/folders": [
+        Try(admins()),
+        Try(admins(theirs="PROJECT_NOT_FOUND"), query={"prefix": "projects/apollo/"}),
     ],
     "GET /v1/admin/blame": on_files(
         {

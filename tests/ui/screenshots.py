@@ -47,6 +47,7 @@ SHOTS = (
     Shot("memory", "/ui/memory", WIDE, "light"),
     Shot("memory-dark", "/ui/memory", WIDE, "dark"),
     Shot("memory-narrow", "/ui/memory", NARROW, "light"),
+    Shot("folder", "/ui/memory?folder=user/projects/heron/", WIDE, "light"),
     Shot("file", f"/ui/memory/file?path={PLAN}", WIDE, "light"),
     Shot("versions", f"/ui/memory/versions?path={PLAN}", WIDE, "light"),
     Shot("diff", f"/ui/memory/diff?path={PLAN}", WIDE, "dark"),

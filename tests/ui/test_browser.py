@@ -230,6 +230,39 @@ def test_ticked_items_are_decided_without_javascript(site: Site, in_browser: Cal
     in_browser(journey)
 
 
+def test_the_first_minute_ends_with_a_fact_that_is_seen(site: Site, in_browser: Callable[..., Any]) -> None:
+    """The demo comes and goes by one click each; a key fills the calls, and what it remembers is in the list."""
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, role="admin", bound_to=None) as page:
+            page.locator("details.account summary").click()
+            page.fill("#as-user-name", "alice")
+            page.locator(".account-menu").get_by_role("button", name="Show").click()
+            page.get_by_text("There is nothing here yet.").wait_for()
+            page.get_by_role("button", name="Load the demo").click()
+            page.get_by_role("link", name="Plan for Heron").wait_for()
+            page.get_by_role("button", name="Remove the demo").click()
+            page.get_by_text("The demo was removed.").wait_for()
+            page.get_by_role("button", name="Make a key and fill it in").click()
+            secret = page.locator("code.secret").inner_text()
+            assert f"Bearer {secret}" in page.locator("pre").inner_text()
+            said = {"arguments": {"text": "I prefer oolong tea."}}
+            headers = {"Authorization": f"Bearer {secret}"}
+            url = f"{site.served.url}/v1/tools/memory_remember/execute"
+            assert httpx2.post(url, json=said, headers=headers).is_success
+            page.goto("/ui/memory")
+            page.locator("table.files a").first.click()
+            assert "oolong" in page.locator(".prose").inner_text()
+            page.keyboard.press("?")
+            page.get_by_role("heading", name="Keys").wait_for()
+            page.keyboard.press("Escape")
+            page.goto("/ui/memory?tag=none")
+            page.get_by_text("No file passes these filters").wait_for()
+            assert secret not in page.content()
+
+    in_browser(journey)
+
+
 def test_a_wrong_fact_is_found_corrected_and_undone(site: Site, in_browser: Callable[..., Any]) -> None:
     """From the list to the file, to its editor with a preview, and back by one button."""
     plant(site)

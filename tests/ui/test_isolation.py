@@ -37,6 +37,10 @@ class Row:
 NOTE_QUERY = {"path": NOTE}
 PAGES: dict[str, Row] = {
     "GET /ui/memory": Row(200),
+    "POST /ui/memory/demo": Row(303, of_admin=422),
+    "POST /ui/memory/demo/remove": Row(303, of_admin=422),
+    "POST /ui/memory/first-key": Row(200, of_admin=422, of_agents=403),
+    "POST /ui/memory/import": Row(422),
     "GET /ui/memory/file": Row(404, NOTE_QUERY, of_admin=422),
     "GET /ui/memory/versions": Row(404, NOTE_QUERY, of_admin=422),
     "GET /ui/memory/diff": Row(404, NOTE_QUERY, of_admin=422),

@@ -30,6 +30,7 @@ from memex.service.secrets import policies, scan
 from memex.service.service import Caller, Service
 from memex.service.tidy import tidy_files
 from memex.service.tools.prompt_block import prompt_block
+from memex.service.vaults import browsing
 from memex.service.vaults.transfer_report import Progress
 from memex.service.vaults.vault_export import Writer, export_files
 from memex.service.vaults.vault_import import import_vault
@@ -193,6 +194,11 @@ class LocalMemex:
     async def blame(self, context: CallContext, path: str, version: int | None = None) -> Document:
         service, caller = await self.caller(context)
         found = await blame.blame(service, caller, path, version, tool_call_id=context.tool_call_id)
+        return found.model_dump(mode="json")
+
+    async def browse(self, context: CallContext, arguments: Mapping[str, Any]) -> Document:
+        service, caller = await self.caller(context, browsing.NAME)
+        found = await browsing.browse(service, caller, dict(arguments), tool_call_id=context.tool_call_id)
         return found.model_dump(mode="json")
 
     async def calls_that_saw(

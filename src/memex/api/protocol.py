@@ -100,6 +100,10 @@ class MemexApi(Protocol):
         """Return who wrote each line of a file."""
         ...
 
+    async def browse(self, context: CallContext, arguments: Mapping[str, Any]) -> Document:
+        """Return mounts, the folders below a prefix, and the files that pass filters; see `GET /v1/folders`."""
+        ...
+
     async def calls_that_saw(
         self, context: CallContext, path: str, version: int, *, limit: int = 50, cursor: str | None = None
     ) -> Document:

@@ -25,6 +25,8 @@ COMMANDS = (
     (MEMORY, "prompt", "memory.prompt:prompt"),
     (MEMORY, "demo", "memory.demo:demo"),
     (FILES, "list", "memory.files:list_files"),
+    (FILES, "folders", "memory.folders:folders"),
+    (FILES, "links", "memory.folders:links"),
     (FILES, "read", "memory.files:read"),
     (FILES, "write", "memory.files:write"),
     (FILES, "write-many", "memory.files:write_many"),

@@ -19,6 +19,7 @@ from memex.http.callers import documented_headers
 from memex.http.hosts import KnownHosts
 from memex.http.middleware import RequestMiddleware
 from memex.http.routes import (
+    browse,
     files,
     greeting,
     health,
@@ -99,6 +100,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
     app.add_exception_handler(HTTPException, problems.on_http_error)
     for part in (
         tools,
+        browse,
         files,
         operations,
         provenance,
@@ -116,7 +118,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
     for router in (me.router, operations.replayable_router, admin.router, keys.router, secrets.router):
         app.include_router(router)
     app.include_router(operations.admin_replayable_router)
-    for part in (tools, files, operations, provenance, queue, review, transfer, prompt_block, tidy):
+    for part in (tools, browse, files, operations, provenance, queue, review, transfer, prompt_block, tidy):
         app.include_router(part.admin_router)
     app.include_router(mcp.router)
     app.include_router(mcp.metadata_router)

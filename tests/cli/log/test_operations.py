@@ -132,6 +132,28 @@ def test_blame_names_the_call_of_each_line(memex: Memex) -> None:
     assert "next" not in earlier
 
 
+def test_links_and_folders_are_shown(memex: Memex) -> None:
+    """Links with whether a file stands at their target; folders with counts, or only the files of a tag."""
+    una = ("--user", "una")
+    memex.plain("write", "user/notes/a.md", "--content", "See [[b]] and [[nowhere]].\n", *una)
+    memex.plain("write", "user/b.md", "--content", "---\ntags: [tea]\n---\n# B\n", *una)
+
+    shown, document = memex.both("links", "user/notes/a.md", *una)
+    backwards = memex.plain("links", "user/b.md", "--direction", "in", *una)
+    folders, _ = memex.both("folders", "user/", *una)
+    tagged = memex.plain("folders", "user/", "--tag", "TEA", *una)
+
+    assert [(link["target"], link["exists"]) for link in document["links"]] == [
+        ("user/b.md", True),
+        ("[[nowhere]]", False),
+    ]
+    assert "[[nowhere]] (no such file)" in shown
+    assert "user/notes/a.md" in backwards
+    assert re.search(r"^user/notes/ +1 ", folders, re.MULTILINE)
+    assert "user/notes/a.md" not in tagged
+    assert "FILE_NOT_FOUND" in memex.run("links", "user/none.md", *una).err
+
+
 def test_a_tree_fits_a_terminal(memex: Memex) -> None:
     """Lines are broken within its 100 columns, and the guides go on beside them."""
     una = ("--user", "una")

@@ -127,6 +127,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("restore", "user/leaf.md", "5"),
     ("move", "user/leaf.md", "user/tea.md"),
     ("blame", "user/tea.md"),
+    ("folders", "user/", "--since", "2020-01-01T00:00:00Z"),
+    ("links", "user/tea.md", "--direction", "in"),
     ("prompt", "--budget", "1500"),
     ("log", "--limit", "2"),
     ("log", "{call}", "--raw"),

@@ -1,42 +1,94 @@
-"""The files of a memory."""
+"""The files of a memory: mounts and folders, and a list with filters."""
 
-from collections.abc import Iterable
-from typing import Annotated
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Annotated, Any
 
 from fastapi import Query, Response
 
-from memex.errors import InvalidPath, ProjectNotFound, ValidationFailed
-from memex.ui.page import Page, page_router
+from memex.errors import InvalidPath, ProjectNotFound, UnknownMount, ValidationFailed
+from memex.ui.page import Page, PageRequest, page_router
 
 router = page_router("/memory")
 
 FILES = 100  # on one page
+NOTHING: dict[str, Any] = {"mounts": [], "folders": [], "files": [], "next_cursor": None}
+Text = Annotated[str, Query(max_length=1_000)]
 
 
 @router.get("")
 async def show_files(
-    page: Page, folder: Annotated[str, Query(max_length=1_000)] = "", cursor: str | None = None
+    page: Page,
+    folder: Text = "",
+    tag: Text = "",
+    actor: Text = "",
+    since: Text = "",
+    until: Text = "",
+    pinned: Text = "",
+    cursor: str | None = None,
 ) -> Response:
-    """Return the list of the files, or of those whose path begins with a text."""
-    try:
-        listed = await page.execute("memory_list", {"prefix": folder, "limit": FILES, "cursor": cursor})
-    except (InvalidPath, ProjectNotFound, ValidationFailed):
-        if not page.is_partial:
-            raise
-        listed = {"files": [], "next_cursor": None}  # who types has not finished the path
-    paths = [file["path"] for file in listed["files"]]
+    """Return the folders, and the files that pass the filters; each of them is in the address."""
+    filters = {"tag": tag, "actor": actor, "since": since, "until": until, "pinned": pinned}
+    return await _show(page, folder, filters, cursor)
+
+
+async def show_first_minute(page: PageRequest, new_key: str) -> Response:
+    """Return the page of a memory with a new key in its first calls."""
+    filters = dict.fromkeys(("tag", "actor", "since", "until", "pinned"), "")
+    return await _show(page, "", filters, None, new_key)
+
+
+async def _show(
+    page: PageRequest, folder: str, filters: dict[str, str], cursor: str | None, new_key: str | None = None
+) -> Response:
+    found = await _browse(page, folder, filters, cursor)
     return page.render(
         "memory.html",
         block="files",
-        files=listed["files"],
-        next_cursor=listed["next_cursor"],
+        found=found,
         folder=folder,
-        folders=_folders_below(folder, paths),
+        filters=filters,
+        is_filtered=any(filters.values()),
+        parents=_parents(folder),
+        holds_files=new_key is None and any(mount["files"] for mount in found["mounts"]),
+        new_key=new_key,
+        base_url=str(page.request.base_url).rstrip("/"),
     )
 
 
-def _folders_below(folder: str, paths: Iterable[str]) -> list[str]:
-    """Return the folders right below a folder that the paths lie in, if there is more than one."""
-    below = {f"{folder}{rest.split('/')[0]}/" for path in paths if "/" in (rest := path[len(folder) :])}
-    is_folder = folder == "" or folder.endswith("/")
-    return sorted(below)[:30] if is_folder and len(below) > 1 else []
+async def _browse(
+    page: PageRequest, folder: str, filters: dict[str, str], cursor: str | None
+) -> dict[str, Any]:
+    arguments = {
+        "prefix": folder,
+        "tag": filters["tag"] or None,
+        "actor": filters["actor"] or None,
+        "since": _day(filters["since"]),
+        "until": _day(filters["until"], is_end=True),
+        "pinned": filters["pinned"] == "true",
+        "limit": FILES,
+        "cursor": cursor,
+    }
+    try:
+        return await page.memex.browse(page.context, arguments)
+    except (InvalidPath, ProjectNotFound, UnknownMount, ValidationFailed):
+        if not page.is_partial:
+            raise
+        return NOTHING  # who types has not finished the path
+
+
+def _day(given: str, *, is_end: bool = False) -> datetime | None:
+    """Return when a day begins or ends, in UTC; raises ValidationFailed."""
+    if not given:
+        return None
+    try:
+        begin = datetime.combine(date.fromisoformat(given), time.min, UTC)
+        return begin + timedelta(days=1) if is_end else begin
+    except (ValueError, OverflowError):
+        raise ValidationFailed(f"{given[:40]!r} is no day.", hint="Write a day such as 2026-11-22.") from None
+
+
+def _parents(folder: str) -> list[str]:
+    """Return the folders that a folder lies in, the outermost first, and the folder itself."""
+    parts = folder.split("/")[:-1]
+    first = 2 if parts and parts[0] == "projects" else 1
+    return ["/".join(parts[:end]) + "/" for end in range(first, len(parts) + 1)]

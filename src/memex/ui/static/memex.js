@@ -30,6 +30,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (document.querySelector("dialog[open]")) return;
     if (isGoing) {
       isGoing = false;
       const entry = document.querySelector(`a[data-shortcut="${CSS.escape(event.key)}"]`);
@@ -41,7 +42,11 @@
       if (search) {
         event.preventDefault();
         search.focus();
+      } else {
+        document.querySelector('a[data-shortcut="s"]')?.click();
       }
+    } else if (event.key === "?") {
+      document.getElementById("keys")?.showModal();
     } else {
       review(event.key);
     }

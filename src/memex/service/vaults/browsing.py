@@ -1,0 +1,136 @@
+"""A memory as a person looks through it: mounts, folders, and the files that pass filters."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, Field
+
+from memex.service.call import Caller
+from memex.service.service import Service
+from memex.service.tools.tool import (
+    Arguments,
+    ResultPart,
+    StorableText,
+    Tool,
+    ToolResult,
+    from_cursor,
+    to_cursor,
+)
+from memex.store.browse.folders import (
+    BrowsedFile,
+    FileFilter,
+    Folder,
+    list_filtered,
+    list_folders,
+    list_mounts,
+)
+from memex.store.log.call import CallAnswer
+from memex.store.markdown import MAX_TAG_CHARS
+from memex.store.memory import Memory
+
+NAME = "memory_browse"
+
+
+class BrowseArguments(Arguments):
+    """Which folders and files are asked for."""
+
+    prefix: Annotated[str, Field(max_length=2_000)] = ""
+    tag: Annotated[StorableText | None, Field(max_length=MAX_TAG_CHARS)] = None
+    actor: Annotated[StorableText | None, Field(max_length=200)] = None
+    since: Annotated[AwareDatetime | None, Field(strict=False)] = None
+    until: Annotated[AwareDatetime | None, Field(strict=False)] = None
+    pinned: bool = False
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
+    cursor: str | None = None
+
+
+class FolderResult(ResultPart):
+    """A mount or a folder: the files in it and below it, and when the last of them changed."""
+
+    path: str
+    files: int
+    updated_at: str | None
+
+
+class BrowsedFileResult(ResultPart):
+    """A file in the list; `actor` is who wrote its newest version, or the channel that this came by."""
+
+    path: str
+    version: int
+    size_chars: int
+    title: str
+    tags: list[str]
+    pinned: bool
+    actor: str
+    updated_at: str
+
+
+class BrowseResult(ToolResult):
+    """All mounts, the folders right below the prefix, and the files that pass the filters, by path."""
+
+    mounts: list[FolderResult]
+    folders: list[FolderResult]
+    files: list[BrowsedFileResult]
+    next_cursor: str | None
+
+
+async def browse(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> BrowseResult:
+    """Return mounts, folders and files, and log what was shown; `given` is as BrowseArguments has it.
+
+    Raises:
+        ValidationFailed: an argument is wrong.
+        ProjectNotFound: the prefix names a project that is none of the user's.
+    """
+    named = {name: _plain(value) for name, value in given.items() if value is not None}
+    async with service.recorder.recorded(caller, NAME, named, tool_call_id=tool_call_id) as log:
+        arguments = _TOOL.parse(given)
+        after = from_cursor(arguments.cursor, str)[0] if arguments.cursor is not None else None
+        async with service.database.transaction(caller.access, snapshot=True) as connection:
+            state = await Memory(connection, caller.access).state(caller.access.scopes)
+            mounts = await list_mounts(connection, caller.access)
+            folders = await list_folders(connection, caller.access, arguments.prefix)
+            listed = await list_filtered(
+                connection, caller.access, _filter_of(arguments), limit=arguments.limit + 1, after=after
+            )
+        page = listed[: arguments.limit]
+        result = BrowseResult(
+            mounts=[_folder(mount) for mount in mounts],
+            folders=[_folder(folder) for folder in folders],
+            files=[_file(file) for file in page],
+            next_cursor=to_cursor(page[-1].path) if len(listed) > arguments.limit else None,
+        )
+        logged = {"files": [f"{file.path}@{file.version}" for file in page]}
+        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged), state=state)
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+def _filter_of(arguments: BrowseArguments) -> FileFilter:
+    return FileFilter(
+        prefix=arguments.prefix,
+        tag=arguments.tag,
+        actor=arguments.actor,
+        since=arguments.since,
+        until=arguments.until,
+        is_pinned=arguments.pinned,
+    )
+
+
+def _folder(folder: Folder) -> FolderResult:
+    updated = folder.updated_at.isoformat() if folder.updated_at is not None else None
+    return FolderResult(path=folder.path, files=folder.files, updated_at=updated)
+
+
+def _file(file: BrowsedFile) -> BrowsedFileResult:
+    return BrowsedFileResult(
+        **asdict(file) | {"tags": list(file.tags), "updated_at": file.updated_at.isoformat()}
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+_TOOL = Tool(NAME, BrowseArguments, BrowseResult)

@@ -1,0 +1,1 @@
+"""Files as a person looks through them: folders with counts, and lists with filters."""

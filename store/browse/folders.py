@@ -1,0 +1,137 @@
+"""Mounts and folders with how many files stand there, and the files that pass filters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from memex.store.access import Access, Scope
+from memex.store.database import Connection, rows, rows_as
+from memex.store.paths import Prefix, parse, parse_prefix
+from memex.store.search.find import is_within
+from memex.store.search.index import tag_key
+
+MAX_FOLDERS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A mount or a folder: how many files stand in it and below it, and when the last of them changed."""
+
+    path: str
+    files: int
+    updated_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class BrowsedFile:
+    """A file in a list, with who wrote its newest version."""
+
+    path: str
+    version: int
+    size_chars: int
+    title: str
+    tags: tuple[str, ...]
+    pinned: bool
+    actor: str
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FileFilter:
+    """Which files a list holds; None lets every file through.
+
+    Attributes:
+        prefix: how the virtual path begins.
+        tag: a tag of the file, in whatever case.
+        actor: who wrote the newest version: its actor, or without one its channel.
+        since: when the newest version was written, at the earliest.
+        until: and before when.
+        is_pinned: only pinned files.
+    """
+
+    prefix: str = ""
+    tag: str | None = None
+    actor: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    is_pinned: bool = False
+
+
+async def list_mounts(connection: Connection, access: Access) -> Sequence[Folder]:
+    """Return the mounts that the access reaches, by name."""
+    ids = [scope.scope_id for scope in access.scopes]
+    found = await rows(connection, "memory/mount_list", scope_ids=ids)
+    mounts = [
+        Folder(f"{access.by_id[one['scope_id']].mount}/", one["files"], one["updated_at"]) for one in found
+    ]
+    return sorted(mounts, key=lambda mount: mount.path)
+
+
+async def list_folders(connection: Connection, access: Access, prefix: str) -> Sequence[Folder]:
+    """Return the folders right below the folder that a prefix lies in, by name, at most 1,000.
+
+    Raises:
+        ProjectNotFound: the prefix names a project that is none of the user's.
+    """
+    within = parse_prefix(prefix)
+    if within.mount is None or (within.mount == "project" and within.project is None):
+        return []
+    scope = access.scope_at(_mount_of(within))
+    folder = within.relative[: within.relative.rfind("/") + 1]
+    found = await rows(
+        connection,
+        "memory/folder_list",
+        scope_id=scope.scope_id,
+        folder=folder,
+        limit=MAX_FOLDERS,
+    )
+    return [
+        Folder(scope.virtual(f"{folder}{one['name']}/"), one["files"], one["updated_at"]) for one in found
+    ]
+
+
+async def list_filtered(
+    connection: Connection, access: Access, wanted: FileFilter, *, limit: int, after: str | None = None
+) -> Sequence[BrowsedFile]:
+    """Return at most `limit` files that pass a filter, by mount and path, after a virtual path.
+
+    Raises:
+        ProjectNotFound: the prefix names a project that is none of the user's.
+    """
+    within = parse_prefix(wanted.prefix)
+    if within.project is not None:
+        access.scope_at(_mount_of(within))
+    last = parse(after) if after is not None else None
+    found: list[BrowsedFile] = []
+    for scope in sorted(access.scopes, key=lambda scope: scope.mount):
+        if not is_within(scope, within) or (last is not None and scope.mount < last.mount_name):
+            continue
+        found += await rows_as(
+            partial(_file_of, scope),
+            connection,
+            "memory/file_browse",
+            scope_id=scope.scope_id,
+            prefix=within.relative,
+            after=last.relative if last is not None and scope.mount == last.mount_name else "",
+            tag=None if wanted.tag is None else tag_key(wanted.tag),
+            actor=wanted.actor,
+            since=wanted.since,
+            until=wanted.until,
+            is_pinned=wanted.is_pinned,
+            limit=limit - len(found),
+        )
+        if len(found) >= limit:
+            break
+    return found
+
+
+def _mount_of(within: Prefix) -> str:
+    return f"projects/{within.project}" if within.project is not None else str(within.mount)
+
+
+def _file_of(
+    scope: Scope, *, path: str, tags: Sequence[str], created_at: datetime, **columns: Any
+) -> BrowsedFile:
+    return BrowsedFile(path=scope.virtual(path), tags=tuple(tags), updated_at=created_at, **columns)

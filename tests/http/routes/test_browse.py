@@ -1,0 +1,75 @@
+"""Folders with counts, and files by filters, over HTTP."""
+
+from typing import Any
+
+from httpx2 import Client
+
+FILES = {
+    "user/a.md": "# A\n",
+    "user/notes/b.md": "---\ntags: [Tea]\npinned: true\n---\n# B\n",
+    "user/notes/deep/c.md": "---\ntags: [tea]\n---\n# C\n",
+    "user/work/d.md": "# D\n",
+}
+
+
+def browse(client: Client, **params: Any) -> dict[str, Any]:
+    """Return an answer of the route."""
+    answered = client.get("/v1/folders", params=params)
+    assert answered.is_success, answered.text
+    answer: dict[str, Any] = answered.json()
+    return answer
+
+
+def fill(client: Client) -> None:
+    """Write the files, one of them by another actor, and one that is deleted again."""
+    for path, content in FILES.items():
+        headers = {"Memex-Actor": "scout"} if path == "user/work/d.md" else {}
+        assert client.put("/v1/file", params={"path": path}, content=content, headers=headers).is_success
+    assert client.put("/v1/file", params={"path": "user/gone/e.md"}, content="# E\n").is_success
+    assert client.delete("/v1/file", params={"path": "user/gone/e.md"}, headers={"If-Match": "*"}).is_success
+
+
+def test_folders_have_counts_and_the_last_change(alice: Client) -> None:
+    """Of all that stands below them; a folder whose files are deleted is none."""
+    fill(alice)
+
+    top, notes, partial = (browse(alice, prefix=prefix) for prefix in ("user/", "user/notes/", "user/no"))
+
+    assert [(one["path"], one["files"]) for one in top["folders"]] == [("user/notes/", 2), ("user/work/", 1)]
+    [user] = [one for one in top["mounts"] if one["path"] == "user/"]
+    assert user["files"] == len(FILES)
+    assert user["updated_at"] == max(file["updated_at"] for file in top["files"])
+    assert [(one["path"], one["files"]) for one in notes["folders"]] == [("user/notes/deep/", 1)]
+    assert partial["folders"] == top["folders"], "the folder that the prefix lies in"
+
+
+def test_files_are_filtered_and_paged(alice: Client) -> None:
+    """By tag in whatever case, by who wrote them, by time and by pin; a cursor goes on after the last path."""
+    fill(alice)
+    paths = [file["path"] for file in browse(alice)["files"]]
+    times = {file["path"]: file["updated_at"] for file in browse(alice)["files"]}
+
+    def found(**params: Any) -> list[str]:
+        return [file["path"] for file in browse(alice, **params)["files"]]
+
+    assert paths == sorted(FILES)
+    assert found(tag="TEA") == ["user/notes/b.md", "user/notes/deep/c.md"]
+    assert found(actor="scout") == ["user/work/d.md"]
+    assert found(pinned=True) == ["user/notes/b.md"]
+    assert found(since=times["user/notes/deep/c.md"]) == ["user/notes/deep/c.md", "user/work/d.md"]
+    assert found(until=times["user/notes/b.md"]) == ["user/a.md"]
+    first = browse(alice, limit=3)
+    assert [file["path"] for file in first["files"]] == paths[:3]
+    assert found(limit=3, cursor=first["next_cursor"]) == paths[3:]
+
+
+def test_a_wrong_filter_is_refused(alice: Client) -> None:
+    """A time without a zone, a cursor of something else, and a project of others."""
+    for params, code in (
+        ({"since": "2026-11-22T00:00:00"}, "VALIDATION_ERROR"),
+        ({"cursor": "nonsense"}, "VALIDATION_ERROR"),
+        ({"prefix": "projects/none/"}, "PROJECT_NOT_FOUND"),
+        ({"limit": 1_001}, "VALIDATION_ERROR"),
+    ):
+        refused = alice.get("/v1/folders", params=params)
+        assert refused.json()["code"] == code, params
