@@ -75,6 +75,12 @@ def add_options(parser: pytest.Parser) -> None:
         choices=["short", "full"],
         help="Run also the tests under faults, or a short part of each and no others.",
     )
+    group.addoption(
+        "--cases",
+        type=int,
+        default=20_000,
+        help="How many generated requests the full run under faults sends.",
+    )
     group.addoption("--slow-share", metavar="K/N", help="Run one share of the slow tests too, such as 2/5.")
 
 

@@ -1,7 +1,5 @@
 """What the OpenAPI document says, and that reality keeps to it."""
 
-import io
-import zipfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from tests.kit.zips import register_zip_bodies
 
 from memex.http.app import create_app
 from memex.http.problems import MEDIA_TYPE
@@ -35,14 +34,7 @@ def api() -> Any:
     """The document as what makes requests of it."""
     import schemathesis  # a second of loading
 
-    @schemathesis.serializer("application/zip")
-    def zipped(_: Any, value: Any) -> bytes:
-        """Return a zip whose one note holds what was generated: other bytes are hardly ever a zip."""
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w") as archive:
-            archive.writestr("note.md", getattr(value, "data", value))
-        return buffer.getvalue()
-
+    register_zip_bodies()
     return schemathesis.openapi.from_dict(DOCUMENT)
 
 
