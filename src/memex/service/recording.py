@@ -23,7 +23,7 @@ from memex.metrics import Metrics
 from memex.service.call import Caller, new_call
 from memex.service.near_paths import suggest_paths
 from memex.store.access import Access
-from memex.store.database import Connection, Database
+from memex.store.database import Connection, Database, batch
 from memex.store.log import operations
 from memex.store.log.call import Call, CallAnswer, CallOutcome
 from memex.store.records import Status
@@ -46,6 +46,18 @@ class CallLogger:
         self._database = database
         self._access = access
         self.call = call
+
+    async def first_result(self) -> dict[str, Any] | None:
+        """Return what was answered under the id of this call before, None if the id is new.
+
+        Raises:
+            ToolCallConflict: the id is another request's.
+            ToolCallInProgress: the first call with this id still runs.
+        """
+        statement = operations.committed_statement(self._access, self.call.request.tool_call_id)
+        async with self._database.transaction(self._access) as connection:
+            [found] = await batch(connection, statement)
+            return await operations.first_result(connection, self._access, self.call, found)
 
     async def add(
         self,

@@ -191,3 +191,19 @@ async def _carry_out(served: Any, call: str) -> None:
         )
         [row] = await (await connection.execute(statement, [call])).fetchall()
     await queue.carry_out(served.service, row["scope_id"], row["operation_id"])
+
+
+def test_decisions_that_are_sent_again_get_the_first_answer(alice: Client) -> None:
+    """Under its id a request is done once; another request under that id is refused."""
+    rivals(alice)
+    item = next(one for one in review(alice)["items"] if one["kind"] == "rival")
+    keep = {"decisions": [{"id": item["id"], "decision": "keep"}]}
+    sent = {"Memex-Tool-Call-Id": "decided-once"}
+
+    first = alice.post("/v1/review", json=keep, headers=sent)
+    again = alice.post("/v1/review", json=keep, headers=sent)
+    other = alice.post("/v1/review", json={"decisions": [{"id": "x:y", "decision": "keep"}]}, headers=sent)
+
+    assert first.json()["items"][0]["status"] == "done"
+    assert (again.status_code, again.json()) == (200, first.json())
+    assert (other.status_code, other.json()["code"]) == (409, "TOOL_CALL_CONFLICT")

@@ -2,10 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import Any
+
+import psycopg
 
 from memex.errors import FileNotFound, ValidationFailed, VersionConflict
 from memex.service.call import Caller
 from memex.service.log.queue import retry_call
+from memex.service.recording import CallLogger
 from memex.service.review.items import MAX_DECISIONS, DecidedItem, DecidedResult, ItemDecision, ReviewItem
 from memex.service.review.places import without_secrets
 from memex.service.review.waiting import read_waiting
@@ -34,8 +38,38 @@ async def decide(
 
     Raises:
         ValidationFailed: there are no decisions, too many or two about one item, or an item does not allow one.
+        ToolCallConflict, ToolCallInProgress: the tool call id is taken.
     """
     _check_distinct(decisions)
+    asked = {"decisions": [one.model_dump() for one in decisions]}
+    async with service.recorder.recorded(caller, DECIDE, asked, tool_call_id=tool_call_id) as log:
+        first = await log.first_result() or await _decide_now(service, caller, decisions, log)
+    return DecidedResult.model_validate({**first, "tool_call_id": log.call.request.tool_call_id})
+
+
+async def _decide_now(
+    service: Service, caller: Caller, decisions: Sequence[ItemDecision], log: CallLogger
+) -> dict[str, Any]:
+    """Carry out decisions and log them; return the answer, or that of the same request which came first."""
+    items = await _carry_out(service, caller, decisions)
+    done = {one.id for one in items if one.status == "done"}
+    given = {"decisions": [one.model_dump() for one in decisions if one.id in done]}
+    body = DecidedResult(items=items).body()
+    try:
+        await log.add("committed", CallAnswer(body, given, body))
+    except psycopg.errors.UniqueViolation as violation:
+        if violation.diag.constraint_name != "operation_once":
+            raise
+        if (first := await log.first_result()) is None:
+            raise
+        return first
+    return body
+
+
+async def _carry_out(
+    service: Service, caller: Caller, decisions: Sequence[ItemDecision]
+) -> list[DecidedItem]:
+    """Carry out decisions, and return what became of each, in their order."""
     found = {one.id: one for one in (await read_waiting(service, caller)).items}
     for one in decisions:
         _check_allowed(one, found.get(one.id))
@@ -50,11 +84,7 @@ async def decide(
         done[item.id] = item
     for item in await _settle_others(service, caller, open_items):
         done[item.id] = item
-    given = {"decisions": [one.model_dump() for one in decisions if done[one.id].status == "done"]}
-    async with service.recorder.recorded(caller, DECIDE, given, tool_call_id=tool_call_id) as log:
-        result = DecidedResult(items=[done[one.id] for one in decisions])
-        await log.add("committed", CallAnswer(result.body(), given, result.body()))
-    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+    return [done[one.id] for one in decisions]
 
 
 def _check_distinct(decisions: Sequence[ItemDecision]) -> None:
