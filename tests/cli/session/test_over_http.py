@@ -220,6 +220,7 @@ ELSEWHERE = {  # commands with tests of their own, or that ask neither
         "keys revoke",
         "mcp",
         "eval check",
+        "eval secrets",
         "eval states",
         "eval retrieval",
         "eval assistant",

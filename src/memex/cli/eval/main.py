@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from memex.cli.eval import beam, cases, lives, states
+from memex.cli.eval import beam, cases, lives, secrets, states
 from memex.cli.eval.output import check_installed, misuse, show_table, write_file
 from memex.cli.options import Json
 from memex.cli.output import CommandOutput, Screen, format_count, print_output, report_errors
@@ -29,6 +29,7 @@ app.command()(beam.beam)
 app.command()(states.states)
 app.command()(states.freeze)
 app.command()(states.capture)
+app.command()(secrets.secrets)
 
 
 @app.callback()
