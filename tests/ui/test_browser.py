@@ -43,6 +43,14 @@ ADDRESSES = (
     "/ui/search?query=oolong&as_of=nonsense",
     "/ui/review",
     "/ui/review?kind=queue",
+    "/ui/calls",
+    "/ui/calls?text=nothing",
+    "/ui/calls/call?id=question",
+    "/ui/calls/call?id=refused",
+    "/ui/calls/replay?id=question",
+    "/ui/calls/compare?id=question&budget=500",
+    "/ui/calls/revert?id=written",
+    "/ui/calls/text?ref=user/tea.md@1",
     "/ui/sessions",
 )
 ADMIN_ADDRESSES = (
@@ -62,8 +70,15 @@ def plant(site: Site) -> None:
         ("user/tea.md", TEA),
         ("user/tea.md", TEA.replace("oolong", "sencha")),
     ):
-        written = api.put("/v1/file", params={"path": path}, content=text, headers={"If-Match": "*"})
+        headers = {"If-Match": "*"} | ({"Memex-Tool-Call-Id": "written"} if "sencha" in text else {})
+        written = api.put("/v1/file", params={"path": path}, content=text, headers=headers)
         assert written.is_success, written.text
+    for call_id, tool, arguments in (
+        ("question", "memory_context", {"query": "Which tea, and which kettle?"}),
+        ("refused", "memory_read", {"path": "user/nothing.md"}),
+    ):
+        sent = {"arguments": arguments, "context": {"tool_call_id": call_id}}
+        api.post(f"/v1/tools/{tool}/execute", json=sent)
 
 
 def leave_to_a_person(site: Site) -> None:
@@ -320,6 +335,46 @@ def test_an_older_version_is_restored_without_javascript(site: Site, in_browser:
             assert "UTC" in page.locator("time").first.inner_text()
             page.get_by_role("button", name="Restore version 1").click()
             page.get_by_text("The version was restored").wait_for()
+            assert "Likes oolong" in page.locator(".prose").inner_text()
+
+    in_browser(journey)
+
+
+def test_a_call_is_replayed_and_compared(site: Site, in_browser: Callable[..., Any]) -> None:
+    """From the live list to the call: the same bytes, the text that it saw, and what a small budget loses."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.goto("/ui/calls")
+            site.api(bound_to="alice").get("/v1/file", params={"path": "user/kettle.md"})
+            page.get_by_text("user/kettle.md", exact=True).first.wait_for()
+            page.get_by_role("link", name="context").click()
+            page.get_by_role("link", name="Replay").click()
+            page.get_by_text("The same bytes.").wait_for()
+            page.locator(".chosen summary").first.click()
+            page.locator(".chosen .logged-text").first.wait_for()
+            page.fill("input[name=budget]", "200")
+            page.get_by_role("button", name="Compare").click()
+            page.get_by_role("heading", name="Comparison").wait_for()
+            assert page.locator(".is-lost").count() > 0
+
+    in_browser(journey)
+
+
+def test_a_poisoned_call_is_undone(site: Site, in_browser: Callable[..., Any]) -> None:
+    """The person sees exactly which lines are undone, confirms it, and reads the old text, without a script."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, script=False) as page:
+            page.goto("/ui/calls?text=tea.md%402")
+            page.get_by_role("link", name="write", exact=True).click()
+            page.get_by_role("link", name="Undo what it wrote").click()
+            assert "sencha" in page.locator("table.diff").inner_text()
+            page.get_by_role("button", name="Undo 1 change").click()
+            page.get_by_text("What the call wrote was undone.").wait_for()
+            page.goto("/ui/memory/file?path=user/tea.md")
             assert "Likes oolong" in page.locator(".prose").inner_text()
 
     in_browser(journey)

@@ -35,6 +35,8 @@ class Row:
 
 
 NOTE_QUERY = {"path": NOTE}
+CALL_QUERY = {"id": CALL}
+QUESTION_QUERY = {"id": "question-of-alice"}
 PAGES: dict[str, Row] = {
     "GET /ui/memory": Row(200),
     "POST /ui/memory/demo": Row(303, of_admin=422),
@@ -73,6 +75,14 @@ PAGES: dict[str, Row] = {
     "POST /ui/people/projects": Row(303, form={"slug": "apollo"}, of_agents=403),
     "POST /ui/people/projects/close": Row(404, form={"slug": "none"}, of_agents=403),
     "POST /ui/people/projects/members": Row(404, form={"slug": "none", "user": "bob"}, of_agents=403),
+    "GET /ui/calls": Row(200, {"tool": "write"}),  # an administrator sees who wrote what
+    "GET /ui/calls/call": Row(404, CALL_QUERY),
+    "GET /ui/calls/text": Row(404, {"ref": f"{NOTE}@1"}, of_admin=422),
+    "GET /ui/calls/replay": Row(404, QUESTION_QUERY),
+    "GET /ui/calls/compare": Row(404, QUESTION_QUERY | {"budget": "1000"}),
+    "GET /ui/calls/revert": Row(404, CALL_QUERY),
+    "GET /ui/calls/bundle": Row(404, QUESTION_QUERY),
+    "POST /ui/calls/revert": Row(404, form={"call_id": CALL}),
     "GET /ui/sessions": Row(200),
     "POST /ui/sessions/{session_id}/revoke": Row(422, path={"session_id": "9000000000"}),
     "POST /ui/as-user": Row(303, form={"user": "carol"}),
@@ -89,6 +99,8 @@ OPEN = {
     "GET /ui/{rest:path}",
 }
 
+STREAMS = {"GET /ui/calls/live"}  # which last: test_calls tries whose they are
+
 
 class House:
     """A tenant where alice has a note with a word, and another tenant; and who looks at them."""
@@ -103,6 +115,11 @@ class House:
             headers={"Memex-Tool-Call-Id": CALL},
         )
         assert written.is_success, written.text
+        asked = self.alice_api.post(
+            "/v1/tools/memory_context/execute",
+            json={"arguments": {"query": WORD}, "context": {"tool_call_id": QUESTION_QUERY["id"]}},
+        )
+        assert asked.is_success, asked.text
         old = home.visitor(bound_to="alice")
         old.get("/ui/memory")
         kept = old.secret
@@ -158,7 +175,7 @@ def test_the_table_has_a_row_for_every_page() -> None:
         if method != "HEAD" and route.path.startswith("/ui")
     }
 
-    assert declared == set(PAGES) | OPEN
+    assert declared == set(PAGES) | OPEN | STREAMS
 
 
 @pytest.mark.parametrize("route", PAGES)

@@ -28,6 +28,7 @@ ENTRIES = (
     NavigationEntry("Memory", "/ui/memory", "book-open", "m"),
     NavigationEntry("Search", "/ui/search", "search", "s"),
     NavigationEntry("Ask", "/ui/ask", "message-circle", "a"),
+    NavigationEntry("Calls", "/ui/calls", "activity", "c"),
     NavigationEntry("Review", "/ui/review", "list-checks", "r"),
     NavigationEntry("People", "/ui/people", "users", "p", is_for_admins=True),
 )

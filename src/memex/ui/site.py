@@ -4,6 +4,8 @@ from fastapi import APIRouter
 
 from memex.ui.pages import (
     ask,
+    call,
+    calls,
     file,
     file_edit,
     first_minute,
@@ -30,6 +32,8 @@ def routers() -> tuple[APIRouter, ...]:
         file_edit.router,
         search.router,
         ask.router,
+        calls.router,
+        call.router,
         review.router,
         people.router,
         people_keys.router,

@@ -89,6 +89,18 @@
     for (const menu of document.querySelectorAll("details.account[open]")) menu.open = false;
   });
 
+  // A live list asks for itself again when a stream says so; where there is no stream for it, every few seconds.
+  const list = document.querySelector("[data-live]");
+  if (list) {
+    const refresh = () => list.dispatchEvent(new Event("refresh"));
+    const stream = new EventSource(list.dataset.live);
+    stream.addEventListener("calls", refresh);
+    stream.addEventListener("error", () => {
+      if (stream.readyState === EventSource.CLOSED) window.setInterval(refresh, 5000);
+    });
+    window.addEventListener("pagehide", () => stream.close());
+  }
+
   localize(document);
   document.addEventListener("htmx:after:swap", () => localize(document));
 })();

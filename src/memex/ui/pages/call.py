@@ -1,0 +1,134 @@
+"""One call: its story, the texts that it saw, its replay, a comparison with something changed, and its undoing."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Query, Response
+
+from memex.errors import FileNotFound, ValidationFailed
+from memex.service.log.replay.counterfactual import ReplayChange
+from memex.service.log.replay.requests import KINDS, replay_changed
+from memex.service.log.replay.requests import replay_call as replay_call_of
+from memex.service.tools.context import CONTEXT, MAX_BUDGET, MIN_BUDGET
+from memex.store.text_pool import offload
+from memex.ui.call_story import hint_of, pretty, references_in, split_reference, story_of
+from memex.ui.comparison import diff_lines
+from memex.ui.page import Page, page_router
+from memex.ui.pages.calls import UserQuery, context_for
+
+router = page_router("/calls")
+
+MAX_SHOWN_WRITES = 30
+MAX_SHOWN_CHARS = 100_000
+ZIP = "application/zip"
+
+CallQuery = Annotated[str, Query(alias="id", min_length=1, max_length=500)]
+
+
+@router.get("/call")
+async def show_call(
+    page: Page, call_id: CallQuery, user: UserQuery = "", attempt: Annotated[int, Query(ge=0)] = 0
+) -> Response:
+    """Return the story of a call; of its newest attempt, or of another one."""
+    attempts = await page.memex.operation(context_for(page, user), call_id)
+    shown = next((one for one in attempts if one["attempt"] == attempt), attempts[0])
+    return page.render(
+        "call.html",
+        call=shown,
+        attempts=attempts,
+        steps=story_of(shown["trace"], shown["duration_ms"]),
+        hint=hint_of(shown["error_code"]) if shown["error_code"] else "",
+        request_json=pretty(shown["request"])[:MAX_SHOWN_CHARS],
+        response_json=pretty(shown["response"])[:MAX_SHOWN_CHARS],
+        references=references_in([shown["request"], shown["response"]]),
+        user=user,
+        is_replayable=shown["tool"] in KINDS["all"] and shown["status"] in ("answered", "committed"),
+        is_context=shown["tool"] == CONTEXT.name,
+        is_planned=shown["tool"] in (*KINDS["context"], *KINDS["remember"]),
+        budgets=(MIN_BUDGET, MAX_BUDGET),
+    )
+
+
+@router.get("/text")
+async def show_text(
+    page: Page, reference: Annotated[str, Query(alias="ref", max_length=2_000)], user: UserQuery = ""
+) -> Response:
+    """Return a text that a call names by reference, from the version that holds it."""
+    split = split_reference(reference)
+    if split is None:
+        raise FileNotFound(f"{reference[:200]!r} names no text.", hint="Open it from the page of a call.")
+    path, version, span = split
+    read = await page.memex.execute(
+        context_for(page, user), "memory_read", {"path": path, "version": version}
+    )
+    content: str = read["content"] if span is None else read["content"][span[0] : span[1]]
+    return page.render(
+        "logged_text.html", block="text", reference=reference, path_shown=path, version=version, text=content
+    )
+
+
+@router.get("/replay")
+async def replay_call(page: Page, call_id: CallQuery, user: UserQuery = "") -> Response:
+    """Run a call again as it was, and say whether the same bytes come, or what differs first."""
+    service, caller = await page.memex.caller(context_for(page, user))
+    replayed = await replay_call_of(service, caller, call_id, may_restore=False)
+    return page.render("replay.html", block="outcome", replayed=replayed, user=user)
+
+
+@router.get("/compare")
+async def compare_call(
+    page: Page,
+    call_id: CallQuery,
+    user: UserQuery = "",
+    budget: Annotated[str, Query(max_length=10)] = "",
+    planner: Literal["", "builtin"] = "",
+    search_mode: Literal["", "bm25", "hybrid"] = "",
+) -> Response:
+    """Run a call again with something changed, beside what it was. Nothing is written."""
+    if budget and not budget.isdecimal():
+        raise ValidationFailed(f"{budget!r} is not a number of characters.")
+    changes: dict[str, Any] = {"budget": int(budget) if budget else None}
+    changes |= {"planner": planner or None, "search_mode": search_mode or None}
+    given = {name: value for name, value in changes.items() if value is not None}
+    if not given:
+        raise ValidationFailed("Nothing is changed.", hint="Choose a budget, a planner or a way to search.")
+    service, caller = await page.memex.caller(context_for(page, user))
+    compared = await replay_changed(service, caller, call_id, ReplayChange.of(**given), may_restore=False)
+    lines = await offload.run(len(compared.diff), diff_lines, compared.diff)
+    return page.render("compare.html", compared=compared, lines=lines, user=user)
+
+
+@router.get("/revert")
+async def confirm_revert(page: Page, call_id: CallQuery, user: UserQuery = "") -> Response:
+    """Return exactly what undoing a call will undo, with the form that does it."""
+    context = context_for(page, user)
+    attempts = await page.memex.operation(context, call_id)
+    writes = [split for one in attempts for write in one["writes"] if (split := split_reference(write))]
+    changes = []
+    for path, version, _ in writes[:MAX_SHOWN_WRITES]:
+        made = await page.memex.execute(
+            context, "memory_diff", {"path": path, "from_version": version - 1, "to_version": version}
+        )
+        history = await page.memex.execute(context, "memory_history", {"path": path, "limit": 1})
+        newest = history["revisions"][0]["version"] if history["revisions"] else version
+        lines = await offload.run(len(made["diff"]), diff_lines, made["diff"])
+        changes.append({"path": path, "version": version, "newest": newest, "lines": lines})
+    return page.render(
+        "revert.html", call=attempts[0], changes=changes, more=len(writes) - len(changes), user=user
+    )
+
+
+@router.post("/revert")
+async def revert_call(page: Page) -> Response:
+    """Undo everything that a call wrote, in all files."""
+    call_id, user = page.form.get("call_id", ""), page.form.get("user", "")
+    done = await page.memex.revert(context_for(page, user), call_id)
+    undo = "" if user else done["tool_call_id"]
+    return page.redirect("/ui/calls/call", id=call_id, user=user, notice="reverted", call=undo)
+
+
+@router.get("/bundle")
+async def download_bundle(page: Page, call_id: CallQuery, user: UserQuery = "") -> Response:
+    """Return a zip of a call with everything that its replay needs."""
+    content = await page.memex.export_call(context_for(page, user), call_id)
+    headers = {"Content-Disposition": 'attachment; filename="call.zip"'}
+    return Response(content, media_type=ZIP, headers=headers)
