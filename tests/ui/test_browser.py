@@ -300,6 +300,22 @@ def test_a_wrong_fact_is_found_corrected_and_undone(site: Site, in_browser: Call
     in_browser(journey)
 
 
+def test_a_slider_shows_an_earlier_version(site: Site, in_browser: Callable[..., Any]) -> None:
+    """By keyboard, with an address of its own, from which the version is restored."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.goto("/ui/memory/file?path=user/tea.md")
+            page.get_by_label("Other versions").press("ArrowLeft")
+            page.wait_for_url("**version=1")
+            page.get_by_role("button", name="Restore this version").click()
+            page.get_by_text("The version was restored").wait_for()
+            assert "Likes oolong" in page.locator(".prose").inner_text()
+
+    in_browser(journey)
+
+
 def test_two_editors_lose_nothing(site: Site, in_browser: Callable[..., Any]) -> None:
     """Who saves second sees both texts, and saves over the newer version knowingly."""
     plant(site)

@@ -78,6 +78,11 @@
     if (question && !window.confirm(question)) event.preventDefault();
   });
 
+  // A slider with data-submit sends its form when it is let go.
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+  });
+
   // A menu closes when something else is clicked, or with Escape.
   document.addEventListener("click", (event) => {
     for (const menu of document.querySelectorAll("details.account[open]")) {
