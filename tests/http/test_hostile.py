@@ -209,6 +209,8 @@ URLS: dict[str, tuple[str, str]] = {
     "invalid UTF-8 in the URL's path": ("/v1/operations/%ff", "VALIDATION_ERROR"),
     "a NUL in a path": ("/v1/file?path=user/a%00.md", "INVALID_PATH"),
     "a NUL in a heading": ("/v1/file?path=user/a.md&heading=%00", "FILE_NOT_FOUND"),
+    "a NUL in the name of a tool": ("/v1/operations?tool=a%00b", "VALIDATION_ERROR"),
+    "a NUL in an actor": ("/v1/operations?actor=a%00b", "VALIDATION_ERROR"),
     "a NUL in an operation": ("/v1/operations/a%00b", "VALIDATION_ERROR"),
     "no path": ("/v1/file", "VALIDATION_ERROR"),
     "an empty path": ("/v1/file?path=", "INVALID_PATH"),
@@ -396,3 +398,10 @@ def test_a_strangers_body_is_not_read(served: Any) -> None:
 
     for refused in (nobody, unknown):
         assert (refused.status_code, refused.json()["code"]) == (401, "UNAUTHENTICATED")
+
+
+def test_a_nul_in_the_search_for_users_is_refused(root: Client) -> None:
+    """No user id holds one."""
+    refused = root.get("/v1/admin/users", params={"query": "a\0b"})
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "VALIDATION_ERROR")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
+from memex.errors import ValidationFailed
 from memex.service.identity.quotas import QuotaResult, read_quota
 from memex.service.service import Caller, Service
 from memex.service.tools.tool import from_cursor, to_cursor
@@ -57,7 +58,14 @@ class UserDetails(BaseModel):
 async def list_users(
     service: Service, caller: Caller, *, limit: int = 100, cursor: str | None = None, query: str = ""
 ) -> UsersResult:
-    """Return a page of the tenant's users, or of those whose id contains a text; raises Forbidden for agents."""
+    """Return a page of the tenant's users, or of those whose id contains a text.
+
+    Raises:
+        Forbidden: for agents.
+        ValidationFailed: the text holds a NUL, or the cursor is none.
+    """
+    if "\0" in query:
+        raise ValidationFailed("No user id holds a NUL.", hint="Send `query` without that character.")
     after = from_cursor(cursor, str)[0] if cursor is not None else ""
     found = await service.administer(
         caller,

@@ -15,6 +15,7 @@ from memex.store.log.call_search import MAX_ROWS_READ, CallFilters, CallPlace, s
 from memex.store.records import Status
 
 MAX_FILTER_CHARS = 200
+WITHOUT_NUL = r"^[^\x00]*$"  # which no name holds, and Postgres takes in no text
 
 
 class CallQuery(BaseModel):
@@ -32,9 +33,9 @@ class CallQuery(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tool: str | None = Field(None, max_length=MAX_FILTER_CHARS)
+    tool: str | None = Field(None, max_length=MAX_FILTER_CHARS, pattern=WITHOUT_NUL)
     status: Status | None = None
-    actor: str | None = Field(None, max_length=MAX_FILTER_CHARS)
+    actor: str | None = Field(None, max_length=MAX_FILTER_CHARS, pattern=WITHOUT_NUL)
     since: AwareDatetime | None = None
     until: AwareDatetime | None = None
     text: str | None = Field(None, max_length=MAX_FILTER_CHARS)
