@@ -137,7 +137,7 @@ async def list_operations(
 
     Filters look at no more than 10,000 calls for one page, and `stopped_after` says when that was too few.
     """
-    query = CallQuery(
+    query = CallQuery.of(
         tool=tool, status=status, actor=actor, since=since, until=until, text=text, everyone=everyone
     )
     return await service.operations(caller, query, limit=limit, cursor=cursor)
