@@ -25,6 +25,7 @@ WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 ADDRESSES = (
     "/ui/memory",
     "/ui/memory?folder=nothing/",
+    "/ui/memory?folder=user/&tag=drinks",
     "/ui/memory/file?path=user/tea.md",
     "/ui/memory/file?path=user/tea.md&version=1",
     "/ui/memory/versions?path=user/tea.md",
