@@ -50,6 +50,7 @@ PAGES = (
     MeasuredPage("search", "/ui/search?query={query}"),
     MeasuredPage("review", "/ui/review"),
     MeasuredPage("people", "/ui/people"),
+    MeasuredPage("health", "/ui/health"),
 )
 
 

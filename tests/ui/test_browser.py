@@ -60,6 +60,7 @@ ADMIN_ADDRESSES = (
     "/ui/people/user?user=alice",
     "/ui/people/keys",
     "/ui/people/projects",
+    "/ui/health",
 )
 
 

@@ -83,6 +83,7 @@ PAGES: dict[str, Row] = {
     "GET /ui/calls/revert": Row(404, CALL_QUERY),
     "GET /ui/calls/bundle": Row(404, QUESTION_QUERY),
     "POST /ui/calls/revert": Row(404, form={"call_id": CALL}),
+    "GET /ui/health": Row(200, of_agents=403),
     "GET /ui/sessions": Row(200),
     "POST /ui/sessions/{session_id}/revoke": Row(422, path={"session_id": "9000000000"}),
     "POST /ui/as-user": Row(303, form={"user": "carol"}),

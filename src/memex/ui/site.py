@@ -9,6 +9,7 @@ from memex.ui.pages import (
     file,
     file_edit,
     first_minute,
+    health,
     memory,
     people,
     people_keys,
@@ -38,5 +39,6 @@ def routers() -> tuple[APIRouter, ...]:
         people.router,
         people_keys.router,
         people_projects.router,
+        health.router,
         static.router,
     )
