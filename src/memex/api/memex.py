@@ -20,7 +20,7 @@ from memex.api.review import Review
 from memex.call_context import CallContext
 from memex.errors import ValidationFailed
 from memex.http_client import TIMEOUT_S
-from memex.service.log.call_list import ALL_CALLS, CallQuery
+from memex.service.log.call_list import CallQuery
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.counterfactual import ChangedResult
 from memex.service.log.replay.replay import ReplayResult
@@ -34,6 +34,7 @@ from memex.service.tools.revisions import DiffResult, HistoryResult, RevertResul
 from memex.service.tools.tool import ToolResult
 from memex.service.tools.write_many import WriteManyResult
 from memex.settings import SearchMode, Settings, read_settings
+from memex.store.records import Status
 from memex.wiring import running_service
 
 R = TypeVar("R", bound=ToolResult)
@@ -433,9 +434,19 @@ class UserMemory:
         return RevertResult.model_validate(result)
 
     async def operations(
-        self, query: CallQuery = ALL_CALLS, *, limit: int = 50, cursor: str | None = None
+        self,
+        *,
+        tool: str | None = None,
+        status: Status | None = None,
+        actor: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        text: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
     ) -> OperationsResult:
-        """Return the calls that a query asks for, by default all of the user, the newest first."""
+        """Return the user's calls that pass the filters, the newest first; see `CallQuery` for what each means."""
+        query = CallQuery.of(tool=tool, status=status, actor=actor, since=since, until=until, text=text)
         found = await self._api.operations(self._context, query.given, limit=limit, cursor=cursor)
         return OperationsResult.model_validate(found)
 
