@@ -2,6 +2,8 @@
 
 import gzip
 import hashlib
+import re
+from importlib.resources import files
 
 import pytest
 
@@ -148,3 +150,14 @@ def test_spans_are_marked_with_some_text_around() -> None:
         "".join(part.text for part in parts) == "\n…\n" + "a" * 5 + "ONE" + "b" * 10 + "TWO" + "c" * 5 + "\n…"
     )
     assert marked_spans("short", [(0, 5)]) == [PassagePart("short", is_marked=True)]
+
+
+def test_the_style_sheet_closes_what_it_opens() -> None:
+    """A browser drops the rules after a brace that is missing, and says nothing."""
+    style = (files("memex.ui") / "static" / "memex.css").read_text(encoding="utf-8")
+
+    depth = 0
+    for mark in re.findall(r"[{}]", style):
+        depth += 1 if mark == "{" else -1
+        assert 0 <= depth <= 2
+    assert depth == 0
