@@ -34,7 +34,6 @@ from memex.service.tools.revisions import DiffResult, HistoryResult, RevertResul
 from memex.service.tools.tool import ToolResult
 from memex.service.tools.write_many import WriteManyResult
 from memex.settings import SearchMode, Settings, read_settings
-from memex.store.records import Status
 from memex.wiring import running_service
 
 R = TypeVar("R", bound=ToolResult)
@@ -434,20 +433,12 @@ class UserMemory:
         return RevertResult.model_validate(result)
 
     async def operations(
-        self,
-        *,
-        tool: str | None = None,
-        status: Status | None = None,
-        actor: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        text: str | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
+        self, query: CallQuery | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> OperationsResult:
-        """Return the user's calls that pass the filters, the newest first; see `CallQuery` for what each means."""
-        query = CallQuery.of(tool=tool, status=status, actor=actor, since=since, until=until, text=text)
-        found = await self._api.operations(self._context, query.given, limit=limit, cursor=cursor)
+        """Return the calls that a query asks for, by default all of the user, the newest first."""
+        found = await self._api.operations(
+            self._context, query.given if query else {}, limit=limit, cursor=cursor
+        )
         return OperationsResult.model_validate(found)
 
     async def operation(self, tool_call_id: str) -> Sequence[OperationResult]:

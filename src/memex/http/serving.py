@@ -20,6 +20,7 @@ from memex.service import exposition
 from memex.service.long_texts import prepare_for_long_texts
 from memex.service.service import Service
 from memex.settings import Settings
+from memex.ui.live_calls import live_calls_of
 
 SHUTDOWN_TIMEOUT_S = 30  # for requests that still run when the end is asked for
 LOAD_EVERY_S = 1  # for the sums of `/metrics`
@@ -55,7 +56,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to end; of the open requests none waits for a model."""
+        """Begin to end; of the open requests none waits for a model, or for new calls."""
         super().handle_exit(sig, frame)
         self._on_ending()
 
@@ -122,9 +123,15 @@ async def serve(
 
     line = source if isinstance(source, WorkerLine) else None
     limits = HttpLimits(connections=settings.http_connections)
-    config = http_config(create_app(lambda: nullcontext(service), settings), limits)
+    app = create_app(lambda: nullcontext(service), settings)
+    config = http_config(app, limits)
     config.callback_notify, config.timeout_notify = record_load, LOAD_EVERY_S
-    server = Server(config, on_ready, service.cancel_models, line)
+
+    def end_waiting() -> None:
+        service.cancel_models()
+        live_calls_of(app.state, service).end()
+
+    server = Server(config, on_ready, end_waiting, line)
     for number in ending:
         asyncio.get_running_loop().add_signal_handler(number, server.handle_exit, number, None)
     with watching_loop(service.metrics):

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from starlette.datastructures import State
+
 from memex.errors import MemexError
 from memex.service.service import Service
 from memex.store.database import Rows, rows
@@ -16,7 +18,7 @@ from memex.store.identity.sessions import BrowserSession
 MAX_STREAMS = 200  # of a process; the pages of all others ask every few seconds
 POLL_S = 0.4
 PING_S = 10.0  # how often a quiet stream writes, so that a client that has gone is noticed
-LIFETIME_S = 60.0  # then the browser opens a new stream; a service that ends waits no longer than that for it
+LIFETIME_S = 60.0  # then the browser opens a new stream
 
 NEW_CALLS = b"event: calls\ndata: new\n\n"
 PING = b": quiet\n\n"
@@ -67,6 +69,12 @@ class LiveCalls:
             self._poll = asyncio.create_task(self._watch())
         return self._events(stream)
 
+    def end(self) -> None:
+        """End all streams, because the process is asked to end; browsers then open new ones elsewhere."""
+        for stream in self._streams:
+            stream.is_ended = True
+            stream.changed.set()
+
     async def _events(self, stream: _Stream) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
         end = loop.time() + LIFETIME_S
@@ -111,6 +119,14 @@ class LiveCalls:
                 stream.changed.set()
             else:
                 _tell(stream, _newest_for(session, newest))
+
+
+def live_calls_of(state: State, service: Service) -> LiveCalls:
+    """Return the streams of an app, which its state keeps."""
+    if not hasattr(state, "live_calls"):
+        state.live_calls = LiveCalls(service)
+    made: LiveCalls = state.live_calls
+    return made
 
 
 def _newest_for(session: BrowserSession, newest: Rows) -> int:

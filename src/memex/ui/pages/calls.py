@@ -4,13 +4,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import Query, Request, Response
+from fastapi import Query, Response
 from fastapi.responses import StreamingResponse
 
 from memex.call_context import CallContext
 from memex.errors import ValidationFailed
 from memex.service.tools.registry import TOOLS
-from memex.ui.live_calls import LiveCalls
+from memex.ui.live_calls import live_calls_of
 from memex.ui.page import Page, PageRequest, page_router
 from memex.ui.rendering import address
 
@@ -82,7 +82,7 @@ async def show_calls(
 @router.get("/live")
 async def stream_calls(page: Page) -> Response:
     """Return a stream of events, one whenever there are new calls; 503 when too many are open."""
-    events = live_calls_of(page.request).open(page.session)
+    events = live_calls_of(page.request.app.state, page.service).open(page.session)
     if events is None:
         return Response("Too many pages are live.", status_code=503, headers={"Retry-After": "60"})
     return StreamingResponse(
@@ -90,15 +90,6 @@ async def stream_calls(page: Page) -> Response:
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
-
-
-def live_calls_of(request: Request) -> LiveCalls:
-    """Return the streams of this process."""
-    state = request.app.state
-    if not hasattr(state, "live_calls"):
-        state.live_calls = LiveCalls(request.state.page.service)
-    made: LiveCalls = state.live_calls
-    return made
 
 
 def context_for(page: PageRequest, user: str) -> CallContext:
