@@ -11,15 +11,13 @@ from memex.ui.pages import (
     first_minute,
     health,
     memory,
-    people,
-    people_keys,
-    people_projects,
     review,
     search,
     sessions,
     sign_in,
     static,
 )
+from memex.ui.pages.people import keys, projects, users
 
 
 def routers() -> tuple[APIRouter, ...]:
@@ -36,9 +34,9 @@ def routers() -> tuple[APIRouter, ...]:
         calls.router,
         call.router,
         review.router,
-        people.router,
-        people_keys.router,
-        people_projects.router,
+        users.router,
+        keys.router,
+        projects.router,
         health.router,
         static.router,
     )

@@ -1,0 +1,1 @@
+"""The pages of People: users, keys and projects of a tenant, for administrators."""
