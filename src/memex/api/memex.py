@@ -436,9 +436,8 @@ class UserMemory:
         self, query: CallQuery | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> OperationsResult:
         """Return the calls that a query asks for, by default all of the user, the newest first."""
-        found = await self._api.operations(
-            self._context, query.given if query else {}, limit=limit, cursor=cursor
-        )
+        given = (query or CallQuery()).given
+        found = await self._api.operations(self._context, given, limit=limit, cursor=cursor)
         return OperationsResult.model_validate(found)
 
     async def operation(self, tool_call_id: str) -> Sequence[OperationResult]:
