@@ -73,8 +73,7 @@ class Memex:
             raise ValidationFailed(
                 "A Memex is over HTTP or in this process.", hint="Give url, or database_url or data_dir."
             )
-        if url is None and not is_here:
-            url = settings.url
+        url = url if url is not None or is_here else settings.url
         self._api: OwnedMemex | RemoteMemex
         if url is not None:
             key = api_key or (settings.api_key.get_secret_value() if settings.api_key else "")
