@@ -308,7 +308,7 @@ ROUTES: dict[str, list[Try]] = {
     "GET /v1/admin/operations": [
         Try(admins()),
         Try(
-            admins(for_alice="VALIDATION_ERROR", as_agent="FORBIDDEN"),
+            admins(for_alice="VALIDATION_ERROR", theirs="VALIDATION_ERROR", as_agent="FORBIDDEN"),
             query={"everyone": "true", "tool": "project_open"},
         ),
     ],
