@@ -52,6 +52,9 @@ SHOTS = (
     Shot("versions", f"/ui/memory/versions?path={PLAN}", WIDE, "light"),
     Shot("diff", f"/ui/memory/diff?path={PLAN}", WIDE, "dark"),
     Shot("blame", f"/ui/memory/blame?path={PLAN}", WIDE, "light"),
+    Shot("search", "/ui/search?query=When+does+Heron+sail", WIDE, "light"),
+    Shot("ask", "/ui/ask?query=When+does+Heron+sail&budget=1500", WIDE, "light"),
+    Shot("calls", "/ui/calls", WIDE, "light"),
 )
 
 
