@@ -180,7 +180,7 @@ def test_an_administrator_looks_as_a_user_and_it_is_logged(site: Site) -> None:
     assert 'class="as-user"' in during
     assert refused.status_code == 403
     assert any(one["tool"] == "ui_show_user" and one["request"] == {"user": "alice"} for one in own)
-    assert any(one["tool"] == "memory_list" and one["principal"]["role"] == "admin" for one in of_alice)
+    assert any(one["tool"] == "memory_browse" and one["principal"]["role"] == "admin" for one in of_alice)
 
 
 def test_a_form_of_a_tab_for_another_user_changes_nothing(site: Site) -> None:

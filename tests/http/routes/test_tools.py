@@ -19,6 +19,9 @@ def run(client: Client, tool: str, /, *, context: dict[str, Any] | None = None, 
     return client.post(f"/v1/tools/{tool}/execute", json=call)
 
 
+IF_FOUND = {"secrets", "hidden_characters"}  # members of answers about texts that hold some
+
+
 def test_the_tools_are_listed_with_schemas_that_hold_for_their_answers(alice: Client) -> None:
     """Each tool says what it takes and returns, and whether it writes."""
     listed = alice.get("/v1/tools").json()
@@ -42,7 +45,7 @@ def test_the_tools_are_listed_with_schemas_that_hold_for_their_answers(alice: Cl
         *("memory_remember", "memory_write", "memory_patch", "memory_move", "memory_delete"),
         *("memory_write_many", "memory_restore"),
     ]
-    assert set(tools["memory_write"]["output_schema"]["properties"]) == set(written)
+    assert set(tools["memory_write"]["output_schema"]["properties"]) - IF_FOUND == set(written)
     assert tools["memory_write"]["input_schema"]["required"] == ["path", "content"]
     assert all(
         tool["description"] and not tool["input_schema"]["additionalProperties"] for tool in tools.values()
@@ -66,7 +69,7 @@ def test_the_agents_two_tools_come_first_with_the_words_of_their_prompts(alice: 
         assert tool["description"] == prompt.tool
         assert told == dict(prompt.arguments)
         assert "description" not in tool["input_schema"]
-        assert set(tool["output_schema"]["properties"]) == set(result)
+        assert set(tool["output_schema"]["properties"]) - IF_FOUND == set(result)
     assert "required" not in remember["input_schema"]  # a text, or handles
     assert set(remember["input_schema"]["properties"]) == {
         "text",

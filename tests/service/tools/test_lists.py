@@ -108,7 +108,7 @@ async def ask(service: Service, caller: Caller, question: str, day: date = TODAY
 async def test_lists_are_answered_in_their_order(service: Service, caller_of: CallerOf) -> None:
     """What is due by its day, the overdue first; nothing that is done; what is new the newest first."""
     for language, said in MEMORY.items():
-        service.identities._language = language
+        service.identities.language = language
         caller = await caller_of(language)
         for day, text in sorted(said):
             await remember(service, caller, text, day)

@@ -100,7 +100,7 @@ def _show_demo(screen: Screen, done: dict[str, Any]) -> None:
     screen.line()
     screen.line(("The calls that this made, the newest first", "bold green"))
     screen.line()
-    show_log(screen, {"operations": done["log"], "next_cursor": None})
+    show_log(screen, {"operations": done["log"], "next_cursor": None, "stopped_after": None})
     screen.line()
     screen.line(("Try next", "bold green"))
     screen.line()
