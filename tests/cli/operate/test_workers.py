@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 import urllib.error
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -119,7 +120,7 @@ def test_two_workers_answer_as_one_service(memex: Memex) -> None:
 
     assert (code, out) == (0, "")
     answered = [event["worker"] for event in events_of(err) if event["event"] == "request"]
-    assert sorted(answered) == [0, 0, 0, 0, 1, 1, 1]  # the lines of two processes come in any order
+    assert sorted(Counter(answered).values()) == [3, 4]  # in turn, whichever worker was ready first
     assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
     address = urlsplit(serving.ready["url"])
     with socket.create_server((address.hostname, address.port)):
