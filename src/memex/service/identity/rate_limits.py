@@ -29,6 +29,7 @@ Counted = Literal["requests", "writes", "bytes"]
 Holder = Literal["key", "user", "tenant"]
 
 SLOTS = 1 << 16  # buckets that are not full at the same moment
+ROUNDING_S = 1e-6  # sums of moments are that exact at least
 PROBES = 8  # slots that a bucket may take; if all are taken, it takes the place of the one that is full first
 PERIODS_S = {"s": 1, "min": 60, "h": 3_600, "day": 86_400}
 SUFFIXES = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
@@ -148,7 +149,7 @@ class RateLimits:
             full_at_s = max(now_s, self._buckets.full_at_s(slot))
             cost_s = costs[rate.counted] * rate.period_s / rate.quantity
             wait_s = min(full_at_s + cost_s - now_s - rate.period_s, full_at_s - now_s)
-            if wait_s > 0:
+            if wait_s > ROUNDING_S:
                 self._refuse(rate, wait_s, full_at_s - now_s)
             taken.append((rate, slot, full_at_s + cost_s))
         for _, slot, full_at_s in taken:
@@ -189,13 +190,18 @@ def _holder(caller: Caller, holder: Holder) -> tuple[int, Any] | None:
 def _headers(buckets: list[tuple[Rate, float]]) -> tuple[str, str]:
     """Return the values of RateLimit and RateLimit-Policy, as draft-ietf-httpapi-ratelimit-headers-10 has them."""
     left = ", ".join(
-        f'"{rate.name}";r={max(0, int(rate.quantity * (1 - full_in_s / rate.period_s)))};t={math.ceil(full_in_s)}'
+        f'"{rate.name}";r={_left(rate, full_in_s)};t={math.ceil(full_in_s - ROUNDING_S)}'
         for rate, full_in_s in buckets
     )
     policy = ", ".join(
         f'"{rate.name}";q={rate.quantity};qu="{UNITS[rate.counted]}";w={rate.period_s}' for rate, _ in buckets
     )
     return left, policy
+
+
+def _left(rate: Rate, full_in_s: float) -> int:
+    """Return how much of a rate may be asked for at once."""
+    return max(0, int(rate.quantity * (1 - (full_in_s - ROUNDING_S) / rate.period_s)))
 
 
 def _text_bytes(value: Any) -> int:
