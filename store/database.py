@@ -265,7 +265,7 @@ class Database:
         Raises:
             ScopeBusy: the locks were not had in time.
         """
-        lanes = write_lanes(access.tenant_id, scope_ids, self._queue.slots)
+        lanes = write_lanes(access.tenant_id, scope_ids, self._queue.slots, self._queue.user_slots)
         async with self._held(flow_of(access), lanes, access=access) as (connection, slot):
             try:
                 async with connection.pipeline() as pipeline:

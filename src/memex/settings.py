@@ -162,7 +162,8 @@ class Settings(BaseSettings):
         ge=1,
         le=1_000,
         description="The largest number of database connections that the calls of one user use at the same time in "
-        "one worker; further calls of the user wait. The default is all of the worker's connections but one.",
+        "one worker; further calls of the user wait. The default is twice the number of cores, divided by "
+        "the number of workers, and 3 at least.",
     )
     lock_seconds: float = Field(
         5,

@@ -43,9 +43,12 @@ def expect_turns_soon() -> None:
     _has_begun.set(False)
 
 
-def write_lanes(tenant_id: int, scope_ids: Sequence[int], slots: int) -> list[Lane]:
-    """Return the lanes of a write: few slots wait for one scope, half for a tenant, and one slot for no lock."""
-    few = max(1, slots // 5)
+def write_lanes(tenant_id: int, scope_ids: Sequence[int], slots: int, user_slots: int) -> list[Lane]:
+    """Return the lanes of a write: few slots wait for one scope, half for a tenant, and one slot for no lock.
+
+    Of the slots that one user may hold, one does not wait for the lock of a scope either.
+    """
+    few = max(1, min(slots // 5, user_slots - 1))
     return [
         *((("scope", scope_id), few) for scope_id in scope_ids),
         (("tenant", tenant_id), max(1, slots // 2)),

@@ -19,6 +19,8 @@ from tests.cli.conftest import PATIENCE_S, PROGRAM, Memex, Serving
 from tests.kit import clusters
 from tests.kit.model_server import ModelServer, Request, Step, hangs
 
+from memex.cli.operate.serve import user_concurrency
+from memex.settings import Settings
 from memex.store.embedded import server as embedded
 
 
@@ -260,3 +262,20 @@ def test_the_printed_commands_work(memex: Memex, fresh: Memex, bin_dir: Path, st
     assert "I prefer oolong tea over coffee." in recalled["context"]
     assert len(commands) == (2 if start == "first" else 3)
     assert str(fresh.data_dir) in printed
+
+
+def test_one_user_gets_a_part_of_the_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default a user's calls use as many connections of a worker as keep the cores busy, and leave one free."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+
+    def default(connections: int, workers: int, wanted: int | None = None) -> int:
+        settings = Settings.model_validate(
+            {"MEMEX_MAX_CONNECTIONS": connections, "MEMEX_USER_CONCURRENCY": wanted}
+        )
+        return user_concurrency(settings, workers)
+
+    assert default(40, 1) == 16
+    assert default(40, 4) == 4
+    assert default(64, 16) == 3
+    assert default(8, 4) == 1
+    assert default(40, 4, wanted=9) == 9

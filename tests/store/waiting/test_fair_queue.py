@@ -113,9 +113,9 @@ async def test_few_slots_wait_for_the_lock_of_one_scope() -> None:
     """Until a write has its locks, no other one waits for the same; reads and other scopes go on."""
     queue = FairQueue(5, 4)
     line = Line(queue)
-    await line.wait(NOISY, NOISY, NOISY, lanes=write_lanes(1, [7], 5))
+    await line.wait(NOISY, NOISY, NOISY, lanes=write_lanes(1, [7], 5, 4))
     await line.wait(NOISY, QUIET)
-    await line.wait(QUIET, lanes=write_lanes(1, [8], 5))
+    await line.wait(QUIET, lanes=write_lanes(1, [8], 5, 4))
 
     assert line.served == [NOISY, NOISY, QUIET, QUIET]
     assert queue.waiting == 2
@@ -191,3 +191,10 @@ async def test_who_goes_away_leaves_the_queue() -> None:
     queue.give_back(await line.slot(2))
     assert (queue.waiting, queue._free) == (0, 1)
     assert [queue._tenants, queue._users, queue._lanes] == [{}, {}, {}]
+
+
+def test_a_user_can_read_while_its_writes_wait_for_a_lock() -> None:
+    """The slots of a user never wait for the lock of one scope all together, however many slots there are."""
+    lanes = dict(write_lanes(1, [7], 50, 3))
+
+    assert lanes["scope", 7] == 2

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memex.store.identity.tenants import FirstKeys
 
 MAX_DEFAULT_WORKERS = 4
+MIN_USER_CONCURRENCY = 3
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # how to reach what listens everywhere
 
 
@@ -112,6 +113,7 @@ def _serve(options: dict[str, Any], *, as_json: bool) -> None:
 
             # What a terminal shows is read by a person. A pipe, a journal and the log of a container are kept.
             with_link = sys.stdout.isatty() and sys.stdin.isatty() and not as_json
+            settings = settings.model_copy(update={"user_concurrency": user_concurrency(settings, workers)})
             if workers == 1:
                 run_alone(settings, listener, announce, with_link=with_link)
             else:
@@ -127,8 +129,7 @@ def count_workers(settings: "Settings") -> int:
         ValidationFailed: there are more workers than connections to the database.
     """
     if settings.workers is None:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return min(cores, MAX_DEFAULT_WORKERS, settings.max_connections)
+        return min(_count_cores(), MAX_DEFAULT_WORKERS, settings.max_connections)
     if settings.workers > settings.max_connections:
         raise ValidationFailed(
             f"MEMEX_WORKERS: {settings.workers} workers cannot share {settings.max_connections} connections to the "
@@ -136,6 +137,19 @@ def count_workers(settings: "Settings") -> int:
             hint="Raise MEMEX_MAX_CONNECTIONS, or have fewer workers.",
         )
     return settings.workers
+
+
+def user_concurrency(settings: "Settings", workers: int) -> int:
+    """Return how many connections of a worker one user may use: by default, enough to keep all cores busy.
+
+    With more, one user's calls would share the processors with another user's without being answered any sooner.
+    """
+    most = max(1, settings.max_connections // workers - 1)
+    return settings.user_concurrency or min(most, max(MIN_USER_CONCURRENCY, 2 * _count_cores() // workers))
+
+
+def _count_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _announce(ready: StartupReport, *, as_json: bool) -> None:
