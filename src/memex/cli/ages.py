@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from memex.errors import ValidationFailed
+from memex.service.times import read_time
 
 _UNITS = {
     "m": timedelta(minutes=1),
@@ -38,10 +39,8 @@ def parse_time(text: str | None, option: str) -> datetime | None:
         return None
     if (time := parse_age(text, "mhdw")) is not None:
         return time
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
+    if (time := read_time(text)) is None:
         raise ValidationFailed(
             f"{option}: {text[:100]!r} is not a time.", hint="Write 30m, 12h, 7d, 2w or 2026-11-22."
-        ) from None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
+        )
+    return time

@@ -22,7 +22,7 @@ class StoryStep:
 
     Attributes:
         verb: such as `find`.
-        told: the step in a line.
+        summary: the step in a line.
         below: what belongs to it, a line each: hits, hops, what a model said.
         references: texts that it read, as `path@version:start-end`.
         duration_ms: how long it took.
@@ -33,7 +33,7 @@ class StoryStep:
     """
 
     verb: str
-    told: str
+    summary: str
     below: tuple[str, ...]
     references: tuple[str, ...]
     duration_ms: float
@@ -50,12 +50,12 @@ def story_of(trace: Document, duration_ms: float) -> list[StoryStep]:
 
 
 def _step(step: Document, whole_ms: float) -> StoryStep:
-    verb, told, below, references = _told(step)
+    verb, summary, below, references = _described(step)
     start = min(BAR_WIDTH - 4, max(0, round(step["at_ms"] / whole_ms * BAR_WIDTH)))
     width = max(4, round(step["duration_ms"] / whole_ms * BAR_WIDTH))
     return StoryStep(
         verb=verb,
-        told=told,
+        summary=summary,
         below=tuple(below),
         references=tuple(references[:SHOWN_BELOW]),
         duration_ms=step["duration_ms"],
@@ -66,7 +66,7 @@ def _step(step: Document, whole_ms: float) -> StoryStep:
     )
 
 
-def _told(step: Document) -> tuple[str, str, list[str], list[str]]:
+def _described(step: Document) -> tuple[str, str, list[str], list[str]]:
     match step["kind"]:
         case "find":
             query = "a long query" if step["query"] is None else f"“{cut(step['query'])}”"
@@ -78,18 +78,18 @@ def _told(step: Document) -> tuple[str, str, list[str], list[str]]:
             hops = [f"{hop['source']} → {hop['target'] or 'nothing'}" for hop in step["hops"][:SHOWN_BELOW]]
             where = step["paths"][0] if len(step["paths"]) == 1 else _count(step["paths"], "file")
             direction = {"in": "to", "out": "from"}.get(step["direction"] or "", "from")
-            told = f"links {direction} {where}: {len(step['hops'])}"
-            return "follow", told, _with_more(hops, step["hops"]), []
+            summary = f"links {direction} {where}: {len(step['hops'])}"
+            return "follow", summary, _with_more(hops, step["hops"]), []
         case "files":
             files = list(step["files"][:SHOWN_BELOW])
             verb = step["tool"].removeprefix("memory_")
             return verb, _count(step["files"], "file"), _with_more(files, step["files"]), []
         case "model":
-            return "model", _model_told(step), list(_model_below(step)), list(step["shown"])
+            return "model", _described_model(step), list(_model_below(step)), list(step["shown"])
     return step["tool"], cut(json.dumps(step["asked"], ensure_ascii=False)), [], []
 
 
-def _model_told(step: Document) -> str:
+def _described_model(step: Document) -> str:
     about = "about " if step["is_estimated"] else ""
     price = "" if step["usd"] is None else f", {about}{step['usd']:.4f} USD"
     return (

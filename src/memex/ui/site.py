@@ -4,8 +4,6 @@ from fastapi import APIRouter
 
 from memex.ui.pages import (
     ask,
-    call,
-    calls,
     file,
     file_edit,
     first_minute,
@@ -17,6 +15,7 @@ from memex.ui.pages import (
     sign_in,
     static,
 )
+from memex.ui.pages.calls import call, calls
 from memex.ui.pages.people import keys, projects, users
 
 

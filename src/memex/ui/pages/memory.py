@@ -6,67 +6,68 @@ from typing import Annotated, Any
 from fastapi import Query, Response
 
 from memex.errors import InvalidPath, ProjectNotFound, UnknownMount, ValidationFailed
+from memex.ui.filters import ListFilters, LongText
 from memex.ui.page import Page, PageRequest, page_router
 
 router = page_router("/memory")
 
 FILES = 100  # on one page
 NOTHING: dict[str, Any] = {"mounts": [], "folders": [], "files": [], "next_cursor": None}
-Text = Annotated[str, Query(max_length=1_000)]
+
+
+class FileListFilters(ListFilters):
+    """What narrows the list of files; `folder` is the place that is shown, and no filter."""
+
+    folder: LongText = ""
+    tag: LongText = ""
+    actor: LongText = ""
+    since: LongText = ""
+    until: LongText = ""
+    pinned: LongText = ""
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The filters by name."""
+        return self.model_dump(exclude={"cursor", "folder"})
 
 
 @router.get("")
-async def show_files(
-    page: Page,
-    folder: Text = "",
-    tag: Text = "",
-    actor: Text = "",
-    since: Text = "",
-    until: Text = "",
-    pinned: Text = "",
-    cursor: str | None = None,
-) -> Response:
+async def show_files(page: Page, query: Annotated[FileListFilters, Query()]) -> Response:
     """Return the folders, and the files that pass the filters; each of them is in the address."""
-    filters = {"tag": tag, "actor": actor, "since": since, "until": until, "pinned": pinned}
-    return await _show(page, folder, filters, cursor)
+    return await _show(page, query)
 
 
 async def show_first_minute(page: PageRequest, new_key: str) -> Response:
     """Return the page of a memory with a new key in its first calls."""
-    filters = dict.fromkeys(("tag", "actor", "since", "until", "pinned"), "")
-    return await _show(page, "", filters, None, new_key)
+    return await _show(page, FileListFilters(), new_key)
 
 
-async def _show(
-    page: PageRequest, folder: str, filters: dict[str, str], cursor: str | None, new_key: str | None = None
-) -> Response:
-    found = await _browse(page, folder, filters, cursor)
+async def _show(page: PageRequest, query: FileListFilters, new_key: str | None = None) -> Response:
+    found = await _browse(page, query)
     return page.render(
         "memory.html",
         block="files",
         found=found,
-        folder=folder,
-        filters=filters,
-        is_filtered=any(filters.values()),
-        parents=_parents(folder),
+        folder=query.folder,
+        filters=query.named,
+        is_filtered=any(query.named.values()),
+        parents=_parents(query.folder),
         holds_files=new_key is None and any(mount["files"] for mount in found["mounts"]),
         new_key=new_key,
         base_url=str(page.request.base_url).rstrip("/"),
     )
 
 
-async def _browse(
-    page: PageRequest, folder: str, filters: dict[str, str], cursor: str | None
-) -> dict[str, Any]:
+async def _browse(page: PageRequest, query: FileListFilters) -> dict[str, Any]:
     arguments = {
-        "prefix": folder,
-        "tag": filters["tag"] or None,
-        "actor": filters["actor"] or None,
-        "since": _day(filters["since"]),
-        "until": _day(filters["until"], is_end=True),
-        "pinned": filters["pinned"] == "true",
+        "prefix": query.folder,
+        "tag": query.tag or None,
+        "actor": query.actor or None,
+        "since": _day(query.since),
+        "until": _day(query.until, is_end=True),
+        "pinned": query.pinned == "true",
         "limit": FILES,
-        "cursor": cursor,
+        "cursor": query.cursor,
     }
     try:
         return await page.memex.browse(page.context, arguments)

@@ -13,7 +13,7 @@ from memex.store.text_pool import offload
 from memex.ui.call_story import hint_of, pretty, references_in, split_reference, story_of
 from memex.ui.comparison import diff_lines
 from memex.ui.page import Page, page_router
-from memex.ui.pages.calls import UserQuery, context_for
+from memex.ui.pages.calls.calls import UserQuery, context_for
 
 router = page_router("/calls")
 

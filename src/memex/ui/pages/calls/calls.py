@@ -1,15 +1,14 @@
 """The calls of a user or, for an administrator who named nobody, of everybody: a list with filters, and live."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import Query, Response
 from fastapi.responses import StreamingResponse
 
 from memex.call_context import CallContext
-from memex.errors import ValidationFailed
 from memex.service.tools.registry import TOOLS
+from memex.ui.filters import ListFilters, ShortText, time_in
 from memex.ui.live_calls import live_calls_of
 from memex.ui.page import Page, PageRequest, page_router
 from memex.ui.rendering import address
@@ -29,51 +28,43 @@ STATUSES = (
     "dry_run",
 )
 
-Filter = Annotated[str, Query(max_length=200)]
-Time = Annotated[str, Query(max_length=40)]
 UserQuery = Annotated[str, Query(max_length=200)]
 
 
+class CallListFilters(ListFilters):
+    """What narrows the list of calls; see `CallQuery`."""
+
+    tool: ShortText = ""
+    status: ShortText = ""
+    user: ShortText = ""
+    actor: ShortText = ""
+    since: ShortText = ""
+    until: ShortText = ""
+    text: ShortText = ""
+
+
 @router.get("")
-async def show_calls(
-    page: Page,
-    tool: Filter = "",
-    status: Filter = "",
-    user: UserQuery = "",
-    actor: Filter = "",
-    since: Time = "",
-    until: Time = "",
-    text: Filter = "",
-    cursor: str | None = None,
-) -> Response:
+async def show_calls(page: Page, query: Annotated[CallListFilters, Query()]) -> Response:
     """Return a page of calls, the newest first."""
-    context = context_for(page, user)
-    shown = {
-        "tool": tool,
-        "status": status,
-        "user": user if page.session.user_id is None else "",
-        "actor": actor,
-        "since": since,
-        "until": until,
-        "text": text,
-    }
-    filters: dict[str, Any] = {"tool": tool, "status": status, "actor": actor, "text": text}
-    filters |= {"since": _time(since), "until": _time(until)}
+    context = context_for(page, query.user)
+    shown = query.named if page.session.user_id is None else query.named | {"user": ""}
+    filters: dict[str, Any] = {name: shown[name] for name in ("tool", "status", "actor", "text")}
+    filters |= {"since": time_in(query.since), "until": time_in(query.until)}
     filters = {name: value for name, value in filters.items() if value}
     if page.session.principal.role == "admin" and context.user_id is None:
         filters["everyone"] = True
-    listed = await page.memex.operations(context, filters, limit=CALLS, cursor=cursor)
+    listed = await page.memex.operations(context, filters, limit=CALLS, cursor=query.cursor)
     return page.render(
         "calls.html",
         block="calls",
         listed=listed,
         shown=shown,
         is_filtered=any(shown.values()),
-        is_first=cursor is None,
+        is_first=query.cursor is None,
         is_everybodys="everyone" in filters,
         own_address=address("/ui/calls", **shown),
         older=address("/ui/calls", **shown, cursor=listed["next_cursor"]) if listed["next_cursor"] else None,
-        tools=sorted({*TOOLS, "memory_revert", *([tool] if tool else [])}),
+        tools=sorted({*TOOLS, "memory_revert", *([query.tool] if query.tool else [])}),
         statuses=STATUSES,
         summary_of=summary_of,
     )
@@ -114,16 +105,3 @@ def summary_of(request: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in request.items() if isinstance(value, str | int))[
         :160
     ]
-
-
-def _time(text: str) -> datetime | None:
-    """Return the time that a field names, in UTC if it names no zone."""
-    if not text:
-        return None
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise ValidationFailed(
-            f"{text!r} is not a time.", hint="Write a time such as 2026-11-22T09:30."
-        ) from None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)

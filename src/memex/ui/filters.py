@@ -1,0 +1,40 @@
+"""What narrows a list: the query of its address, and the place where a page of the list begins."""
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from memex.errors import ValidationFailed
+from memex.service.times import read_time
+
+ShortText = Annotated[str, StringConstraints(max_length=200)]
+LongText = Annotated[str, StringConstraints(max_length=1_000)]
+
+
+class ListFilters(BaseModel):
+    """The query of a list's address. Each field of a subclass is a filter; an empty one filters nothing.
+
+    Attributes:
+        cursor: where the page begins; None for the first page.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    cursor: str | None = None
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The filters by name, for the fields of the page and for its addresses."""
+        return self.model_dump(exclude={"cursor"})
+
+
+def time_in(text: str) -> datetime | None:
+    """Return the time that a field names, None for an empty field; raises ValidationFailed."""
+    if not text:
+        return None
+    if (time := read_time(text)) is None:
+        raise ValidationFailed(
+            f"{text[:100]!r} is not a time.", hint="Write a time such as 2026-11-22T09:30."
+        )
+    return time
