@@ -82,6 +82,17 @@ class ModelPlanner:
         config = {"model": self.name, "mode": self._mode, "limits": limits, "client": client_version()}
         return config if self._chat.profile is None else config | {"profile": self._chat.profile}
 
+    def with_prompt(self, prompt: Prompt) -> "ModelPlanner":
+        """Return the same with this prompt in the place of its own."""
+        return ModelPlanner(
+            self._chat,
+            self._builtin,
+            limits=self._limits,
+            mode=self._mode,
+            load=lambda _: prompt,
+            capabilities=self._capabilities,
+        )
+
     async def plan_context(self, request: ContextRequest, tools: MemoryTools) -> ContextPlan:
         """Return spans that answer a query within its budget; if the model fails, the built-in planner's."""
         candidates = await self._builtin.find_candidates(request, tools)

@@ -50,6 +50,8 @@ ADDRESSES = (
     "/ui/calls/call?id=refused",
     "/ui/calls/replay?id=question",
     "/ui/calls/compare?id=question&budget=500",
+    "/ui/calls/compare?id=question&moment=now",
+    "/ui/calls/compare?id=question",
     "/ui/calls/revert?id=written",
     "/ui/calls/text?ref=user/tea.md@1",
     "/ui/sessions",
@@ -376,6 +378,18 @@ def test_a_call_is_replayed_and_compared(site: Site, in_browser: Callable[..., A
             page.get_by_role("button", name="Compare").click()
             page.get_by_role("heading", name="Comparison").wait_for()
             assert page.locator(".is-lost").count() > 0
+            lost = page.locator(".is-lost summary").first
+            lost.click()
+            page.locator(".is-lost .logged-text").first.wait_for()
+            page.get_by_role("link", name="The call").click()
+            assert "No model is set up here" in page.locator("aside").inner_text()
+            site.api(bound_to="alice").delete(
+                "/v1/file", params={"path": "user/kettle.md"}, headers={"If-Match": "*"}
+            )
+            page.locator("select[name=moment]").select_option("now")
+            page.get_by_role("button", name="Compare").click()
+            page.get_by_text("as it is now").wait_for()
+            assert "user/kettle.md" in page.locator(".is-lost").inner_text()
 
     in_browser(journey)
 

@@ -80,6 +80,7 @@ PAGES: dict[str, Row] = {
     "GET /ui/calls/text": Row(404, {"ref": f"{NOTE}@1"}, of_admin=422),
     "GET /ui/calls/replay": Row(404, QUESTION_QUERY),
     "GET /ui/calls/compare": Row(404, QUESTION_QUERY | {"budget": "1000"}),
+    "POST /ui/calls/compare": Row(404, form=QUESTION_QUERY | {"budget": "1000"}),
     "GET /ui/calls/revert": Row(404, CALL_QUERY),
     "GET /ui/calls/bundle": Row(404, QUESTION_QUERY),
     "POST /ui/calls/revert": Row(404, form={"call_id": CALL}),

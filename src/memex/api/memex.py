@@ -11,7 +11,7 @@ from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar, Unpack
 
 from memex.api.local import OwnedMemex
 from memex.api.protocol import MemexApi
@@ -22,7 +22,7 @@ from memex.errors import ValidationFailed
 from memex.http_client import TIMEOUT_S
 from memex.service.log.call_list import CallQuery
 from memex.service.log.operations import OperationResult, OperationsResult
-from memex.service.log.replay.counterfactual import ChangedResult
+from memex.service.log.replay.counterfactual import ChangedResult, ReplayChanges
 from memex.service.log.replay.replay import ReplayResult
 from memex.service.tidy import TidyResult
 from memex.service.tools.context import DEFAULT_BUDGET, ContextResult
@@ -445,19 +445,13 @@ class UserMemory:
         return list(map(OperationResult.model_validate, found))
 
     async def replay(
-        self,
-        tool_call_id: str,
-        *,
-        planner: Literal["builtin"] | None = None,
-        budget: int | None = None,
-        search_mode: Literal["bm25", "hybrid"] | None = None,
+        self, tool_call_id: str, **changed: Unpack[ReplayChanges]
     ) -> ReplayResult | ChangedResult:
         """Run a call again in the state that it saw, offline, and compare it byte for byte; nothing is written.
 
-        With something changed, return the call beside what it would have come to.
+        With something changed, return the call beside what it would have come to: see `ReplayChange`.
         """
-        given = {"planner": planner, "budget": budget, "search_mode": search_mode}
-        changes = {name: value for name, value in given.items() if value is not None}
+        changes = {name: value for name, value in changed.items() if value is not None}
         result = await self._api.replay(self._context, tool_call_id, changes)
         return (ChangedResult if changes else ReplayResult).model_validate(result)
 

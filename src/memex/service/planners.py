@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from memex.store.search.analyzer import Analyzer
+from memex.subagent import prompts
 from memex.subagent.builtin import BuiltinPlanner
 from memex.subagent.model.chat import ChatModel
 from memex.subagent.planner import Planner
@@ -24,6 +25,37 @@ class Planners:
     remember: Planner
     daily_usd: Decimal | None = None
     chats: tuple[ChatModel, ...] = ()
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of the models, each once."""
+        return tuple(dict.fromkeys(chat.name for chat in self.chats))
+
+    def asking(self, model: str | None, prompt: str | None) -> Planner | None:
+        """Return the planner that asks a model; None if no such model is set up.
+
+        Args:
+            model: the name of the model; None for that of memory_context or, if there is none, memory_remember.
+            prompt: the text of the prompt that replaces the planner's own; None keeps it.
+
+        Raises:
+            ValidationFailed: the prompt is malformed.
+        """
+        found = next(
+            (
+                planner
+                for planner in (self.context, self.remember)
+                if planner.is_slow and (model is None or planner.name == model)
+            ),
+            None,
+        )
+        if found is None or prompt is None:
+            return found
+        from memex.subagent.model.planner import ModelPlanner  # noqa: PLC0415  # loaded by whoever has a model
+
+        if not isinstance(found, ModelPlanner):
+            return None
+        return found.with_prompt(prompts.parse("prompt", prompt))
 
 
 def builtin_planners() -> Planners:

@@ -80,7 +80,7 @@ class Service:
         self.recorder = Recorder(database, self.metrics, tracing or Tracing())
         self._query_embedder = QueryEmbedder(embedder if database.has_vectors else None, search_mode)
         self.identities = Identities(database, self.metrics, language=language)
-        self._planners, self._call_locks = planning or builtin_planners(), call_locks or CallLocks()
+        self.planners, self._call_locks = planning or builtin_planners(), call_locks or CallLocks()
         self._readiness, self._log = Readiness(database), structlog.get_logger("memex.service")
         self._max_files, self.secret_policies = max_files, secret_policies or SecretPolicies()
 
@@ -92,11 +92,11 @@ class Service:
     @property
     def daily_usd(self) -> Decimal | None:
         """US dollars that each tenant may spend in a day; None for no limit."""
-        return self._planners.daily_usd
+        return self.planners.daily_usd
 
     def cancel_models(self) -> None:
         """Stop waiting for models because the process ends; a call from the queue goes back there."""
-        for chat in self._planners.chats:
+        for chat in self.planners.chats:
             chat.cancel()
 
     async def authenticate(self, secret: str) -> Principal:
@@ -270,7 +270,7 @@ class Service:
         """
         check_role(caller.principal, "admin")
         since = datetime.now(UTC).date() - timedelta(days=days - 1)
-        return await read_spending(self.database, caller.access, since, daily_usd=self._planners.daily_usd)
+        return await read_spending(self.database, caller.access, since, daily_usd=self.planners.daily_usd)
 
     async def check_ready(self) -> None:
         """Raise StoreUnavailable unless the database takes writes; see `Readiness.check`."""
@@ -317,8 +317,8 @@ class Service:
             snapshots=LiveSnapshots(self.database, access, call=call),
             new_draft=partial(self.draft, caller),
             query_embedder=self._query_embedder,
-            planners=self._planners,
-            spending=TenantSpending(self.database, access, today, self._planners.daily_usd),
+            planners=self.planners,
+            spending=TenantSpending(self.database, access, today, self.planners.daily_usd),
             call_locks=self._call_locks,
             database=self.database,
             prompts_dir=self.prompts_dir,

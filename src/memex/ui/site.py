@@ -15,7 +15,7 @@ from memex.ui.pages import (
     sign_in,
     static,
 )
-from memex.ui.pages.calls import call, calls
+from memex.ui.pages.calls import call, calls, comparing
 from memex.ui.pages.people import keys, projects, users
 
 
@@ -32,6 +32,7 @@ def routers() -> tuple[APIRouter, ...]:
         ask.router,
         calls.router,
         call.router,
+        comparing.router,
         review.router,
         users.router,
         keys.router,

@@ -103,7 +103,7 @@ def test_the_commands_of_the_page_run(memex: Memex, tmp_path: Path, monkeypatch:
     user = ("--user", "page-of-replay")
     printed = {line: memex.plain(*shlex.split(line)[1:], *user) for line in blocks.splitlines()}
 
-    assert len(printed) == 13
+    assert len(printed) == 14
     assert printed["memex replay ask-1"].startswith("memory_context  equal  ask-1\n")
     assert printed["memex replay note-1"].startswith("memory_remember  equal  note-1\n")
     assert printed["memex replay --since 7d"] == "3 of 3 calls give the same bytes\n"

@@ -57,6 +57,13 @@ async def replay(
     search_mode: Annotated[
         Literal["bm25", "hybrid"] | None, typer.Option(help="Change: how search works.")
     ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="now|TIME|STATE",
+            help="Change: memory as it is now, as it was at a time, or in the `state` of an answer (JSON).",
+        ),
+    ] = None,
     which: Annotated[
         Literal["context", "remember", "reads", "all"],
         typer.Option("--tool", help="Filter: only calls of these tools."),
@@ -88,6 +95,7 @@ async def replay(
         prompt=read_prompt(prompt) if prompt else None,
         budget=budget,
         search_mode=search_mode,
+        as_of=as_of,
     )
     if bundle is not None:
         if call is not None or change.named:
@@ -176,7 +184,9 @@ async def _replay_many(
 ) -> CommandOutput:
     from memex.service.log.replay import batch
 
-    has_budget = bool(change.budget or change.search_mode)  # only a context has these
+    has_budget = bool(
+        change.budget or change.search_mode or change.as_of is not None
+    )  # only a context has these
     found = await session.api.replayable(
         session.context,
         which="context" if has_budget and filters.which == "all" else filters.which,

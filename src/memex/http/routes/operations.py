@@ -13,10 +13,11 @@ from memex.service.log.call_list import MAX_FILTER_CHARS, CallQuery
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.bundle import export_call as export_call_of
 from memex.service.log.replay.bundle_archive import pack_bundle
-from memex.service.log.replay.counterfactual import ChangedResult, ReplayChange
+from memex.service.log.replay.counterfactual import MAX_PROMPT_CHARS, ChangedResult, ReplayChange
 from memex.service.log.replay.replay import ReplayResult
 from memex.service.log.replay.requests import ReplayableKind, replay_call, replay_changed, replayable
 from memex.service.service import Caller, Service
+from memex.service.snapshots import AsOf
 from memex.service.tools.context import MAX_BUDGET, MIN_BUDGET
 from memex.service.tools.revisions import RevertResult
 from memex.store.records import Status
@@ -68,17 +69,23 @@ class ReplayBody(BaseModel):
         planner: `builtin`: the rules plan in a model's place.
         budget: characters that a context may have.
         search_mode: `bm25`: by words alone; `hybrid`: by meaning too.
+        model: this model of the service plans; it is really asked, and paid.
+        prompt: the text of the prompt that the model is asked with, in the place of its own.
+        as_of: memory at another time or in another state; `now`: as it is now.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         strict=True,
-        json_schema_extra={"examples": [{"planner": "builtin"}, {"budget": 2000}]},
+        json_schema_extra={"examples": [{"planner": "builtin"}, {"budget": 2000}, {"as_of": "now"}]},
     )
 
     planner: Literal["builtin"] | None = None
     budget: Annotated[int, Field(ge=MIN_BUDGET, le=MAX_BUDGET)] | None = None
     search_mode: Literal["bm25", "hybrid"] | None = None
+    model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)] | None = None
+    as_of: AsOf | None = None
 
 
 class Replayable(BaseModel):
@@ -214,7 +221,7 @@ async def replay(
 async def _replay(
     service: Service, caller: Caller, tool_call_id: str, body: ReplayBody | None
 ) -> ReplayResult | ChangedResult:
-    change = ReplayChange(**body.model_dump()) if body else ReplayChange()
+    change = ReplayChange.of(**body.model_dump()) if body else ReplayChange()
     if not change.named:
         return await replay_call(service, caller, tool_call_id, may_restore=False)
     return await replay_changed(service, caller, tool_call_id, change, may_restore=False)

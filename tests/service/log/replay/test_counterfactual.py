@@ -187,9 +187,77 @@ async def test_words_alone_in_place_of_meaning(database: Database, plain: Servic
     assert words.before.items == meaning.after.items
 
 
+async def test_the_models_of_a_service_are_asked(
+    plain: Service, alice: Caller, chat: ChatModel, model_server: ModelServer
+) -> None:
+    """By name, or with another prompt; a model that is not set up is none."""
+    await plain.execute(alice, "memory_context", ASKED, tool_call_id="first")
+    planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()), mode="single")
+    service = Service(plain.database, max_files=100, planning=Planners(planner, planner, None, (chat,)))
+    text = prompts.load("context").text.replace("# Instructions\n", "# Instructions\n\nAnswer like a pirate.\n")
+    model_server.play(says(BOTH), says(FIRST))
+    named = await replay_changed(service, alice, "first", ReplayChange(model="openai:test-model"))
+    prompted = await replay_changed(service, alice, "first", ReplayChange(prompt=text))
+    with pytest.raises(ValidationFailed, match="No model can be asked here"):
+        await replay_changed(service, alice, "first", ReplayChange(model="openai:another"))
+    await chat.close()
+
+    assert service.planners.models == ("openai:test-model",)
+    assert (named.after.planner, prompted.after.planner) == ("openai:test-model", "openai:test-model")
+    assert ["pirate" in request.text for request in model_server.requests] == [False, True]
+
+
+async def test_another_moment(plain: Service, alice: Caller) -> None:
+    """Memory as it is now, at a time, or in a state; what is not changed stays as it was."""
+    before = datetime.now(UTC)
+    await plain.execute(alice, "memory_write", {"path": "user/new.md", "content": "Tea, tea, which tea!"})
+    answer = await plain.execute(alice, "memory_context", ASKED, tool_call_id="first")
+    await plain.execute(alice, "memory_delete", {"path": "user/tea.md"})
+    now = await replay_changed(plain, alice, "first", ReplayChange(as_of="now"))
+    then = await replay_changed(plain, alice, "first", ReplayChange(as_of=before.isoformat()))
+    same = await replay_changed(plain, alice, "first", ReplayChange(as_of=answer["state"]))
+
+    assert now.is_replayed
+    assert any(item.startswith("user/tea.md@") for item in now.removed)
+    assert any(item.startswith("user/new.md@") for item in now.kept)
+    assert [item for item in then.removed if not item.startswith("user/new.md@")] == []
+    assert then.removed
+    assert same.is_same_answer
+    assert (now.change, then.change["as_of"]) == ({"as_of": "now"}, before.isoformat())
+
+
+@pytest.mark.parametrize("moment", ["yesterday", "2026-11-22T09:30:00", {"user": 10**6}, {"attic": 1}])
+async def test_a_moment_that_is_none_is_refused(plain: Service, alice: Caller, moment: Any) -> None:
+    """A time without a zone, and a state that memory never had."""
+    await plain.execute(alice, "memory_context", ASKED, tool_call_id="first")
+
+    with pytest.raises(ValidationFailed):
+        await replay_changed(plain, alice, "first", ReplayChange.of(as_of=moment))
+
+
+async def test_another_moment_shows_no_project_that_the_call_did_not_see(
+    plain: Service, database: Database, alice: Caller
+) -> None:
+    """Who became a member since reads in the comparison what the call could read."""
+    await plain.execute(alice, "memory_context", ASKED, tool_call_id="first")
+    admin = await plain.caller(
+        type(alice.principal)(alice.principal.tenant_id, "admin"), identity_of("alice")
+    )
+    async with database.transaction(admin.access) as connection:
+        await tenants.open_project(connection, admin.access, "apollo")
+        await tenants.add_member(connection, admin.access, "apollo", "alice")
+    member = await plain.caller(alice.principal, identity_of("alice"))
+    plan = {"path": "projects/apollo/plan.md", "content": "# Plan\n\nWhich tea do I like?\n"}
+    await plain.execute(member, "memory_write", plan)
+    now = await replay_changed(plain, member, "first", ReplayChange(as_of="now"))
+
+    assert not any("projects/" in item for item in now.after.items)
+
+
 @pytest.mark.parametrize(
     ("call", "change", "told"),
     [
+        ("text", ReplayChange(as_of="now"), "no moment"),
         ("first", ReplayChange(), "Nothing is changed"),
         ("first", ReplayChange(planner="builtin", model="openai:x"), "The rules ask no model"),
         ("first", ReplayChange(model="openai:x"), "No model can be asked here"),

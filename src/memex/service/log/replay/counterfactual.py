@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -11,6 +11,7 @@ from memex.errors import ValidationFailed
 from memex.service.log.replay.replay import logged_options
 from memex.service.log.replay.rerun import LoggedCall, Rerun, RerunOptions, builtin_options
 from memex.service.query_embedding import QueryEmbedder
+from memex.service.snapshots import AsOf, parse_time
 from memex.service.tools.context import CONTEXT, MAX_BUDGET, MIN_BUDGET
 from memex.service.tools.remember import REMEMBER
 from memex.service.tools.tool import describe_problem
@@ -18,6 +19,8 @@ from memex.store.diff import unified
 from memex.store.log.operations import MODEL_REQUEST
 from memex.subagent.planner import BUILTIN, Planner
 
+NOW = "now"  # the moment of memory as it is
+MAX_PROMPT_CHARS = 100_000
 PLANNED = (CONTEXT.name, REMEMBER.name)
 
 
@@ -30,15 +33,17 @@ class ReplayChange(BaseModel):
         prompt: the text of the prompt that the model is asked with, in the place of its own.
         budget: characters that the context may have.
         search_mode: `bm25`: by words alone. `hybrid`: by meaning too.
+        as_of: memory as it stood at another time or in another state; `now`: as it is now.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     planner: Literal["builtin"] | None = None
-    model: str | None = None
-    prompt: str | None = None
+    model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)] | None = None
     budget: int | None = Field(None, ge=MIN_BUDGET, le=MAX_BUDGET)
     search_mode: Literal["bm25", "hybrid"] | None = None
+    as_of: AsOf | None = None
 
     @classmethod
     def of(cls, **changed: Any) -> "ReplayChange":
@@ -60,6 +65,19 @@ class ReplayChange(BaseModel):
         """Refuse a change that contradicts itself; raises ValidationFailed."""
         if self.planner and (self.model or self.prompt):
             raise ValidationFailed("The rules ask no model.", hint="Leave out planner, or model and prompt.")
+        if isinstance(self.as_of, str) and self.as_of != NOW:
+            parse_time(self.as_of)
+
+
+class ReplayChanges(TypedDict, total=False):
+    """The fields of `ReplayChange`, as arguments by name."""
+
+    planner: Literal["builtin"] | None
+    model: str | None
+    prompt: str | None
+    budget: int | None
+    search_mode: Literal["bm25", "hybrid"] | None
+    as_of: AsOf | None
 
 
 class Outcome(BaseModel):
@@ -146,13 +164,13 @@ def apply_change(
     """
     if not change.named:
         raise ValidationFailed(
-            "Nothing is changed.", hint="Name a planner, model, prompt, budget or search mode."
+            "Nothing is changed.", hint="Name a planner, model, prompt, budget, search mode or moment."
         )
     change.check()
     is_context = logged.operation.kind == CONTEXT.name
-    if (change.budget or change.search_mode) and not is_context:
+    if (change.budget or change.search_mode or change.as_of is not None) and not is_context:
         raise ValidationFailed(
-            f"A call of {logged.operation.kind} has no budget and no search mode.",
+            f"A call of {logged.operation.kind} has no budget, no search mode and no moment.",
             hint="Change planner, model or prompt; or take calls of memory_context.",
         )
     if (change.planner or change.model or change.prompt) and logged.operation.kind not in PLANNED:
@@ -166,7 +184,10 @@ def apply_change(
     elif planner is not None:
         by = RerunOptions(planner, is_slow=True)
     elif change.model or change.prompt:
-        raise ValidationFailed("No model can be asked here.", hint="Run `memex replay` where one is set up.")
+        raise ValidationFailed(
+            "No model can be asked here.",
+            hint="Set MEMEX_MODEL for the service, or run `memex replay` where one is set up.",
+        )
     if is_asked := by.is_slow or change.planner is not None:
         by = replace(by, near_finds=1)
     if change.budget:
@@ -186,6 +207,19 @@ def apply_change(
             near_finds=0,
             is_slow=by.is_slow or is_asked,
         )
+    return by if change.as_of is None else _at_another_moment(logged, change, by, query_embedder)
+
+
+def _at_another_moment(
+    logged: LoggedCall, change: ReplayChange, by: RerunOptions, query_embedder: QueryEmbedder | None
+) -> RerunOptions:
+    """Return the options of a run over memory of another moment. Only the present has vectors."""
+    is_now = change.as_of == NOW
+    by = replace(by, arguments={**by.arguments, "as_of": None if is_now else change.as_of}, is_elsewhen=True)
+    config = logged.operation.config or {}
+    was_hybrid = "embedder" in config and "failure" not in config
+    if is_now and was_hybrid and change.search_mode is None and query_embedder and query_embedder.embedder:
+        return replace(by, query_embedder=replace(query_embedder, mode="hybrid"))
     return by
 
 

@@ -102,19 +102,21 @@ async def replay_changed(
         caller: the caller who made the call.
         tool_call_id: the id of the call.
         change: what is changed.
-        planner: the model that is asked, where the change names one or gives it a prompt.
+        planner: the model that is asked, where the change names one or gives it a prompt; by default the service's.
         may_restore: as for `replay_call`.
 
     Raises:
         OperationNotFound, ValidationFailed, ProjectNotFound, VersionNotFound: as `replay_call`.
         ValidationFailed: the change is none for this call.
     """
+    if planner is None and (change.model or change.prompt):
+        planner = service.planners.asking(change.model, change.prompt)
     logged = await _logged(service, caller, tool_call_id)
     check_replayable(logged.operation)
     try:
         return await _changed(service, caller, caller.access, logged, change, planner)
     except LimitExceeded as error:
-        if not may_restore:
+        if not may_restore or change.as_of is not None:  # what a call did not see is not restored
             raise LimitExceeded(error.message, hint=RESTORED_HINT, **error.details) from None
         async with _throwaway_database(service, caller, logged) as access:
             return await _changed(service, caller, access, logged, change, planner)

@@ -11,6 +11,7 @@ from memex.errors import OperationNotFound, ValidationFailed
 from memex.service.log.replay.logged_snapshots import LoggedSnapshots, access_of
 from memex.service.planners import Planners
 from memex.service.query_embedding import QueryEmbedder, QueryEmbeddings
+from memex.service.snapshots import LiveSnapshots, Snapshots
 from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.context import CONTEXT
 from memex.service.tools.files import FIND, LINKS, LIST, READ
@@ -69,6 +70,7 @@ class RerunOptions:
         is_slow: a model is really asked, so that no connection may be held meanwhile.
         near_finds: see `LoggedSnapshots`.
         query_embedder: what makes the vectors of queries, where that is changed.
+        is_elsewhen: memory is read at the moment that the changed arguments name, not as the call saw it.
     """
 
     planner: Planner
@@ -77,6 +79,7 @@ class RerunOptions:
     is_slow: bool = False
     near_finds: int | None = None
     query_embedder: QueryEmbedder | None = None
+    is_elsewhen: bool = False
 
     def paid_by(self, spending: Spending) -> "RerunOptions":
         """Return the same with what is asked of models counted."""
@@ -144,9 +147,7 @@ async def rerun(
         access=own,
         call=call,
         log=kept,
-        snapshots=LoggedSnapshots(
-            database, own, operation, is_held=not options.is_slow, near_finds=options.near_finds
-        ),
+        snapshots=_snapshots(database, own, operation, options),
         new_draft=partial(_ReplayDraft, database, own, operation.state or {}, kept),
         query_embedder=options.query_embedder or _LoggedEmbedding(logged),
         planners=Planners(options.planner, options.planner),
@@ -158,6 +159,14 @@ async def rerun(
     result = await tool.run(work, arguments)
     duration_ms = (time.perf_counter() - started_s) * 1000
     return Rerun(call, result, kept.response, duration_ms)
+
+
+def _snapshots(database: Database, own: Access, operation: Operation, options: RerunOptions) -> Snapshots:
+    if options.is_elsewhen:
+        return LiveSnapshots(database, own)
+    return LoggedSnapshots(
+        database, own, operation, is_held=not options.is_slow, near_finds=options.near_finds
+    )
 
 
 class _KeptAnswer:

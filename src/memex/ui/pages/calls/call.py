@@ -1,13 +1,11 @@
-"""One call: its story, the texts that it saw, its replay, a comparison with something changed, and its undoing."""
+"""One call: its story, the texts that it saw, its undoing, and its export."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from fastapi import Query, Response
 
-from memex.errors import FileNotFound, ValidationFailed
-from memex.service.log.replay.counterfactual import ReplayChange
-from memex.service.log.replay.requests import KINDS, replay_changed
-from memex.service.log.replay.requests import replay_call as replay_call_of
+from memex.errors import FileNotFound
+from memex.service.log.replay.requests import KINDS
 from memex.service.tools.context import CONTEXT, MAX_BUDGET, MIN_BUDGET
 from memex.store.text_pool import offload
 from memex.ui.call_story import hint_of, pretty, references_in, split_reference, story_of
@@ -45,6 +43,7 @@ async def show_call(
         is_context=shown["tool"] == CONTEXT.name,
         is_planned=shown["tool"] in (*KINDS["context"], *KINDS["remember"]),
         budgets=(MIN_BUDGET, MAX_BUDGET),
+        models=page.service.planners.models,
     )
 
 
@@ -64,37 +63,6 @@ async def show_text(
     return page.render(
         "logged_text.html", block="text", reference=reference, path_shown=path, version=version, text=content
     )
-
-
-@router.get("/replay")
-async def replay_call(page: Page, call_id: CallQuery, user: UserQuery = "") -> Response:
-    """Run a call again as it was, and say whether the same bytes come, or what differs first."""
-    service, caller = await page.memex.caller(context_for(page, user))
-    replayed = await replay_call_of(service, caller, call_id, may_restore=False)
-    return page.render("replay.html", block="outcome", replayed=replayed, user=user)
-
-
-@router.get("/compare")
-async def compare_call(
-    page: Page,
-    call_id: CallQuery,
-    user: UserQuery = "",
-    budget: Annotated[str, Query(max_length=10)] = "",
-    planner: Literal["", "builtin"] = "",
-    search_mode: Literal["", "bm25", "hybrid"] = "",
-) -> Response:
-    """Run a call again with something changed, beside what it was. Nothing is written."""
-    if budget and not budget.isdecimal():
-        raise ValidationFailed(f"{budget!r} is not a number of characters.")
-    changes: dict[str, Any] = {"budget": int(budget) if budget else None}
-    changes |= {"planner": planner or None, "search_mode": search_mode or None}
-    given = {name: value for name, value in changes.items() if value is not None}
-    if not given:
-        raise ValidationFailed("Nothing is changed.", hint="Choose a budget, a planner or a way to search.")
-    service, caller = await page.memex.caller(context_for(page, user))
-    compared = await replay_changed(service, caller, call_id, ReplayChange.of(**given), may_restore=False)
-    lines = await offload.run(len(compared.diff), diff_lines, compared.diff)
-    return page.render("compare.html", compared=compared, lines=lines, user=user)
 
 
 @router.get("/revert")

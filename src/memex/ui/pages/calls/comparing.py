@@ -1,0 +1,118 @@
+"""A call run again: as it was, or with a budget, planner, way to search, moment, model or prompt changed."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import Query, Response
+
+from memex.errors import ValidationFailed
+from memex.service.log.replay.counterfactual import NOW, ReplayChange
+from memex.service.log.replay.requests import replay_call as replay_call_of
+from memex.service.log.replay.requests import replay_changed
+from memex.store.text_pool import offload
+from memex.ui.call_story import split_reference
+from memex.ui.comparison import diff_lines
+from memex.ui.filters import time_in
+from memex.ui.page import Page, PageRequest, page_router
+from memex.ui.pages.calls.call import CallQuery
+from memex.ui.pages.calls.calls import UserQuery, context_for
+
+router = page_router("/calls")
+
+FREE_FIELDS = ("budget", "planner", "search_mode", "moment", "time")
+PAID_FIELDS = (*FREE_FIELDS, "model", "prompt")
+Field = Annotated[str, Query(max_length=100)]
+
+
+@router.get("/replay")
+async def replay_call(page: Page, call_id: CallQuery, user: UserQuery = "") -> Response:
+    """Run a call again as it was, and say whether the same bytes come, or what differs first."""
+    service, caller = await page.memex.caller(context_for(page, user))
+    replayed = await replay_call_of(service, caller, call_id, may_restore=False)
+    return page.render("replay.html", block="outcome", replayed=replayed, user=user)
+
+
+@router.get("/compare")
+async def compare_call(
+    page: Page,
+    call_id: CallQuery,
+    user: UserQuery = "",
+    budget: Field = "",
+    planner: Field = "",
+    search_mode: Field = "",
+    moment: Field = "",
+    time: Field = "",
+) -> Response:
+    """Run a call again with something changed, beside what it was. Nothing is written, and no model is asked."""
+    given = (budget, planner, search_mode, moment, time)
+    return await _compare(page, call_id, user, dict(zip(FREE_FIELDS, given, strict=True)))
+
+
+@router.post("/compare")
+async def compare_call_with_model(page: Page) -> Response:
+    """Run a call again with a model that is really asked, and paid; so it is a form, which no prefetch sends."""
+    fields = {name: page.form.get(name, "") for name in PAID_FIELDS}
+    call_id, user = page.form.get("id", "")[:500], page.form.get("user", "")[:200]
+    if not call_id:
+        raise ValidationFailed("The form names no call.", hint="Open it from the page of a call.")
+    return await _compare(page, call_id, user, fields)
+
+
+async def _compare(page: PageRequest, call_id: str, user: str, fields: Mapping[str, str]) -> Response:
+    change = _change(fields)
+    service, caller = await page.memex.caller(context_for(page, user))
+    compared = await replay_changed(service, caller, call_id, change, may_restore=False)
+    lines = await offload.run(len(compared.diff), diff_lines, compared.diff)
+    return page.render(
+        "compare.html",
+        compared=compared,
+        changed=_described(compared.change),
+        lines=lines,
+        user=user,
+        is_reference=split_reference,
+    )
+
+
+def _change(fields: Mapping[str, str]) -> ReplayChange:
+    """Return the change that a form describes; raises ValidationFailed for none, or one that cannot be."""
+    budget = fields["budget"]
+    if budget and not (budget.isascii() and budget.isdecimal()):
+        raise ValidationFailed(f"{budget!r} is not a number of characters.")
+    given: dict[str, Any] = {
+        "budget": int(budget) if budget else None,
+        "planner": fields["planner"],
+        "search_mode": fields["search_mode"],
+        "model": fields.get("model"),
+        "prompt": fields.get("prompt", "").strip() and fields["prompt"],
+        "as_of": _moment(fields["moment"], fields["time"]),
+    }
+    given = {name: value for name, value in given.items() if value}
+    if not given:
+        raise ValidationFailed(
+            "Nothing is changed.",
+            hint="Choose a budget, a planner, a way to search, a moment, a model or a prompt.",
+        )
+    return ReplayChange.of(**given)
+
+
+def _moment(moment: str, time: str) -> str | None:
+    if moment == NOW:
+        return NOW
+    named = time_in(time)
+    if moment == "time" and named is None:
+        raise ValidationFailed("No time is given.", hint="Fill in the time, or choose another memory.")
+    return named.isoformat() if named else None
+
+
+def _described(change: Mapping[str, Any]) -> dict[str, str]:
+    """Return what was changed, in words."""
+    names = {"search_mode": "search", "as_of": "memory"}
+    values = {NOW: "as it is now"}
+    return {
+        names.get(name, name): f"as of {value}"
+        if name == "as_of" and value != NOW
+        else f"{value:,}"
+        if isinstance(value, int)
+        else values.get(str(value), str(value))
+        for name, value in change.items()
+    }
