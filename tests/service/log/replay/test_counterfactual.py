@@ -194,7 +194,9 @@ async def test_the_models_of_a_service_are_asked(
     await plain.execute(alice, "memory_context", ASKED, tool_call_id="first")
     planner = ModelPlanner(chat, BuiltinPlanner(Analyzer()), mode="single")
     service = Service(plain.database, max_files=100, planning=Planners(planner, planner, None, (chat,)))
-    text = prompts.load("context").text.replace("# Instructions\n", "# Instructions\n\nAnswer like a pirate.\n")
+    text = prompts.load("context").text.replace(
+        "# Instructions\n", "# Instructions\n\nAnswer like a pirate.\n"
+    )
     model_server.play(says(BOTH), says(FIRST))
     named = await replay_changed(service, alice, "first", ReplayChange(model="openai:test-model"))
     prompted = await replay_changed(service, alice, "first", ReplayChange(prompt=text))
