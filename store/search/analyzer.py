@@ -16,6 +16,8 @@ from itertools import islice, pairwise
 import Stemmer  # type: ignore[import-not-found]  # compiled, without types
 import yaml
 
+from memex.store.search.words.data import WordKind, surplus_words, word_kind
+
 ANALYZER_VERSION = 2
 MAX_LEXEME_CHARS = 64
 LANGUAGES = ("neutral", *Stemmer.algorithms())
@@ -129,6 +131,12 @@ class Analyzer:
         """Return the lexemes of `text` in order, with repeats."""
         words = self._words
         return [lexeme for word in _WORD.findall(text) for lexeme in words[word].lexemes]
+
+    def passage_lexemes(self, text: str) -> list[str]:
+        """Return the lexemes by which a passage is found: all, unless it consists of data; see `words.data`."""
+        words = [(word, self._words[word]) for word in _WORD.findall(text)]
+        surplus = surplus_words((word, analysed.kind) for word, analysed in words)
+        return [lexeme for word, analysed in words if word not in surplus for lexeme in analysed.lexemes]
 
     def tokens(self, text: str) -> list[Token]:
         """Return the lexemes of `text` with their spans in it; a whole identifier follows its parts."""
@@ -244,10 +252,11 @@ def load_language(name: str) -> SearchLanguage:
 
 @dataclass(frozen=True, slots=True)
 class _AnalysedWord:
-    """What a match of `_WORD` gives: its tokens, and their lexemes alone."""
+    """What a match of `_WORD` gives: its tokens, and their lexemes alone; and what it looks like."""
 
     tokens: tuple[Token, ...]
     lexemes: tuple[str, ...]
+    kind: WordKind
 
 
 class _Words(dict[str, _AnalysedWord]):
@@ -259,7 +268,7 @@ class _Words(dict[str, _AnalysedWord]):
 
     def __missing__(self, word: str) -> _AnalysedWord:
         tokens = self._analyse(word)
-        analysed = _AnalysedWord(tokens, tuple(token.lexeme for token in tokens))
+        analysed = _AnalysedWord(tokens, tuple(token.lexeme for token in tokens), word_kind(word))
         if len(word) <= _MAX_KNOWN_CHARS:
             if len(self) >= _MAX_KNOWN_WORDS:
                 self.clear()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from memex.store.markdown import Description, MarkdownDocument, file_name
 
-CHUNKER_VERSION = 1
+CHUNKER_VERSION = 2  # also of which words of a chunk are indexed, `words.data`
 MAX_CHARS = 1200
 MAX_HEADING_CHARS = 120
 

@@ -13,7 +13,7 @@ from memex.store.search import chunks
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import RANKER_VERSION
 from memex.store.search.chunks import CHUNKER_VERSION, Chunk
-from memex.store.search.due import due_lexemes
+from memex.store.search.words.due import due_lexemes
 
 
 def index_version(analyzer: Analyzer) -> str:
@@ -155,7 +155,7 @@ def _describe(path: str, description: Description) -> FileIndex:
 
 def chunk_frequencies(chunk: Chunk, analyzer: Analyzer) -> Counter[str]:
     """Return the lexemes by which search finds a chunk, with their frequencies."""
-    return Counter([*analyzer.lexemes(chunk.indexed_text), *due_lexemes(chunk.indexed_text)])
+    return Counter([*analyzer.passage_lexemes(chunk.indexed_text), *due_lexemes(chunk.indexed_text)])
 
 
 def _analyse_chunk(chunk: Chunk, digest: bytes, analyzer: Analyzer) -> NewChunk:

@@ -8,7 +8,7 @@ from memex.store.records import FileSummary, Reference
 from memex.store.search.analyzer import Analyzer
 from memex.store.search.bm25 import Query
 from memex.store.search.dates import DateRange
-from memex.store.search.due import due_query
+from memex.store.search.words.due import due_query
 from memex.store.snapshot.reads import Reads
 from memex.subagent.context.intents import Intent
 from memex.subagent.context.selection import CandidatePassage

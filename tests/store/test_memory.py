@@ -194,7 +194,7 @@ async def test_passages_are_the_chunks_with_their_scores(
         assert (file.version, file.size_chars) == (1, len(texts[file.path]))
         assert file.body_start == expected[0].start
         for passage, chunk in zip(file.passages, expected, strict=True):
-            lexemes = ANALYZER.lexemes(chunk.indexed_text)
+            lexemes = ANALYZER.passage_lexemes(chunk.indexed_text)
             tfs = {lexeme: lexemes.count(lexeme) for lexeme in query.lexemes}
             assert (passage.span, passage.heading) == ((chunk.start, chunk.end), chunk.heading_path)
             assert passage.score == bm25.score(query, tfs, len(lexemes))

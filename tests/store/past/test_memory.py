@@ -96,7 +96,7 @@ def ranked(texts: Texts, query: str, prefix: str = "") -> Ranked:
     for path, content in texts.items():
         document = markdown.parse(content)
         for chunk in chunks.split(path, content, markdown.describe(path, document), document):
-            tfs = Counter(ANALYZER.lexemes(chunk.indexed_text))
+            tfs = Counter(ANALYZER.passage_lexemes(chunk.indexed_text))
             documents.append(((path, chunk.start, chunk.end), tfs, tfs.total()))
     weighed = bm25.weigh(
         ANALYZER.lexemes(query),

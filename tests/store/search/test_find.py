@@ -64,7 +64,7 @@ class Heads:
                         chunk.start,
                         chunk.end,
                         chunk.heading_path,
-                        Counter(ANALYZER.lexemes(chunk.indexed_text)),
+                        Counter(ANALYZER.passage_lexemes(chunk.indexed_text)),
                         frozenset(tag.casefold() for tag in description.tags),
                     ),
                 )
@@ -264,7 +264,8 @@ def text(chance: random.Random) -> str:
     for _ in range(chance.randint(0, 5)):
         parts.append(f"{'#' * chance.randint(1, 3)} {words(3)}\n\n")
         parts.append(f"{words(chance.choice([5, 20, 400]))}\n\n- [[{words(1)}|{words(2)}]] {words(4)}\n")
-        parts.append(chance.choice(["", f"[{words(2)}](../b.md#top)\n", "```\n# no heading\n```\n"]))
+        data = " ".join(f"{chance.getrandbits(32):08x}" for _ in range(60))
+        parts.append(chance.choice(["", f"[{words(2)}](../b.md#top)\n", "```\n# no heading\n```\n", data]))
     return "".join(parts)
 
 

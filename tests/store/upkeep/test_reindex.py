@@ -129,8 +129,9 @@ async def edit(service: Service, caller: Caller, chance: random.Random) -> None:
 def text(chance: random.Random) -> str:
     """Return a random file of some sections."""
     front = chance.choice(["", "---\ntags: [Alpha, beta]\npinned: true\n---\n", "---\ntitle: Boat\n---\n"])
+    data = " ".join(f"{chance.getrandbits(32):08x}" for _ in range(chance.choice([0, 60])))
     return front + "".join(
-        f"## {chance.choice(WORDS)}\n\n{' '.join(chance.choices(WORDS, k=chance.choice([1, 30, 300])))}\n\n"
+        f"## {chance.choice(WORDS)}\n\n{' '.join(chance.choices(WORDS, k=chance.choice([1, 30, 300])))} {data}\n\n"
         for _ in range(chance.randint(0, 4))
     )
 

@@ -80,7 +80,7 @@ async def expected(service: Service, caller: Caller, query: str, filters: Filter
         document = markdown.parse(content)
         for chunk in chunks.split(path, content, markdown.describe(path, document), document):
             key = (file["path"], chunk.start, chunk.end)
-            documents[key] = Counter(ANALYZER.lexemes(chunk.indexed_text)), frozenset(file["tags"])
+            documents[key] = Counter(ANALYZER.passage_lexemes(chunk.indexed_text)), frozenset(file["tags"])
     weighed = bm25.weigh(
         ANALYZER.lexemes(query),
         n=len(documents),

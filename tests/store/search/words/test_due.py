@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.store.search.analyzer import Analyzer
-from memex.store.search.due import due_lexemes, due_query
+from memex.store.search.words.due import due_lexemes, due_query
 
 DATES = st.dates(date(1990, 1, 1), date(2100, 1, 1))
 
