@@ -5,7 +5,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from memex.evals.metrics import PairedDifference, paired_differences
+from memex.evals.metrics import paired_differences
+from memex.service.evals.figures import PairedDifference
 from memex.service.log.replay.batch import Progress, RefusedReplay, replay_each
 from memex.service.log.replay.counterfactual import ChangedResult, Outcome
 

@@ -29,7 +29,7 @@ from memex.evals.cases import (
 )
 from memex.evals.checks import CaseVerdict, judge_context, judge_remember, merge_verdicts
 from memex.evals.run_files import code_revision
-from memex.evals.runs import CaseRun, Run, Status
+from memex.service.evals.runs import PASSED, CaseRun, Run, Status
 
 CONCURRENCY = 4  # enough that Python and Postgres each keep a core busy
 MAX_QUESTION_CHARS = 500
@@ -86,7 +86,7 @@ class VerdictEvaluator(Evaluator[Case, CaseResult, Any]):
         """Return whether the case passed, and its measures."""
         judged = ctx.output.judged
         passed = EvaluationReason(value=not judged.problems, reason=" ".join(judged.problems) or None)
-        return {runs.PASSED: passed, **judged.measures}
+        return {PASSED: passed, **judged.measures}
 
 
 def ignore_progress(_what: str, _done: int, _total: int) -> None:
@@ -198,7 +198,7 @@ def _to_case_run(case: Case, ended: AnyReport, planner: str) -> CaseRun:
         status=status,
         problems=played.judged.problems,
         unknown=played.judged.unknown,
-        measures={runs.PASSED: float(is_passed)} | played.judged.measures if status != "skipped" else {},
+        measures={PASSED: float(is_passed)} | played.judged.measures if status != "skipped" else {},
         asked=_question_text(case)[:MAX_QUESTION_CHARS],
         traces=played.traces,
     )

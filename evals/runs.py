@@ -5,153 +5,38 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from psycopg.types.json import Jsonb
 
 from memex.errors import ValidationFailed
 from memex.evals import metrics
-from memex.evals.metrics import Changes, Figures, PairedDifference
-from memex.evals.run_files import FORMAT, RunDocument, RunFile, parse_run, read_run, write_run
+from memex.evals.run_files import read_run, write_run
+from memex.service.evals.figures import Changes, Figures, PairedDifference
+from memex.service.evals.run_documents import parse_run
+from memex.service.evals.runs import (
+    CaseComparison,
+    CaseRun,
+    Run,
+    RunSummary,
+    compare_cases,
+    same_cases,
+    summarise,
+)
 from memex.store.database import Database, row, rows
 from memex.store.sql import sql
 
 LAST = "last"  # names the newest run of the same suite
-PASSED = "passed"  # the measure that every case has: 1 or 0
-SCORED = ("passed", "failed", "known", "fixed")  # the statuses that count
-
-Status = Literal["passed", "failed", "known", "fixed", "skipped"]
 
 
-class CaseRun(RunDocument):
-    """The outcome of a case.
-
-    Attributes:
-        id: the name, such as `context/allergies-are-found`.
-        kind: context, remember or sequences.
-        state: the name of the state over which the case is asked.
-        tags: the tags of the case.
-        note: why the case exists.
-        sha256: the digest of everything that decides the outcome; a case with another digest is another case.
-        status: passed; failed; known, a known failure of this planner; fixed, a known failure that passed;
-            skipped, when the service can tell nothing of what is expected.
-        problems: what is wrong, in sentences.
-        unknown: the expectations about which the service cannot tell anything.
-        measures: the measures of the case, by name.
-        asked: the question or the text, or those of a sequence.
-        traces: for each call, what came back and what happened inside the call.
-    """
-
-    id: str
-    kind: str
-    state: str
-    tags: tuple[str, ...] = ()
-    note: str = ""
-    sha256: str
-    status: Status
-    problems: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
-    measures: dict[str, float]
-    asked: str
-    traces: tuple[dict[str, Any], ...] = ()
-
-    @property
-    def is_passed(self) -> bool:
-        """Whether the case passed."""
-        return self.status in ("passed", "fixed")
-
-    @property
-    def is_scored(self) -> bool:
-        """Whether the case counts in the figures."""
-        return self.status in SCORED
-
-
-class Run(RunFile):
-    """A run of a suite.
-
-    Attributes:
-        format: the format of the document.
-        run_id: the name of the run.
-        suite: the name of the suite, as the caller gave it.
-        started_at: the start of the run.
-        duration_s: the duration of the whole run.
-        service: the name of the memory service.
-        planner: `builtin` or the name of a model; for another service, the name of that service.
-        options: how the cases were run.
-        engine: the engine of Memex. Only one and the same engine gives equal answers for equal states and requests.
-        revision: the commit of the code; None outside a repository.
-        states: the digest of each state, by name.
-        counts: the number of cases in each group.
-        figures: by group, the mean of each measure over the cases that have the measure.
-        cases: the outcome of each case.
-    """
-
-    format: int = FORMAT
-    run_id: str
-    suite: str
-    started_at: datetime
-    duration_s: float
-    service: str
-    planner: str
-    options: dict[str, Any]
-    engine: str | None
-    revision: str | None
-    states: dict[str, str]
-    counts: dict[str, int]
-    figures: Figures
-    cases: tuple[CaseRun, ...]
-
-    def of_status(self, *statuses: Status) -> list[CaseRun]:
-        """Return the cases with this status."""
-        return [case for case in self.cases if case.status in statuses]
-
-    @property
-    def stale(self) -> list[str]:
-        """The cases whose recorded answers belong to requests that differ from today's."""
-        return [case.id for case in self.cases if any(trace.get("stale") for trace in case.traces)]
-
-    @property
-    def pass_rate(self) -> float:
-        """The percentage of the scored cases that passed; 100 if no case is scored."""
-        scored = [case.is_passed for case in self.cases if case.is_scored]
-        return 100 * sum(scored) / len(scored) if scored else 100.0
-
-
-class RunSummary(RunDocument):
-    """One run in a list of runs."""
-
-    run_id: str
-    suite: str
-    started_at: datetime
-    planner: str
-    cases: int
-    passed: int
-    failed: int
-    where: str
-
-
-class Comparison(RunDocument):
+class Comparison(CaseComparison):
     """A run compared with an earlier run, over the cases that are the same in both.
 
     Attributes:
-        run_id: the name of the earlier run.
-        cases: the number of cases that are the same in both runs.
         changes: the paired difference of each measure, by group.
-        regressions: the cases that passed and fail now.
-        gains: the cases that failed and pass now.
-        added: the cases that the earlier run does not have.
-        removed: the cases that only the earlier run has.
-        changed: the cases whose question, expectation or state has changed.
     """
 
-    run_id: str
-    cases: int
     changes: Changes
-    regressions: tuple[str, ...]
-    gains: tuple[str, ...]
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    changed: tuple[str, ...]
 
 
 def new_id(suite: str, started_at: datetime) -> str:
@@ -194,29 +79,15 @@ def compare(before: Run, after: Run) -> Comparison:
     Raises:
         ValidationFailed: the runs have no case in common.
     """
+    compared = compare_cases(before, after)
     earlier = {case.id: case for case in before.cases}
     later = {case.id: case for case in after.cases}
-    shared = [name for name in later if name in earlier]
-    if not shared:
-        raise ValidationFailed(
-            f"The run {before.run_id} has no case in common with this one.", hint="Compare runs of one suite."
-        )
-    changed = [name for name in shared if earlier[name].sha256 != later[name].sha256]
-    same = [
-        name for name in shared if name not in changed and earlier[name].is_scored and later[name].is_scored
-    ]
     return Comparison(
-        run_id=before.run_id,
-        cases=len(same),
+        **compared.model_dump(),
         changes={
             group: _paired_changes([(earlier[case.id], case) for case in members])
-            for group, members in group_cases(later[name] for name in same).items()
+            for group, members in group_cases(later[name] for name in same_cases(before, after)).items()
         },
-        regressions=tuple(name for name in same if earlier[name].is_passed and not later[name].is_passed),
-        gains=tuple(name for name in same if later[name].is_passed and not earlier[name].is_passed),
-        added=tuple(name for name in later if name not in earlier),
-        removed=tuple(name for name in earlier if name not in later),
-        changed=tuple(changed),
     )
 
 
@@ -246,7 +117,7 @@ def list_runs(folder: Path) -> list[RunSummary]:
     found = []
     for path in folder.glob("*.json"):
         try:
-            found.append(_summarise(load(path), str(path)))
+            found.append(summarise(load(path), str(path)))
         except ValidationFailed:
             continue
     return sorted(found, key=lambda run: run.started_at, reverse=True)
@@ -279,19 +150,6 @@ async def list_stored(database: Database, tenant_id: int, *, limit: int) -> list
     async with database.maintenance() as connection:
         found = await rows(connection, "evals/eval_run_list", tenant_id=tenant_id, limit=limit)
     return [RunSummary(**record, where="database") for record in found]
-
-
-def _summarise(run: Run, where: str) -> RunSummary:
-    return RunSummary(
-        run_id=run.run_id,
-        suite=run.suite,
-        started_at=run.started_at,
-        planner=run.planner,
-        cases=len(run.cases),
-        passed=len(run.of_status("passed", "fixed")),
-        failed=len(run.of_status("failed")),
-        where=where,
-    )
 
 
 def _measure_names(cases: Sequence[CaseRun]) -> list[str]:

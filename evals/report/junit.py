@@ -3,7 +3,7 @@
 import re
 from xml.etree import ElementTree as ET
 
-from memex.evals.runs import CaseRun, Run
+from memex.service.evals.runs import CaseRun, Run
 
 _ILLEGAL = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML 1.0 cannot hold
 

@@ -11,10 +11,12 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import ScalarFormatter
 
-from memex.evals.metrics import EVERYTHING, PairedDifference
+from memex.evals.metrics import EVERYTHING
 from memex.evals.report import tables
 from memex.evals.report.page_elements import COLOURS, SOFT, render_plot, render_table, style_sheet
-from memex.evals.runs import PASSED, CaseRun, Comparison, Run, Status
+from memex.evals.runs import Comparison
+from memex.service.evals.figures import PairedDifference
+from memex.service.evals.runs import PASSED, CaseRun, Run, Status
 
 MAX_TRACE_CHARS = 6_000
 MAX_GROUPS = 16

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 
-from memex.evals.metrics import EVERYTHING, Estimate, PairedDifference
+from memex.evals.metrics import EVERYTHING
 from memex.evals.report.table import Table
-from memex.evals.runs import PASSED, CaseRun, Comparison, Run
+from memex.evals.runs import Comparison
+from memex.service.evals.figures import Estimate, PairedDifference
+from memex.service.evals.runs import PASSED, CaseRun, Run
 
 # In the order in which they are shown; those of a share are in percent.
 SHARES = (

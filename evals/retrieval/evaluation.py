@@ -23,8 +23,9 @@ from memex.evals.retrieval.runs import (
     RetrievalRun,
 )
 from memex.evals.retrieval.suites import Collection, Question, SuitePart, readers_of
-from memex.evals.run_files import FORMAT, code_revision
+from memex.evals.run_files import code_revision
 from memex.service.chunk_embedding import backfill
+from memex.service.evals.run_documents import FORMAT
 from memex.service.service import Caller, Service, new_call
 from memex.settings import Settings
 from memex.store.identity import tenants

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from memex.evals import metrics
-from memex.evals.metrics import DEPTH, EVERYTHING, PairedDifference
+from memex.evals.metrics import DEPTH, EVERYTHING
 from memex.evals.report.page_elements import COLOURS, SOFT, render_plot, render_table, style_sheet
 from memex.evals.retrieval import tables
 from memex.evals.retrieval.runs import (
@@ -21,6 +21,7 @@ from memex.evals.retrieval.runs import (
     RetrievalRun,
     group_outcomes,
 )
+from memex.service.evals.figures import PairedDifference
 
 CURVE = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, DEPTH)
 MAX_CURVES = 6  # more kinds than that cannot be told apart in one plot: then only the widest groups

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memex.evals import metrics
-from memex.evals.metrics import Changes, Figures
-from memex.evals.run_files import RunDocument, RunFile, read_run, write_run
+from memex.evals.run_files import read_run, write_run
+from memex.service.evals.figures import Changes, Figures
+from memex.service.evals.run_documents import RunDocument, RunFile
 
 
 class EvidenceRecall(RunDocument):

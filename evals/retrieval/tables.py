@@ -4,10 +4,11 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 
-from memex.evals.metrics import EVERYTHING, Estimate, PairedDifference
+from memex.evals.metrics import EVERYTHING
 from memex.evals.report.table import Table
 from memex.evals.retrieval.reference import PublishedFigure
 from memex.evals.retrieval.runs import PartRun, RetrievalComparison, RetrievalRun, group_outcomes
+from memex.service.evals.figures import Estimate, PairedDifference
 
 RANKING = ("recall@5", "recall@10", "recall@20", "any@10", "all@10", "mrr@10", "ndcg@10")
 MAIN = ("recall@5", "recall@10", "all@10", "mrr@10", "ndcg@10")

@@ -14,7 +14,7 @@ from memex.evals.cases import Case, load_suite
 from memex.evals.evaluation import EvaluationOptions, run_cases, select_cases
 from memex.evals.fixtures.states import State, seal
 from memex.evals.memex_adapter import MemexAdapter
-from memex.evals.runs import Run
+from memex.service.evals.runs import Run
 from memex.service.service import Service
 
 CASES = {

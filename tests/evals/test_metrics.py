@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.evals import metrics
+from memex.service.evals.figures import PairedDifference
 
 RANKS = st.lists(st.integers(1, 120), min_size=1, max_size=12, unique=True).flatmap(
     lambda found: st.integers(0, 4).map(lambda missing: [*found, *([None] * missing)])
@@ -86,8 +87,8 @@ def test_no_difference_is_none() -> None:
 
     found = metrics.paired_differences(measured, measured)
 
-    assert found["any"] == metrics.PairedDifference(0, 0, 0, 1, 0, 0, 1)
-    assert found["ndcg"] == metrics.PairedDifference(0, 0, 0, 1, 0, 0, None)
+    assert found["any"] == PairedDifference(0, 0, 0, 1, 0, 0, 1)
+    assert found["ndcg"] == PairedDifference(0, 0, 0, 1, 0, 0, None)
 
 
 def test_difference_is_paired() -> None:

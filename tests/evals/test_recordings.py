@@ -21,7 +21,7 @@ from memex.evals.recordings import (
     find_recorded_model,
     recording_path,
 )
-from memex.evals.runs import Run
+from memex.service.evals.runs import Run
 from memex.service.planners import Planners
 from memex.service.service import Service
 from memex.store.database import Database

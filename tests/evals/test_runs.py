@@ -12,7 +12,7 @@ import pytest
 from memex.errors import ValidationFailed
 from memex.evals import runs
 from memex.evals.report import junit, tables
-from memex.evals.runs import CaseRun, Run
+from memex.service.evals.runs import CaseRun, Run
 from memex.store.database import Database
 from memex.store.identity.tenants import ensure_tenant
 

@@ -17,7 +17,7 @@ from memex.evals.retrieval.runs import (
     RetrievalConfig,
     RetrievalRun,
 )
-from memex.evals.run_files import FORMAT
+from memex.service.evals.run_documents import FORMAT
 
 NOON = datetime.datetime(2026, 11, 22, 12, 0, 0, tzinfo=datetime.UTC)
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from memex.evals.adapter import MemoryService
     from memex.evals.cases import Case
     from memex.evals.evaluation import EvaluationOptions
-    from memex.evals.runs import Comparison, Run, RunSummary
+    from memex.evals.runs import Comparison
     from memex.evals.serving import ServingOptions
+    from memex.service.evals.runs import Run, RunSummary
 
 NEEDED = ("numpy", "scipy", "pydantic_evals")
 SHOWN_PROBLEM_CHARS = 300
