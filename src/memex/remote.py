@@ -199,6 +199,19 @@ class Remote(HttpClient):
         """Return how much a user stores and may store, and its projects."""
         return await self._administer(context, "GET", f"/users/{quote_segment(user)}")
 
+    async def list_eval_runs(self, context: CallContext) -> dict[str, Any]:
+        """Return the runs of test cases that the service shows, the newest first."""
+        return await self._administer(context, "GET", "/evals/runs")
+
+    async def read_eval_run(self, context: CallContext, run_id: str) -> dict[str, Any]:
+        """Return a run of test cases."""
+        return await self._administer(context, "GET", f"/evals/runs/{quote_segment(run_id)}")
+
+    async def compare_eval_runs(self, context: CallContext, before_id: str, after_id: str) -> dict[str, Any]:
+        """Return a run of test cases beside an earlier one, case by case."""
+        path = f"/evals/runs/{quote_segment(after_id)}/comparison"
+        return await self._administer(context, "GET", path, params={"before": before_id})
+
     async def show_secret_policies(self, context: CallContext) -> dict[str, Any]:
         """Return what the tenant does about secrets in texts to remember and in files."""
         return await self._administer(context, "GET", "/secrets")

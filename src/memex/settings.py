@@ -317,6 +317,19 @@ class Settings(BaseSettings):
         description="A folder with your own context.md, remember.md or block.md. Each file replaces the prompt of "
         "the same name.",
     )
+    eval_runs: Path = Field(
+        Path("eval-runs"),
+        validation_alias="MEMEX_EVAL_RUNS",
+        description="The folder in which memex eval run keeps the results of runs, and from which the service "
+        "shows them to administrators of the tenant default. A relative path starts at the folder in which Memex "
+        "is started.",
+    )
+    eval_cases: Path | None = Field(
+        None,
+        validation_alias="MEMEX_EVAL_CASES",
+        description="The folder in which the service keeps test cases that administrators make of calls. If it is "
+        "not set, cases can be downloaded only.",
+    )
     context_images: Literal["alt", "keep"] = Field(
         "alt",
         validation_alias="MEMEX_CONTEXT_IMAGES",

@@ -176,6 +176,18 @@ class MemexApi(Protocol):
         """Set all limits of a tenant, a user or a project; an empty name stands for all users, or projects."""
         ...
 
+    async def list_eval_runs(self, context: CallContext) -> Document:
+        """Return the runs of test cases that the service shows, the newest first."""
+        ...
+
+    async def read_eval_run(self, context: CallContext, run_id: str) -> Document:
+        """Return a run of test cases."""
+        ...
+
+    async def compare_eval_runs(self, context: CallContext, before_id: str, after_id: str) -> Document:
+        """Return a run of test cases beside an earlier one, case by case."""
+        ...
+
     async def show_secret_policies(self, context: CallContext) -> Document:
         """Return what the tenant does about secrets in texts to remember and in files."""
         ...

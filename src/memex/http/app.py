@@ -35,7 +35,7 @@ from memex.http.routes import (
     tools,
     transfer,
 )
-from memex.http.routes.tenant import admin, keys, secrets
+from memex.http.routes.tenant import admin, evals, keys, secrets
 from memex.service.identity.sessions import SignInLimiter
 from memex.service.service import Service
 from memex.settings import Settings
@@ -115,8 +115,10 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
         metrics,
     ):
         app.include_router(part.router)
-    for router in (me.router, operations.replayable_router, admin.router, keys.router, secrets.router):
+    for router in (me.router, operations.replayable_router):
         app.include_router(router)
+    for part in (admin, keys, secrets, evals):
+        app.include_router(part.router)
     app.include_router(operations.admin_replayable_router)
     for part in (tools, browse, files, operations, provenance, queue, review, transfer, prompt_block, tidy):
         app.include_router(part.admin_router)

@@ -14,6 +14,7 @@ from memex.call_context import CallContext
 from memex.errors import MemexError, OperationNotFound, Refused, Unauthenticated, UnknownTool
 from memex.metrics import Metrics
 from memex.service.call import Caller, check_role, new_call, resumed_call
+from memex.service.evals.run_folder import RunFolder
 from memex.service.identity.identities import Identities
 from memex.service.identity.rate_limits import RateLimits
 from memex.service.log import operations
@@ -71,11 +72,14 @@ class Service:
         rendering: Rendering = RENDERING,
         rate_limits: RateLimits | None = None,
         secret_policies: SecretPolicies | None = None,
+        run_folder: RunFolder | None = None,
+        case_folder: Path | None = None,
     ) -> None:
         if prompts_dir is not None:
             definitions.check_prompts(prompts_dir)
         self.database, self.prompts_dir = database, prompts_dir
         self.rendering, self.rate_limits = rendering, rate_limits or RateLimits()
+        self.run_folder, self.case_folder = run_folder, case_folder
         self.metrics = metrics or new_metrics()
         self.recorder = Recorder(database, self.metrics, tracing or Tracing())
         self._query_embedder = QueryEmbedder(embedder if database.has_vectors else None, search_mode)

@@ -11,6 +11,7 @@ from memex.cli.options import Json
 from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time, print_output, shorten
 from memex.cli.progress import Progress, progress_bar
 from memex.errors import ValidationFailed
+from memex.settings import read_settings
 
 if TYPE_CHECKING:
     from memex.evals.adapter import MemoryService
@@ -30,7 +31,10 @@ Suite = Annotated[
         help="A suite of cases: context, remember, sequences, all, or your own YAML file or folder."
     ),
 ]
-Runs = Annotated[Path, typer.Option(help="The folder in which the results of runs are stored.")]
+Runs = Annotated[
+    Path | None,
+    typer.Option(help="The folder in which the results of runs are stored. The default is MEMEX_EVAL_RUNS."),
+]
 Compare = Annotated[
     str | None,
     typer.Option(
@@ -105,7 +109,7 @@ def run(
     concurrency: Annotated[
         int, typer.Option(min=1, max=64, help="The number of cases that run at the same time.")
     ] = 4,
-    runs: Runs = Path("eval-runs"),
+    runs: Runs = None,
     html: Annotated[Path | None, typer.Option(help="Also write the run as an HTML page with plots.")] = None,
     junit: Annotated[
         Path | None, typer.Option(help="Also write the run as JUnit XML, for continuous integration (CI).")
@@ -143,6 +147,7 @@ def run(
 
         check_installed(*NEEDED, *(["matplotlib"] if html else []))
         _check_own(own_database)
+        runs = runs or read_settings().eval_runs
         if planner and model:
             raise ValidationFailed(
                 "--planner builtin and --model exclude each other.", hint="Leave out one of them."
@@ -204,7 +209,7 @@ def runs(
     ] = None,
     *,
     compare: Compare = None,
-    runs: Runs = Path("eval-runs"),
+    runs: Runs = None,
     html: Annotated[Path | None, typer.Option(help="Also write the run as an HTML page with plots.")] = None,
     database_url: DatabaseUrl = None,
     own_database: OwnDatabase = False,
@@ -219,6 +224,7 @@ def runs(
 
         check_installed(*NEEDED, *(["matplotlib"] if html else []))
         _check_own(own_database)
+        runs = runs or read_settings().eval_runs
         from memex.evals import runs as kept
         from memex.evals.serving import ServingOptions
 
@@ -245,7 +251,6 @@ def _check_own(own_database: bool) -> None:
     """Raise ValidationFailed for this machine's own database if MEMEX_URL names a service."""
     if own_database:
         from memex.cli.session.session import check_local
-        from memex.settings import read_settings
 
         check_local(read_settings())
 
