@@ -4,14 +4,17 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 from tests.ui.conftest import Site
 
 from memex.store.access import Role
 
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 CHROMIUM = shutil.which("chromium")
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 
@@ -90,3 +93,12 @@ def signed_in(
     finally:
         context.close()
     assert watched.faults == []
+
+
+def violations(page: Page, where: str) -> dict[str, Any]:
+    """Return what axe finds, by place and rule."""
+    ran = Axe().run(page, options={"runOnly": {"type": "tag", "values": WCAG}})
+    return {
+        f"{where}: {one['id']}": [node["html"][:200] for node in one["nodes"][:3]]
+        for one in ran.response["violations"]
+    }

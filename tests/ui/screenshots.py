@@ -6,9 +6,10 @@ A new picture is a line of SHOTS. An administrator who looks at the memory of `U
 import asyncio
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
@@ -20,7 +21,9 @@ from tests.ui.browser import NARROW, chromium
 
 from memex.api.local import LocalMemex
 from memex.call_context import CallContext
+from memex.evals.runs import store
 from memex.service import demo
+from memex.service.evals.runs import Run
 from memex.service.service import Service
 from memex.store.embedded import server as embedded
 from memex.store.identity import authentication, tenants
@@ -55,7 +58,22 @@ SHOTS = (
     Shot("search", "/ui/search?query=When+does+Heron+sail", WIDE, "light"),
     Shot("ask", "/ui/ask?query=When+does+Heron+sail&budget=1500", WIDE, "light"),
     Shot("calls", "/ui/calls", WIDE, "light"),
+    Shot("call", "/ui/calls/call?id=why-oil", WIDE, "light"),
+    Shot("replay", "/ui/calls/replay?id=why-oil", WIDE, "light"),
+    Shot("compare", "/ui/calls/compare?id=why-oil&budget=700", WIDE, "light"),
+    Shot("revert", "/ui/calls/revert?id=paint-the-oars", WIDE, "light"),
+    Shot("evals", "/ui/evals", WIDE, "light"),
+    Shot("evals-compare", "/ui/evals/compare?before=boat-3&after=boat-4", WIDE, "light"),
 )
+
+ASKED = {
+    "mast-day": "When can I fetch the new mast?",
+    "oil-not-varnish": "Why does the hull get oil and not varnish?",
+    "sailing-day": "When does Heron sail?",
+    "oars": "Which colour do the oars get?",
+    "nobody-elses-boat": "Where is the boat of Anders?",
+}
+FAILED = (("oars", "mast-day", "sailing-day"), ("oars", "mast-day"), ("oars",), ("mast-day",), ())
 
 
 def main(names: list[str]) -> None:
@@ -93,10 +111,51 @@ async def make_memory(served: Served) -> str:
     plan = await memex.execute(context, "memory_read", {"path": PLAN})
     changed = plan["content"].rstrip("\n") + "\n- Paint the oars red.\n"
     change = {"path": PLAN, "content": changed, "base_version": plan["version"], "reason": "Nora said so"}
-    await memex.execute(context, "memory_write", change)
-    for question in ("When can I fetch the new mast?", "Why does the hull get oil and not varnish?"):
-        await memex.execute(context, "memory_context", {"query": question, "budget": 4_000})
+    await memex.execute(context.under("paint-the-oars"), "memory_write", change)
+    for call_id, question in (
+        ("fetch-the-mast", "When can I fetch the new mast?"),
+        ("why-oil", "Why does the hull get oil and not varnish?"),
+    ):
+        asked = {"query": question, "budget": 4_000}
+        await memex.execute(context.under(call_id), "memory_context", asked)
+    tenant_id = await tenants.ensure_tenant(service.database, TENANT)
+    for number, failed in enumerate(FAILED, start=1):
+        await store(service.database, tenant_id, run_of(number, failed))
     return secret
+
+
+def run_of(number: int, failed: Sequence[str]) -> Run:
+    """Return a run of a suite of five cases, of which some failed."""
+    cases = [
+        {
+            "id": f"context/{name}",
+            "kind": "context",
+            "state": "boat",
+            "sha256": name,
+            "status": "failed" if name in failed else "passed",
+            "problems": [f"{PLAN} is no source."] if name in failed else [],
+            "measures": {"passed": float(name not in failed)},
+            "asked": asked,
+        }
+        for name, asked in ASKED.items()
+    ]
+    return Run.model_validate(
+        {
+            "run_id": f"boat-{number}",
+            "suite": "boat",
+            "started_at": datetime(2026, 11, 10 + number, 9, tzinfo=UTC),
+            "duration_s": 1.5,
+            "service": "memex",
+            "planner": "builtin",
+            "options": {},
+            "engine": None,
+            "revision": None,
+            "states": {},
+            "counts": {},
+            "figures": {},
+            "cases": cases,
+        }
+    )
 
 
 async def opened(service: Service, secret: str) -> tuple[LocalMemex, CallContext]:

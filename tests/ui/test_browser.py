@@ -6,9 +6,8 @@ from urllib.parse import quote
 
 import httpx2
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
-from tests.ui.browser import NARROW, signed_in
+from playwright.sync_api import Browser
+from tests.ui.browser import NARROW, signed_in, violations
 from tests.ui.conftest import Site
 
 TEA = "---\ntags: [drinks]\n---\n# Tea\n\nLikes oolong, see [[kettle]].\n\n## How\n\n- 90 degrees\n"
@@ -21,7 +20,6 @@ WORLD = (
 ROOM = "The bookbinding workshop of the guild takes place in room 204."
 NEW_ROOM = "In room 311 the guild holds its bookbinding workshop."
 HOSTILE_USERS = ('"><script>alert(1)</script>', "a&b=c?d#e/../f", "x" * 200)
-WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 ADDRESSES = (
     "/ui/memory",
     "/ui/memory?folder=nothing/",
@@ -62,6 +60,9 @@ ADMIN_ADDRESSES = (
     "/ui/people/user?user=alice",
     "/ui/people/keys",
     "/ui/people/projects",
+    "/ui/evals",
+    "/ui/evals?suite=none",
+    "/ui/evals/run?id=none",
     "/ui/health",
 )
 
@@ -445,12 +446,3 @@ def test_no_page_has_a_violation_of_wcag(site: Site, in_browser: Callable[..., A
         return found
 
     assert in_browser(look) == {}
-
-
-def violations(page: Page, where: str) -> dict[str, Any]:
-    """Return what axe finds, by place and rule."""
-    ran = Axe().run(page, options={"runOnly": {"type": "tag", "values": WCAG}})
-    return {
-        f"{where}: {one['id']}": [node["html"][:200] for node in one["nodes"][:3]]
-        for one in ran.response["violations"]
-    }

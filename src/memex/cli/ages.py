@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from memex.errors import ValidationFailed
-from memex.service.times import read_time
+from memex.service.log.times import read_time
 
 _UNITS = {
     "m": timedelta(minutes=1),

@@ -17,7 +17,15 @@ MEDIA_TYPES = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
-SERVED = ("memex.css", "memex.js", "favicon.svg", "vendor/htmx.min.js", "vendor/pico.classless.min.css")
+SERVED = (
+    "memex.css",
+    "memex.js",
+    "favicon.svg",
+    "vendor/htmx.min.js",
+    "vendor/pico.classless.min.css",
+    "vendor/uplot.iife.min.js",
+    "vendor/uplot.min.css",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from memex.errors import ValidationFailed
-from memex.service.times import read_time
+from memex.service.log.times import read_time
 
 ShortText = Annotated[str, StringConstraints(max_length=200)]
 LongText = Annotated[str, StringConstraints(max_length=1_000)]

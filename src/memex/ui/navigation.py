@@ -31,6 +31,7 @@ ENTRIES = (
     NavigationEntry("Calls", "/ui/calls", "activity", "c"),
     NavigationEntry("Review", "/ui/review", "list-checks", "r"),
     NavigationEntry("People", "/ui/people", "users", "p", is_for_admins=True),
+    NavigationEntry("Evals", "/ui/evals", "flask-conical", "e", is_for_admins=True),
     NavigationEntry("Health", "/ui/health", "info", "h", is_for_admins=True),
 )
 

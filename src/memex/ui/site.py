@@ -16,6 +16,7 @@ from memex.ui.pages import (
     static,
 )
 from memex.ui.pages.calls import call, calls, comparing
+from memex.ui.pages.evals import runs
 from memex.ui.pages.people import keys, projects, users
 
 
@@ -33,6 +34,7 @@ def routers() -> tuple[APIRouter, ...]:
         calls.router,
         call.router,
         comparing.router,
+        runs.router,
         review.router,
         users.router,
         keys.router,

@@ -64,6 +64,22 @@ PACKAGES = (
         },
     ),
     NpmPackage(
+        "uplot",
+        "1.6.32",
+        "sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==",
+        {
+            "uplot.iife.min.js": (
+                "dist/uPlot.iife.min.js",
+                "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+            ),
+            "uplot.min.css": (
+                "dist/uPlot.min.css",
+                "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
+            ),
+            "uplot.LICENSE": ("LICENSE", "8f989229699b4fe2f1a0432d0e9edc338a8a911e250e2d1b01ecd770a5f5b1bd"),
+        },
+    ),
+    NpmPackage(
         "lucide-static",
         "1.62.0",
         "sha512-WBZA/m2PvkFpMGHDtsBck5P2A9G4ehLlYu4GwwICcmEm1BvYVgj00lCDxKRWLlbMlOibLaiwdQ88G5pHkSWgwA==",

@@ -106,6 +106,34 @@
     window.addEventListener("pagehide", () => stream.close());
   }
 
+  // Lines over time, drawn beside the table that says the same.
+  const chart = document.querySelector("[data-lines]");
+  if (chart && window.uPlot) {
+    const { times, lines } = JSON.parse(chart.dataset.lines);
+    if (times.length > 1) {
+      chart.parentElement.hidden = false;
+      const style = getComputedStyle(document.documentElement);
+      const colour = (name) => style.getPropertyValue(name).trim();
+      const axis = { stroke: colour("--text"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
+      const plot = new window.uPlot(
+        {
+          width: chart.clientWidth,
+          height: 240,
+          cursor: { show: false },
+          legend: { live: false },
+          scales: { y: { range: [0, 100] } },
+          axes: [axis, axis],
+          series: [{ label: "Run" }, ...lines.map((line, at) => ({
+            label: line.label, stroke: colour(`--line-${at + 1}`), width: 2, spanGaps: true, points: { show: true },
+          }))],
+        },
+        [times, ...lines.map((line) => line.values)],
+        chart,
+      );
+      window.addEventListener("resize", () => plot.setSize({ width: chart.clientWidth, height: 240 }));
+    }
+  }
+
   localize(document);
   document.addEventListener("htmx:after:swap", () => localize(document));
 })();

@@ -1,4 +1,4 @@
-"""Times as people write them, in options and in the fields of pages."""
+"""Times of calls as people write them, in options and in the fields of pages."""
 
 from datetime import UTC, datetime
 

@@ -1,0 +1,1 @@
+"""The pages of Evals: runs of test cases, for administrators. Nothing is run here."""
