@@ -85,6 +85,9 @@ class Access:
     own rows. `visitors_id` is this scope, for users who have one of their own too: they may have been visitors.
     Before the first write for a visitor, `Identities.admit` makes its scope.
 
+    `conversations` is where the user's imported conversations are, None before the first import. It is none of
+    `scopes`, so calls about memory can read nothing of it; `for_conversations` opens it.
+
     Each transaction checks that none of these rights was taken away. One that `is_cached` was not made for this
     call, so each transaction also checks that none was added since.
     """
@@ -101,6 +104,7 @@ class Access:
     is_cached: bool = field(default=False, compare=False)
     visitors_id: int | None = field(default=None, compare=False)
     secrets: TenantSecretPolicies = TenantSecretPolicies()
+    conversations: Scope | None = None
 
     @property
     def is_visitor(self) -> bool:
@@ -151,6 +155,10 @@ class Access:
         """
         standing = self.standing if self.is_cached else replace(self.standing)
         return replace(self, scopes=scopes, standing=standing)
+
+    def for_conversations(self) -> "Access":
+        """Return an access to the user's conversations alone, and to the log."""
+        return self.limited_to(() if self.conversations is None else (self.conversations,))
 
     def for_log(self) -> "Access":
         """Return an access to nothing but the log that holds the call."""

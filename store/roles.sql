@@ -75,6 +75,13 @@ begin
     grant execute on function tenant_usage(bigint) to memex_admin;
   end if;
 
+  if to_regclass('message') is not null then  -- as above, at migration 17
+    grant select, insert, delete on source, conversation, message, conversation_removed to memex_agent, memex_admin;
+    grant update on source, conversation to memex_agent, memex_admin;
+    grant update (position, parent, on_path) on message to memex_agent, memex_admin;  -- no text is rewritten
+    grant select, update on conversation_stat to memex_agent, memex_admin;
+  end if;
+
   if to_regprocedure('remember_later(bigint,bigint)') is not null then  -- where there is a queue of jobs
     grant execute on function remember_later(bigint, bigint) to memex_agent, memex_admin;
   end if;

@@ -14,6 +14,7 @@
     │   │   ├── VersionNotFound       VERSION_NOT_FOUND
     │   │   ├── ProjectNotFound       PROJECT_NOT_FOUND
     │   │   ├── OperationNotFound     OPERATION_NOT_FOUND
+    │   │   ├── ConversationNotFound  CONVERSATION_NOT_FOUND
     │   │   └── UnknownTool           UNKNOWN_TOOL
     │   ├── Conflict
     │   │   ├── VersionConflict       VERSION_CONFLICT
@@ -144,6 +145,13 @@ class OperationNotFound(NotFound):
 
     code = "OPERATION_NOT_FOUND"
     default_hint = "See the newest operations with GET /v1/operations or `memex log`."
+
+
+class ConversationNotFound(NotFound):
+    """The user has no conversation with this id, or the conversation has no such message."""
+
+    code = "CONVERSATION_NOT_FOUND"
+    default_hint = "See the conversations with GET /v1/conversations or `memex timeline`."
 
 
 class UnknownTool(NotFound):

@@ -56,7 +56,7 @@ class _ResolvedScope:
     @property
     def mount(self) -> str:
         """The mount by which the caller names the scope."""
-        return self.kind if self.kind in ("user", "shared") else f"projects/{self.key}"
+        return self.kind if self.kind in ("user", "shared", "conversations") else f"projects/{self.key}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,7 @@ async def resolve(
     *,
     language: str = "english",
     makes_user: bool = False,
+    makes_conversations: bool = False,
 ) -> Access:
     """Return what a call of `principal` may touch.
 
@@ -127,6 +128,7 @@ async def resolve(
         context: for whom the call acts.
         language: of the files in a scope that this call makes.
         makes_user: make the scope of a user who has none. Otherwise such a user is a visitor (see `Access`).
+        makes_conversations: make the scope of the user's conversations, if there is none.
 
     Raises:
         Unauthenticated: the key was revoked since.
@@ -143,6 +145,8 @@ async def resolve(
         needed = {("shared", "")} | ({("admin", "")} if log_kind == "admin" else set())
         if makes_user and user_id is not None:
             needed.add(("user", user_id))
+        if makes_conversations and user_id is not None:
+            needed.add(("conversations", user_id))
         missing = needed - resolved.names
         is_visitor = user_id is not None and not {("user", user_id)} & (resolved.names | missing)
         if is_visitor and resolved.visitors_id is None:
@@ -160,8 +164,18 @@ async def resolve(
             resolved = await _resolve(connection, principal, user_id)
     found = resolved.scopes
     scopes = [
-        Scope(one.scope_id, one.mount, one.writable, one.language) for one in found if one.kind != "admin"
+        Scope(one.scope_id, one.mount, one.writable, one.language)
+        for one in found
+        if one.kind not in ("admin", "conversations")
     ]
+    conversations = next(
+        (
+            Scope(one.scope_id, one.mount, one.writable, one.language)
+            for one in found
+            if one.kind == "conversations"
+        ),
+        None,
+    )
     logs = {one.kind: one.scope_id for one in found}
     visitors_id = resolved.visitors_id
     if user_id is not None and "user" not in logs and visitors_id is not None:
@@ -181,6 +195,7 @@ async def resolve(
         project=project,
         visitors_id=visitors_id,
         secrets=TenantSecretPolicies(resolved.secrets_remember, resolved.secrets_files),
+        conversations=conversations,
     )
     if project is not None:
         access.scope_at(f"projects/{project}")

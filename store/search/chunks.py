@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memex.store.markdown import Description, MarkdownDocument, file_name
+from memex.store.markdown import Description, MarkdownDocument, file_name, parse
 
 CHUNKER_VERSION = 2  # also of which words of a chunk are indexed, `words.data`
 MAX_CHARS = 1200
@@ -52,6 +52,14 @@ def split(path: str, text: str, description: Description, document: MarkdownDocu
         return chunks
     empty = document.body_start
     return [Chunk(empty, empty, (), "\n".join(_fields(name, description, ())))]
+
+
+def cut(text: str) -> list[tuple[int, int]]:
+    """Return the spans of a text that is read as one section, such as a message; blank text has none."""
+    if len(text) <= MAX_CHARS:
+        end = len(text.rstrip())
+        return [(len(text) - len(text.lstrip()), end)] if end else []
+    return list(_Cutter(text, parse(text)).cut(0, len(text), 0))
 
 
 def _sections(text: str, document: MarkdownDocument) -> Iterator[tuple[int, int, int, tuple[str, ...]]]:

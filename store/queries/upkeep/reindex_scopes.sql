@@ -4,7 +4,7 @@ select scope.scope_id, tenant.name as tenant, scope.kind, scope.key, scope.langu
   from scope
   join tenant on tenant.tenant_id = scope.tenant_id
   join scope_stat on scope_stat.scope_id = scope.scope_id
- where scope.kind not in ('admin', 'visitor')
+ where scope.kind not in ('admin', 'visitor', 'conversations')
    and (%(tenant)s::text is null or tenant.name = %(tenant)s::text)
    and (%(kind)s::text is null or scope.kind = %(kind)s::text)
    and (%(key)s::text is null or scope.key = %(key)s::text)

@@ -96,11 +96,21 @@ class Identities:
         return kept or await self.authenticate(secret)
 
     async def resolve(
-        self, principal: Principal, context: CallContext, *, makes_user: bool = False
+        self,
+        principal: Principal,
+        context: CallContext,
+        *,
+        makes_user: bool = False,
+        makes_conversations: bool = False,
     ) -> Access:
         """Look up what a call may touch; see `authentication.resolve`."""
         return await authentication.resolve(
-            self._database, principal, context, language=self.language, makes_user=makes_user
+            self._database,
+            principal,
+            context,
+            language=self.language,
+            makes_user=makes_user,
+            makes_conversations=makes_conversations,
         )
 
     async def cached_access(self, principal: Principal, context: CallContext) -> Access:
@@ -116,6 +126,14 @@ class Identities:
             return caller
         access = await self._look_up(caller.principal, caller.access, makes_user=True)
         return replace(caller, access=access)
+
+    async def open_conversations(self, caller: Caller) -> Access:
+        """Return an access with `conversations`, whose scope is made before the first import; raises as `resolve`."""
+        access = caller.access
+        if access.conversations is not None:
+            return access
+        context = CallContext(access.user_id, access.actor, access.project, channel=access.channel)
+        return await self.resolve(caller.principal, context, makes_user=True, makes_conversations=True)
 
     async def run_with_rights(self, caller: Caller, call: Call, run: Callable[[Caller], Awaitable[T]]) -> T:
         """Run a call; if the rights of its caller turn out to have changed, run it again from its start.

@@ -1,0 +1,330 @@
+"""Find messages by words: exact BM25 over the user's conversations, by the engine that searches files."""
+
+import difflib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from memex.errors import ValidationFailed
+from memex.store.access import Scope
+from memex.store.conversations.records import Conversation, Message, MessageHit, Role, SourceName
+from memex.store.database import Connection, row, rows, tuples
+from memex.store.search import lexical, series
+from memex.store.search.analyzer import analyzer_of
+from memex.store.search.bm25 import Query, named_tfs, term_scores
+from memex.store.search.find import MAX_HITS, MAX_QUERY_CHARS
+from memex.store.search.postings import ScoredChunks, to_chunk_ids
+from memex.store.search.snippet import snippet
+
+MIN_LOOKED_AT = 100  # chunks, the best, that are looked at first; a filter may take most of them away
+GROWTH = 8  # times as many chunks are looked at next, until enough of them pass
+MAX_RESCORED = 15  # messages, the best, that may borrow words from those beside them
+MAX_NEAR_WORDS = 3
+NEAR_PLACES = [sign * distance for distance in series.SHARE_BY_DISTANCE for sign in (-1, 1)]
+MIN_PREFIX_CHARS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFilters:
+    """Which messages are looked at; what a word is worth does not depend on it.
+
+    Attributes:
+        source: the label or the kind of the source.
+        project: the label that the provider gave the conversation's project.
+        conversation_id: only this conversation.
+        human: only what a person wrote.
+        all_branches: also the branches that were given up.
+    """
+
+    source: str | None = None
+    project: str | None = None
+    role: Role | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    conversation_id: str | None = None
+    human: bool = False
+    all_branches: bool = False
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of a statement that filters."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    def allows(self, message: Mapping[str, Any]) -> bool:
+        """Tell whether a message on the path, beside one that passes in the same conversation, passes too."""
+        said_at = message["said_at"]
+        return (
+            (self.role is None or message["role"] == self.role)
+            and (not self.human or message["human_authored"])
+            and (self.since is None or (said_at is not None and said_at >= self.since))
+            and (self.until is None or (said_at is not None and said_at < self.until))
+        )
+
+    @property
+    def are_set(self) -> bool:
+        """Whether anything is left out that a search without filters would find."""
+        return replace(self, all_branches=False) != MessageFilters()
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search has looked through: why there is no hit, or not the expected one.
+
+    Attributes:
+        chunks: how many passages there are.
+        words: in how many passages each word of the query stands, by the word as it was written.
+        near: for words that stand nowhere, those of the index that are spelled like them.
+        unfiltered: how many passages would score without the filters; None if there were none.
+    """
+
+    chunks: int
+    words: dict[str, int] = field(default_factory=dict)
+    near: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    unfiltered: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A message that scored, by its best chunk."""
+
+    score: int
+    chunk_id: int
+    start: int
+    end: int
+    length: int
+    message_id: int
+    conversation_no: int
+    number: int
+    position: int
+    on_path: bool
+    borrowed: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Best first; ties in the order of import."""
+        return -self.score, self.message_id, self.start
+
+
+async def find_messages(
+    connection: Connection, scope: Scope, text: str, filters: MessageFilters, *, limit: int
+) -> tuple[list[MessageHit], Searched]:
+    """Return the messages whose best passage scores highest, at most `limit`, and what was searched.
+
+    A short message borrows words from those beside it, as a file of a series does: an answer often lacks the words
+    of the question.
+
+    Args:
+        connection: in a snapshot transaction that may read the scope.
+        scope: the user's conversations.
+        text: the query, up to 10,000 characters; words combine by OR.
+        filters: which messages are looked at.
+        limit: 1 to 100.
+
+    Raises:
+        ValidationFailed: an empty or too long query.
+    """
+    if not text.strip():
+        raise ValidationFailed("The query is empty.", hint="Say in a few words what to look for.")
+    if len(text) > MAX_QUERY_CHARS:
+        raise ValidationFailed(f"The query has {len(text):,} characters, over {MAX_QUERY_CHARS:,}.")
+    limit = min(limit, MAX_HITS)
+    query, [view] = await lexical.open_views(connection, [scope], text)
+    scored = view.scored
+    if filters.conversation_id is not None:
+        of_it = await row(
+            connection,
+            "conversations/chunk_of_conversation",
+            scope_id=scope.scope_id,
+            conversation_id=filters.conversation_id,
+        )
+        scored = scored.among(to_chunk_ids(of_it["chunk_ids"] if of_it else b""))
+    best = await _best(connection, scope, scored, filters, limit)
+    rescored = await _with_neighbours(connection, scope, query, best[:MAX_RESCORED], filters)
+    by_id = {one.message_id: one for one in best} | {one.message_id: one for one in rescored}
+    ordered = sorted(by_id.values(), key=lambda one: one.order)[:limit]
+    hits = await _hits(connection, scope, query, ordered)
+    return hits, await _searched(connection, scope, text, query, view, filters)
+
+
+async def _best(
+    connection: Connection, scope: Scope, scored: ScoredChunks, filters: MessageFilters, limit: int
+) -> list[_Found]:
+    """Return the best messages that pass the filters, at least `limit` if there are so many, best first."""
+    looked_at = max(MIN_LOOKED_AT, 3 * limit)
+    while len(scored):
+        some = scored.best(looked_at)
+        found = await tuples(
+            connection,
+            "conversations/chunk_best",
+            scope_id=scope.scope_id,
+            chunk_ids=some.chunk_ids.tolist(),
+            scores=some.scores.tolist(),
+            **filters.parameters(),
+        )
+        best: dict[int, _Found] = {}
+        for one in sorted((_Found(*columns) for columns in found), key=lambda one: one.order):
+            best.setdefault(one.message_id, one)
+        if len(best) >= limit + MAX_RESCORED or len(some) == len(scored):
+            return list(best.values())
+        looked_at *= GROWTH
+    return []
+
+
+async def _with_neighbours(
+    connection: Connection, scope: Scope, query: Query, best: Sequence[_Found], filters: MessageFilters
+) -> list[_Found]:
+    """Return the short ones of the best messages, and of those beside them, with the words that they borrow."""
+    reach = max(series.SHARE_BY_DISTANCE)
+    short = [one for one in best if one.length < series.MAX_SHORT_LEXEMES and one.on_path]
+    if not short:
+        return []
+    read = await rows(
+        connection,
+        "conversations/message_near",
+        scope_id=scope.scope_id,
+        message_ids=[one.message_id for one in short],
+        conversation_nos=[one.conversation_no for one in short],
+        positions=[one.position for one in short],
+        reach=2 * reach,
+        lexemes=list(query.lexemes),
+    )
+    windows: dict[int, dict[int, list[dict[str, Any]]]] = {}
+    for record in read:
+        windows.setdefault(record["centre_id"], {}).setdefault(record["distance"], []).append(record)
+    rescored: dict[int, _Found] = {}
+    for chunks in windows.values():
+        window = {distance: found[0] for distance, found in chunks.items() if len(found) == 1}
+        for distance in range(-reach, reach + 1):
+            if distance not in window or not filters.allows(window[distance]):
+                continue
+            if (one := _rescored(query, window, distance)) is not None:
+                rescored[one.message_id] = one
+    return list(rescored.values())
+
+
+def _rescored(query: Query, window: Mapping[int, Mapping[str, Any]], place: int) -> _Found | None:
+    """Return a message of a window with what it borrows from those beside it; None if it has no word of its own."""
+    record = window[place]
+    own = term_scores(query, named_tfs(query, record["tfs"]), record["length"])
+    if not own:
+        return None
+    around = [
+        (distance, term_scores(query, named_tfs(query, beside["tfs"]), beside["length"]))
+        for distance in NEAR_PLACES
+        if (beside := window.get(place + distance)) and beside["length"] < series.MAX_SHORT_LEXEMES
+    ]
+    borrowed = series.borrow_scores(own, record["length"], around)
+    return _Found(
+        score=sum(own.values()) + sum(borrowed.values()),
+        chunk_id=record["chunk_id"],
+        start=record["start_char"],
+        end=record["end_char"],
+        length=record["length"],
+        message_id=record["message_id"],
+        conversation_no=record["conversation_no"],
+        number=record["number"],
+        position=record["position"],
+        on_path=True,
+        borrowed=borrowed,
+    )
+
+
+async def _hits(
+    connection: Connection, scope: Scope, query: Query, found: Sequence[_Found]
+) -> list[MessageHit]:
+    if not found:
+        return []
+    read = await rows(
+        connection,
+        "conversations/message_show",
+        scope_id=scope.scope_id,
+        message_ids=[one.message_id for one in found],
+        chunk_ids=[one.chunk_id for one in found],
+        lexemes=list(query.lexemes),
+    )
+    shown = {record["message_id"]: record for record in read}
+    analyzer = analyzer_of(scope.language)
+    hits = []
+    for one in found:
+        record = shown[one.message_id]
+        terms = term_scores(query, named_tfs(query, record["tfs"]), record["length"])
+        hits.append(
+            MessageHit(
+                conversation=conversation_of(record),
+                message=message_of(record),
+                span=(one.start, one.end),
+                snippet=snippet(record["text"][one.start : one.end], query.lexemes, analyzer),
+                score=one.score,
+                terms=dict(sorted(terms.items(), key=lambda term: (-term[1], term[0]))),
+                borrowed=dict(one.borrowed),
+            )
+        )
+    return hits
+
+
+async def _searched(
+    connection: Connection,
+    scope: Scope,
+    text: str,
+    query: Query,
+    view: lexical.ScopeView,
+    filters: MessageFilters,
+) -> Searched:
+    analyzer = analyzer_of(scope.language)
+    total = await row(connection, "search/search_totals", scope_ids=[scope.scope_id])
+    words: dict[str, str] = {}
+    for token in analyzer.tokens(text):
+        words.setdefault(token.lexeme, text[token.start : token.end])
+    counted = await rows(
+        connection, "search/lexeme_frequency", scope_ids=[scope.scope_id], lexemes=list(words)
+    )
+    df = {record["lexeme"]: record["df"] for record in counted}
+    missing = [lexeme for lexeme in words if lexeme not in query.lexemes and lexeme not in df]
+    near = {words[lexeme]: spellings async for lexeme, spellings in _near(connection, scope, missing[:5])}
+    return Searched(
+        chunks=total["n"] if total else 0,
+        words={words[one]: max(df.get(one, 0), one in query.lexemes) for one in words},
+        near={word: spellings for word, spellings in near.items() if spellings},
+        unfiltered=len(view.scored) if filters.are_set else None,
+    )
+
+
+async def _near(
+    connection: Connection, scope: Scope, lexemes: Sequence[str]
+) -> AsyncIterator[tuple[str, tuple[str, ...]]]:
+    """Yield for each lexeme those of the index that are spelled like it."""
+    for lexeme in lexemes:
+        if len(lexeme) <= MIN_PREFIX_CHARS:
+            continue
+        read = await rows(
+            connection,
+            "conversations/lexeme_near",
+            scope_id=scope.scope_id,
+            prefix=lexeme[:MIN_PREFIX_CHARS],
+        )
+        yield (
+            lexeme,
+            tuple(difflib.get_close_matches(lexeme, [one["lexeme"] for one in read], MAX_NEAR_WORDS)),
+        )
+
+
+def conversation_of(record: Mapping[str, Any]) -> Conversation:
+    """Return a conversation from the columns of a row."""
+    return Conversation(
+        conversation_id=record["conversation_id"],
+        source=SourceName(record["kind"], record["label"], record["account"]),
+        provider_id=record["provider_id"],
+        title=record["title"],
+        project=record["project"],
+        started_at=record["started_at"],
+        last_at=record["last_at"],
+        is_complete=record["is_complete"],
+        messages=record.get("messages", 0),
+        first_words=record.get("first_words", ""),
+    )
+
+
+def message_of(record: Mapping[str, Any]) -> Message:
+    """Return a message from the columns of a row."""
+    columns = {name: record[name] for name in Message.__dataclass_fields__}
+    return Message(**columns | {"sha256": bytes(record["sha256"]).hex()})

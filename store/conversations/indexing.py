@@ -1,0 +1,49 @@
+"""A message as chunks, the unit of search: whole, or cut where it is long. Pure."""
+
+import hashlib
+from collections import Counter
+from datetime import datetime
+
+from memex.store.conversations.records import NewMessage
+from memex.store.search import chunks
+from memex.store.search.analyzer import Analyzer
+from memex.store.search.index import FileIndex, NewChunk
+
+MAX_TITLE_CHARS = 300
+
+
+def index_message(title: str, message: NewMessage, analyzer: Analyzer) -> FileIndex:
+    """Return the chunks of a message, which is new; search finds each by the title, the role and the day too."""
+    head = [title[:MAX_TITLE_CHARS], message.role, day_of(message.said_at)]
+    added = []
+    for start, end in chunks.cut(message.text):
+        indexed_text = "\n".join([*filter(None, head), message.text[start:end]])
+        frequencies = Counter(analyzer.lexemes(indexed_text))
+        added.append(
+            NewChunk(
+                start=start,
+                end=end,
+                heading_path=(),
+                sha256=hashlib.sha256(indexed_text.encode()).digest(),
+                lexemes=tuple(frequencies),
+                tfs=tuple(frequencies.values()),
+            )
+        )
+    return FileIndex(
+        title="",
+        tags=(),
+        tag_keys=(),
+        path_key="",
+        name_key="",
+        pinned=False,
+        dated=None,
+        removed=(),
+        shifted=(),
+        added=tuple(added),
+        links=(),
+    )
+
+
+def day_of(moment: datetime | None) -> str:
+    """Return the day of a moment, such as 2026-02-03; "" for None."""
+    return moment.date().isoformat() if moment else ""

@@ -1,0 +1,315 @@
+"""Put conversations into the store: what is new is added, and nothing that is known changes."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from memex.errors import LimitExceeded
+from memex.store.access import Access
+from memex.store.conversations.indexing import index_message
+from memex.store.conversations.records import (
+    NewConversation,
+    NewMessage,
+    SourceName,
+    StoredConversation,
+    make_conversation_id,
+)
+from memex.store.database import Database, Rows
+from memex.store.search.analyzer import analyzer_of
+from memex.store.search.index import FileIndex, index_version
+from memex.store.sql import sql
+from memex.store.text_pool import offload
+from memex.store.writes import pending
+from memex.store.writes.commit import DerivedRows, write_derived
+
+MAX_MESSAGES = 2_000  # of one transaction; a longer conversation is put in several parts
+
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+
+
+@dataclass(slots=True)
+class _Known:
+    """A conversation as it is stored, and its messages by the provider's id and the digest of the text."""
+
+    conversation_no: int
+    next_number: int
+    next_position: int
+    started_at: datetime | None
+    last_at: datetime | None
+    sha256: bytes
+    is_complete: bool
+    messages: dict[tuple[str, bytes], dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Change:
+    """The rows that an import writes."""
+
+    written: list[dict[str, Any]] = field(default_factory=list)
+    moved: list[dict[str, Any]] = field(default_factory=list)
+    added: list[dict[str, Any]] = field(default_factory=list)
+    text_bytes: int = 0
+
+
+async def put_conversations(
+    database: Database,
+    access: Access,
+    source: SourceName,
+    conversations: Sequence[NewConversation],
+    *,
+    reader_version: int,
+    now: datetime,
+    max_messages: int,
+    skipped: Mapping[str, int] | None = None,
+    again: bool = False,
+) -> list[StoredConversation]:
+    """Store conversations in one transaction, all or none, and return what became of each.
+
+    Putting the same conversations twice changes nothing the second time. A message keeps its number for ever. A
+    text that differs from the stored one is a new message, and the older one leaves the path.
+
+    Args:
+        database: the database.
+        access: an access with `conversations`.
+        source: where they come from.
+        conversations: at most `MAX_MESSAGES` messages together; a longer conversation comes in parts.
+        reader_version: the version of the reader that read them.
+        now: the time of the import.
+        max_messages: how many messages the user may have.
+        skipped: what the reader left out, by reason.
+        again: bring conversations back that were removed.
+
+    Raises:
+        LimitExceeded: the user would have more than `max_messages`. Nothing is stored.
+    """
+    scope = access.conversations
+    if scope is None:
+        raise ValueError("the access has no scope of conversations")
+    analyzer = analyzer_of(scope.language)
+    ids = [make_conversation_id(source.kind, source.account, one.provider_id) for one in conversations]
+    indexed = await offload.run(
+        sum(len(message.text) for one in conversations for message in one.messages),
+        _index_all,
+        conversations,
+        scope.language,
+    )
+    place = {"scope_id": scope.scope_id}
+    statements = (
+        ("writes/scope_lock", {"scope_ids": [scope.scope_id]}),
+        ("conversations/stat_lock", place),
+        (
+            "conversations/source_find",
+            place | {"kind": source.kind, "label": source.label, "account": source.account},
+        ),
+        ("conversations/conversation_known", place | {"conversation_ids": ids}),
+        ("conversations/message_known", place | {"conversation_ids": ids}),
+    )
+    narrowed = access.for_conversations()
+    async with database.writing(narrowed, *statements, scope_ids=[scope.scope_id]) as (connection, read):
+        counter = pending.counters_of(read[0])[scope.scope_id]
+        stat, known = read[1][0], _known(read[3], read[4])
+        digests = [removal_digest(stat["salt"], source, one.provider_id) for one in conversations]
+        if again:
+            await connection.execute(sql("conversations/removed_lift"), place | {"digests": digests})
+            gone: set[bytes] = set()
+        else:
+            cursor = await connection.execute(
+                sql("conversations/removed_known"), place | {"digests": digests}
+            )
+            gone = {bytes(record["sha256"]) for record in await cursor.fetchall()}
+        source_id = read[2][0]["source_id"] if read[2] else stat["next_id"]
+        next_id = stat["next_id"] + (not read[2])
+        change, derived, stored = _Change(), DerivedRows(), []
+        for one, conversation_id, digest, chunks in zip(conversations, ids, digests, indexed, strict=True):
+            if digest in gone:
+                stored.append(StoredConversation(conversation_id, "removed"))
+                continue
+            mine = known.get(conversation_id)
+            is_new = mine is None
+            if mine is None:
+                mine = known[conversation_id] = _Known(next_id, 1, 1, None, None, b"", False)
+                next_id += 1
+            before = len(change.added), len(change.moved)
+            for message_id, index in _merge(change, counter, mine, one, chunks):
+                derived.add(index, counter, message_id, is_known=False)
+            is_same = (len(change.added), len(change.moved)) == before and (one.sha256, one.is_complete) == (
+                mine.sha256,
+                mine.is_complete,
+            )
+            if is_same and not is_new:
+                stored.append(StoredConversation(conversation_id, "unchanged"))
+                continue
+            change.written.append(_row(conversation_id, mine, one))
+            mine.sha256, mine.is_complete = one.sha256, one.is_complete
+            added = len(change.added) - before[0]
+            stored.append(StoredConversation(conversation_id, "created" if is_new else "grown", added))
+        messages = stat["messages"] + len(change.added)
+        if change.added and messages > max_messages:
+            raise LimitExceeded(
+                f"With these messages the user would have {messages:,}, over {max_messages:,}.",
+                hint="Remove conversations that nobody needs, or raise MEMEX_MAX_MESSAGES.",
+            )
+        if not change.written:
+            return stored
+        await connection.execute(
+            sql("conversations/conversation_write"),
+            place
+            | {
+                "tenant_id": access.tenant_id,
+                "source_id": source_id,
+                "kind": source.kind,
+                "label": source.label,
+                "account": source.account,
+                "reader_version": reader_version,
+                "imported_at": now,
+                "skipped": _encode(dict(skipped or {})),
+                "conversations": stat["conversations"] + sum(one.change == "created" for one in stored),
+                "messages": messages,
+                "text_bytes": stat["text_bytes"] + change.text_bytes,
+                "next_id": next_id,
+                "written": _encode(list({row["conversation_no"]: row for row in change.written}.values())),
+                "moved": _encode(change.moved),
+                "added": _encode(change.added),
+            },
+        )
+        await write_derived(connection, access.tenant_id, derived, [counter])
+        if counter.unmerged > pending.BOUND:
+            await pending.merge(connection, counter)
+            await pending.put(connection, [counter])
+        await connection.execute(
+            sql("conversations/scope_analyzed"), place | {"analyzer": index_version(analyzer)}
+        )
+    return stored
+
+
+def _index_all(conversations: Sequence[NewConversation], language: str) -> list[list[FileIndex]]:
+    """Return the chunks of all messages; in a process of its own where there are many."""
+    analyzer = analyzer_of(language)
+    return [
+        [index_message(one.title, message, analyzer) for message in one.messages] for one in conversations
+    ]
+
+
+def _known(conversations: Rows, messages: Rows) -> dict[str, _Known]:
+    known = {
+        record["conversation_id"]: _Known(
+            record["conversation_no"],
+            record["next_number"],
+            record["next_position"],
+            record["started_at"],
+            record["last_at"],
+            bytes(record["sha256"]),
+            record["is_complete"],
+        )
+        for record in conversations
+    }
+    for record in messages:
+        key = record["provider_id"], bytes(record["sha256"])
+        known[record["conversation_id"]].messages[key] = record
+    return known
+
+
+def _merge(
+    change: _Change,
+    counter: pending.Counters,
+    known: _Known,
+    read: NewConversation,
+    indexed: Sequence[FileIndex],
+) -> list[tuple[int, FileIndex]]:
+    """Add what is new of a conversation to a change; return the new messages' ids with their chunks."""
+    numbers = {
+        provider_id: record["number"]
+        for (provider_id, _), record in known.messages.items()
+        if record["on_path"]
+    }
+    position = known.next_position if read.is_continued else 1
+    seen: set[int] = set()
+    made = []
+    for message, index in zip(read.messages, indexed, strict=True):
+        text = message.text.encode()
+        digest = hashlib.sha256(text).digest()
+        parent = numbers.get(message.parent) if message.parent is not None else None
+        stands = {"position": position, "parent": parent, "on_path": message.on_path}
+        record = known.messages.get((message.provider_id, digest))
+        if record is not None:
+            numbers[message.provider_id] = record["number"]
+            if record["message_id"] in seen:
+                continue
+            seen.add(record["message_id"])
+            if read.is_continued:  # its place was given when the part before was put
+                continue
+            if any(record[name] != value for name, value in stands.items()):
+                change.moved.append({"message_id": record["message_id"]} | stands)
+                record |= stands
+            position += 1
+            continue
+        number, message_id = known.next_number, counter.take_file_id()
+        known.next_number += 1
+        position += 1
+        numbers[message.provider_id] = number
+        seen.add(message_id)
+        known.messages[message.provider_id, digest] = stands | {"message_id": message_id, "number": number}
+        change.added.append(_message_row(message, digest, known.conversation_no, message_id, number) | stands)
+        change.text_bytes += len(text)
+        made.append((message_id, index))
+    if not read.is_continued:
+        for record in known.messages.values():
+            if record["message_id"] not in seen and record["on_path"]:
+                change.moved.append(
+                    {
+                        "message_id": record["message_id"],
+                        "position": record["position"],
+                        "parent": record["parent"],
+                        "on_path": False,
+                    }
+                )
+                record["on_path"] = False
+    known.next_position = max(position, known.next_position)
+    return made
+
+
+def _message_row(
+    message: NewMessage, digest: bytes, conversation_no: int, message_id: int, number: int
+) -> dict[str, Any]:
+    return {
+        "message_id": message_id,
+        "conversation_no": conversation_no,
+        "number": number,
+        "role": message.role,
+        "part": message.part,
+        "author": message.author,
+        "text": message.text,
+        "sha256": digest.hex(),
+        "said_at": message.said_at.isoformat() if message.said_at else None,
+        "model": message.model,
+        "human_authored": message.human_authored,
+        "origin": message.origin,
+        "provider_id": message.provider_id,
+    }
+
+
+def _row(conversation_id: str, known: _Known, read: NewConversation) -> dict[str, Any]:
+    known.started_at = min(filter(None, (known.started_at, read.started_at)), default=None)
+    known.last_at = max(filter(None, (known.last_at, read.last_at)), default=None)
+    return {
+        "conversation_no": known.conversation_no,
+        "conversation_id": conversation_id,
+        "provider_id": read.provider_id,
+        "title": read.title,
+        "project": read.project,
+        "started_at": known.started_at.isoformat() if known.started_at else None,
+        "last_at": known.last_at.isoformat() if known.last_at else None,
+        "is_complete": read.is_complete,
+        "next_number": known.next_number,
+        "next_position": known.next_position,
+        "sha256": read.sha256.hex(),
+    }
+
+
+def removal_digest(salt: bytes, source: SourceName, provider_id: str) -> bytes:
+    """Return the digest by which a removed conversation is known again."""
+    named = f"{source.kind}\x1f{source.account}\x1f{provider_id}"
+    return hashlib.sha256(salt + named.encode("utf-8", "surrogatepass")).digest()

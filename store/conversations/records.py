@@ -1,0 +1,163 @@
+"""Conversations and messages, as they come from a reader and as the store returns them."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from memex.store.records import Span
+
+Role = Literal["user", "assistant", "system", "tool", "reasoning", "summary"]
+Change = Literal["created", "grown", "unchanged", "removed"]
+
+ID_CHARS = 12
+_ALPHABET = (
+    "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o and u, which are easily misread
+)
+_REFERENCE = re.compile(r"(?:conversations/)?(?P<id>[0-9a-z]{12})(?:#(?P<number>[1-9][0-9]{0,8}))?")
+
+
+def make_conversation_id(kind: str, account: str, provider_id: str) -> str:
+    """Return the id of a conversation, the same on every machine: 60 bits of a digest, in Crockford's base 32."""
+    digest = hashlib.sha256(f"{kind}\x1f{account}\x1f{provider_id}".encode("utf-8", "surrogatepass")).digest()
+    number = int.from_bytes(digest[:8], "big") >> 4
+    return "".join(_ALPHABET[number >> shift & 31] for shift in range(55, -1, -5))
+
+
+def parse_reference(text: str) -> tuple[str, int | None] | None:
+    """Return the conversation and the message that `ID`, `ID#41` or `conversations/ID#41` names; else None."""
+    found = _REFERENCE.fullmatch(text.strip())
+    if found is None:
+        return None
+    return found["id"], int(found["number"]) if found["number"] else None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceName:
+    """Where conversations come from.
+
+    Attributes:
+        kind: the format, such as `chatgpt`.
+        label: the name that people give the source.
+        account: the account as the export names it; "" if it names none.
+    """
+
+    kind: str
+    label: str
+    account: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message as it was read, in the order of its conversation.
+
+    Attributes:
+        provider_id: the provider's id of the message, or its place in the file.
+        parent: the provider's id of the message that this one answers.
+        on_path: false on a branch that was given up.
+        origin: the file of the export and the place in it, for people.
+    """
+
+    provider_id: str
+    role: Role
+    text: str
+    parent: str | None = None
+    part: str = "message"
+    author: str | None = None
+    said_at: datetime | None = None
+    model: str | None = None
+    human_authored: bool = False
+    on_path: bool = True
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NewConversation:
+    """A conversation as it was read, or a part of it.
+
+    Attributes:
+        sha256: of all that was read, to know the conversation again.
+        is_continued: the messages follow those that are stored; else they are the whole conversation, and stored
+            messages that are not among them leave the path.
+        is_complete: all of it has been read when these messages are stored.
+    """
+
+    provider_id: str
+    title: str
+    messages: Sequence[NewMessage]
+    sha256: bytes
+    project: str = ""
+    started_at: datetime | None = None
+    last_at: datetime | None = None
+    is_continued: bool = False
+    is_complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConversation:
+    """What became of a conversation that was put into the store."""
+
+    conversation_id: str
+    change: Change
+    added: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation, without its messages."""
+
+    conversation_id: str
+    source: SourceName
+    provider_id: str
+    title: str
+    project: str
+    started_at: datetime | None
+    last_at: datetime | None
+    is_complete: bool
+    messages: int  # on the path
+    first_words: str = ""  # of the first message that a person wrote
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message of a conversation, named by its number in the conversation."""
+
+    number: int
+    parent: int | None
+    role: Role
+    part: str
+    author: str | None
+    text: str
+    sha256: str
+    said_at: datetime | None
+    model: str | None
+    human_authored: bool
+    on_path: bool
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageHit:
+    """A message that was found.
+
+    Attributes:
+        span: the passage of its text that fits best, in code points.
+        score: of this passage.
+        terms: what each lexeme of the query adds to the score.
+        borrowed: what the lexemes of the messages beside it add.
+    """
+
+    conversation: Conversation
+    message: Message
+    span: Span
+    snippet: str
+    score: int
+    terms: dict[str, int] = field(default_factory=dict)
+    borrowed: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def reference(self) -> str:
+        """`conversations/ID#number`, which names this text for ever."""
+        return f"conversations/{self.conversation.conversation_id}#{self.message.number}"

@@ -1,0 +1,125 @@
+"""Remove conversations with everything that is derived of them, one transaction each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memex.store.access import Access
+from memex.store.conversations.ingest import removal_digest
+from memex.store.conversations.records import SourceName
+from memex.store.database import Database, rows
+from memex.store.search.index import FileIndex, StoredChunk
+from memex.store.sql import sql
+from memex.store.writes import pending
+from memex.store.writes.commit import DerivedRows, write_derived
+
+
+@dataclass(frozen=True, slots=True)
+class RemovableConversation:
+    """A conversation that a selection names, with what it holds."""
+
+    conversation_id: str
+    title: str
+    provider_id: str
+    source: SourceName
+    last_at: datetime | None
+    messages: int
+    text_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedConversation:
+    """What was removed of a conversation."""
+
+    conversation_id: str
+    messages: int
+    passages: int
+    text_bytes: int
+
+
+async def select_conversations(
+    database: Database,
+    access: Access,
+    *,
+    conversation_ids: Sequence[str] | None = None,
+    source: str | None = None,
+    before: datetime | None = None,
+) -> list[RemovableConversation]:
+    """Return the conversations that all of the conditions name; None is no condition.
+
+    Args:
+        database: the database.
+        access: of the user whose conversations they are.
+        conversation_ids: some ids.
+        source: the label of a source.
+        before: conversations that ended before this time. One of no known time is never named.
+    """
+    if access.conversations is None:
+        return []
+    async with database.transaction(access.for_conversations()) as connection:
+        read = await rows(
+            connection,
+            "conversations/conversation_select",
+            scope_id=access.conversations.scope_id,
+            conversation_ids=None if conversation_ids is None else list(conversation_ids),
+            source=source,
+            before=before,
+        )
+    return [
+        RemovableConversation(
+            record["conversation_id"],
+            record["title"],
+            record["provider_id"],
+            SourceName(record["kind"], record["label"], record["account"]),
+            record["last_at"],
+            record["messages"],
+            record["text_bytes"],
+        )
+        for record in read
+    ]
+
+
+async def remove_conversation(
+    database: Database, access: Access, named: RemovableConversation, *, now: datetime
+) -> RemovedConversation | None:
+    """Remove a conversation: messages, passages, postings and vectors. Return None if it is gone already.
+
+    A salted digest of its source and id stays, so that the next import does not bring it back.
+    """
+    scope = access.conversations
+    if scope is None:
+        return None
+    place = {"scope_id": scope.scope_id, "conversation_id": named.conversation_id}
+    statements = (
+        ("writes/scope_lock", {"scope_ids": [scope.scope_id]}),
+        ("conversations/stat_lock", {"scope_id": scope.scope_id}),
+        ("conversations/chunk_removable", place),
+    )
+    narrowed = access.for_conversations()
+    async with database.writing(narrowed, *statements, scope_ids=[scope.scope_id]) as (connection, read):
+        counter = pending.counters_of(read[0])[scope.scope_id]
+        chunks = [StoredChunk(one["chunk_id"], 0, 0, (), b"", one["length"]) for one in read[2]]
+        derived = DerivedRows()
+        derived.add(_without(chunks), counter, 0, is_known=False)
+        cursor = await connection.execute(
+            sql("conversations/conversation_remove"),
+            place
+            | {
+                "tenant_id": access.tenant_id,
+                "sha256": removal_digest(read[1][0]["salt"], named.source, named.provider_id),
+                "removed_at": now,
+            },
+        )
+        removed = await cursor.fetchone()
+        if removed is None:
+            return None
+        await write_derived(connection, access.tenant_id, derived, [counter])
+        # At once, and not when enough has come together: the words of the conversation are to stand nowhere.
+        await pending.merge(connection, counter)
+        await pending.put(connection, [counter])
+        await connection.execute(sql("conversations/source_remove_empty"), {"scope_id": scope.scope_id})
+    return RemovedConversation(named.conversation_id, removed["messages"], len(chunks), removed["text_bytes"])
+
+
+def _without(chunks: Sequence[StoredChunk]) -> FileIndex:
+    return FileIndex("", (), (), "", "", False, None, tuple(chunks), (), (), ())
