@@ -1,7 +1,7 @@
 """Find messages by words: exact BM25 over the user's conversations, by the engine that searches files."""
 
 import difflib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -21,6 +21,7 @@ MIN_LOOKED_AT = 100  # chunks, the best, that are looked at first; a filter may 
 GROWTH = 8  # times as many chunks are looked at next, until enough of them pass
 MAX_RESCORED = 15  # messages, the best, that may borrow words from those beside them
 MAX_NEAR_WORDS = 3
+MAX_MISSING_WORDS = 5  # of a query, for which the spelling is compared
 NEAR_PLACES = [sign * distance for distance in series.SHARE_BY_DISTANCE for sign in (-1, 1)]
 MIN_PREFIX_CHARS = 2
 
@@ -107,8 +108,8 @@ class _Found:
 
 async def find_messages(
     connection: Connection, scope: Scope, text: str, filters: MessageFilters, *, limit: int
-) -> tuple[list[MessageHit], Searched]:
-    """Return the messages whose best passage scores highest, at most `limit`, and what was searched.
+) -> list[MessageHit]:
+    """Return the messages whose best passage scores highest, at most `limit`.
 
     A short message borrows words from those beside it, as a file of a series does: an answer often lacks the words
     of the question.
@@ -142,8 +143,31 @@ async def find_messages(
     rescored = await _with_neighbours(connection, scope, query, best[:MAX_RESCORED], filters)
     by_id = {one.message_id: one for one in best} | {one.message_id: one for one in rescored}
     ordered = sorted(by_id.values(), key=lambda one: one.order)[:limit]
-    hits = await _hits(connection, scope, query, ordered)
-    return hits, await _searched(connection, scope, text, query, view, filters)
+    return await _hits(connection, scope, query, ordered)
+
+
+async def describe_search(
+    connection: Connection, scope: Scope, text: str, filters: MessageFilters
+) -> Searched:
+    """Return what a search for `text` looks through; see `find_messages`."""
+    query, [view] = await lexical.open_views(connection, [scope], text)
+    analyzer = analyzer_of(scope.language)
+    total = await row(connection, "search/search_totals", scope_ids=[scope.scope_id])
+    words: dict[str, str] = {}
+    for token in analyzer.tokens(text):
+        words.setdefault(token.lexeme, text[token.start : token.end])
+    counted = await rows(
+        connection, "search/lexeme_frequency", scope_ids=[scope.scope_id], lexemes=list(words)
+    )
+    df = {record["lexeme"]: record["df"] for record in counted}
+    missing = [lexeme for lexeme in words if lexeme not in query.lexemes][:MAX_MISSING_WORDS]
+    near = {words[lexeme]: await _near_words(connection, scope, lexeme) for lexeme in missing}
+    return Searched(
+        chunks=total["n"] if total else 0,
+        words={words[one]: max(df.get(one, 0), one in query.lexemes) for one in words},
+        near={word: spellings for word, spellings in near.items() if spellings},
+        unfiltered=len(view.scored) if filters.are_set else None,
+    )
 
 
 async def _best(
@@ -262,50 +286,17 @@ async def _hits(
     return hits
 
 
-async def _searched(
-    connection: Connection,
-    scope: Scope,
-    text: str,
-    query: Query,
-    view: lexical.ScopeView,
-    filters: MessageFilters,
-) -> Searched:
-    analyzer = analyzer_of(scope.language)
-    total = await row(connection, "search/search_totals", scope_ids=[scope.scope_id])
-    words: dict[str, str] = {}
-    for token in analyzer.tokens(text):
-        words.setdefault(token.lexeme, text[token.start : token.end])
-    counted = await rows(
-        connection, "search/lexeme_frequency", scope_ids=[scope.scope_id], lexemes=list(words)
+async def _near_words(connection: Connection, scope: Scope, lexeme: str) -> tuple[str, ...]:
+    """Return the lexemes of the index that are spelled like one which stands nowhere."""
+    if len(lexeme) <= MIN_PREFIX_CHARS:
+        return ()
+    read = await rows(
+        connection,
+        "conversations/lexeme_near",
+        scope_id=scope.scope_id,
+        prefix=lexeme[:MIN_PREFIX_CHARS],
     )
-    df = {record["lexeme"]: record["df"] for record in counted}
-    missing = [lexeme for lexeme in words if lexeme not in query.lexemes and lexeme not in df]
-    near = {words[lexeme]: spellings async for lexeme, spellings in _near(connection, scope, missing[:5])}
-    return Searched(
-        chunks=total["n"] if total else 0,
-        words={words[one]: max(df.get(one, 0), one in query.lexemes) for one in words},
-        near={word: spellings for word, spellings in near.items() if spellings},
-        unfiltered=len(view.scored) if filters.are_set else None,
-    )
-
-
-async def _near(
-    connection: Connection, scope: Scope, lexemes: Sequence[str]
-) -> AsyncIterator[tuple[str, tuple[str, ...]]]:
-    """Yield for each lexeme those of the index that are spelled like it."""
-    for lexeme in lexemes:
-        if len(lexeme) <= MIN_PREFIX_CHARS:
-            continue
-        read = await rows(
-            connection,
-            "conversations/lexeme_near",
-            scope_id=scope.scope_id,
-            prefix=lexeme[:MIN_PREFIX_CHARS],
-        )
-        yield (
-            lexeme,
-            tuple(difflib.get_close_matches(lexeme, [one["lexeme"] for one in read], MAX_NEAR_WORDS)),
-        )
+    return tuple(difflib.get_close_matches(lexeme, [one["lexeme"] for one in read], MAX_NEAR_WORDS))
 
 
 def conversation_of(record: Mapping[str, Any]) -> Conversation:

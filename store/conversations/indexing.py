@@ -18,7 +18,7 @@ def index_message(title: str, message: NewMessage, analyzer: Analyzer) -> FileIn
     added = []
     for start, end in chunks.cut(message.text):
         indexed_text = "\n".join([*filter(None, head), message.text[start:end]])
-        frequencies = Counter(analyzer.lexemes(indexed_text))
+        frequencies = Counter(analyzer.passage_lexemes(indexed_text))
         added.append(
             NewChunk(
                 start=start,

@@ -18,7 +18,7 @@ from memex.store.conversations.records import (
     make_conversation_id,
 )
 from memex.store.database import Database, Rows
-from memex.store.search.analyzer import analyzer_of
+from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.store.search.index import FileIndex, index_version
 from memex.store.sql import sql
 from memex.store.text_pool import offload
@@ -90,41 +90,49 @@ async def put_conversations(
         raise ValueError("the access has no scope of conversations")
     analyzer = analyzer_of(scope.language)
     ids = [make_conversation_id(source.kind, source.account, one.provider_id) for one in conversations]
-    indexed = await offload.run(
-        sum(len(message.text) for one in conversations for message in one.messages),
-        _index_all,
-        conversations,
-        scope.language,
-    )
     place = {"scope_id": scope.scope_id}
-    statements = (
-        ("writes/scope_lock", {"scope_ids": [scope.scope_id]}),
-        ("conversations/stat_lock", place),
-        (
-            "conversations/source_find",
-            place | {"kind": source.kind, "label": source.label, "account": source.account},
-        ),
+    known_statements = (
         ("conversations/conversation_known", place | {"conversation_ids": ids}),
         ("conversations/message_known", place | {"conversation_ids": ids}),
     )
+    named_source = {"kind": source.kind, "label": source.label, "account": source.account}
+    statements = (
+        ("writes/scope_lock", {"scope_ids": [scope.scope_id]}),
+        ("conversations/stat_lock", place),
+        ("conversations/source_find", place | named_source),
+        *known_statements,
+    )
+    digests = {id(message): _digest(message) for one in conversations for message in one.messages}
+    # Outside of the lock, for it takes longest: what is stored already needs no new chunks.
+    before = _known(*await database.read(access.for_conversations(), *known_statements))
+    unknown = [
+        (one.title, message)
+        for one, conversation_id in zip(conversations, ids, strict=True)
+        for message in one.messages
+        if conversation_id not in before
+        or (message.provider_id, digests[id(message)]) not in before[conversation_id].messages
+    ]
+    chars = sum(len(message.text) for _, message in unknown)
+    made = await offload.run(chars, _index_all, unknown, scope.language)
+    indexed = {id(message): index for (_, message), index in zip(unknown, made, strict=True)}
     narrowed = access.for_conversations()
     async with database.writing(narrowed, *statements, scope_ids=[scope.scope_id]) as (connection, read):
         counter = pending.counters_of(read[0])[scope.scope_id]
         stat, known = read[1][0], _known(read[3], read[4])
-        digests = [removal_digest(stat["salt"], source, one.provider_id) for one in conversations]
+        removals = [removal_digest(stat["salt"], source, one.provider_id) for one in conversations]
         if again:
-            await connection.execute(sql("conversations/removed_lift"), place | {"digests": digests})
+            await connection.execute(sql("conversations/removed_lift"), place | {"digests": removals})
             gone: set[bytes] = set()
         else:
             cursor = await connection.execute(
-                sql("conversations/removed_known"), place | {"digests": digests}
+                sql("conversations/removed_known"), place | {"digests": removals}
             )
             gone = {bytes(record["sha256"]) for record in await cursor.fetchall()}
         source_id = read[2][0]["source_id"] if read[2] else stat["next_id"]
         next_id = stat["next_id"] + (not read[2])
         change, derived, stored = _Change(), DerivedRows(), []
-        for one, conversation_id, digest, chunks in zip(conversations, ids, digests, indexed, strict=True):
-            if digest in gone:
+        for one, conversation_id, removal in zip(conversations, ids, removals, strict=True):
+            if removal in gone:
                 stored.append(StoredConversation(conversation_id, "removed"))
                 continue
             mine = known.get(conversation_id)
@@ -133,7 +141,7 @@ async def put_conversations(
                 mine = known[conversation_id] = _Known(next_id, 1, 1, None, None, b"", False)
                 next_id += 1
             before = len(change.added), len(change.moved)
-            for message_id, index in _merge(change, counter, mine, one, chunks):
+            for message_id, index in _merge(change, counter, mine, one, digests, indexed, analyzer):
                 derived.add(index, counter, message_id, is_known=False)
             is_same = (len(change.added), len(change.moved)) == before and (one.sha256, one.is_complete) == (
                 mine.sha256,
@@ -185,12 +193,14 @@ async def put_conversations(
     return stored
 
 
-def _index_all(conversations: Sequence[NewConversation], language: str) -> list[list[FileIndex]]:
-    """Return the chunks of all messages; in a process of its own where there are many."""
+def _index_all(messages: Sequence[tuple[str, NewMessage]], language: str) -> list[FileIndex]:
+    """Return the chunks of messages, each with the title of its conversation; in a process where there are many."""
     analyzer = analyzer_of(language)
-    return [
-        [index_message(one.title, message, analyzer) for message in one.messages] for one in conversations
-    ]
+    return [index_message(title, message, analyzer) for title, message in messages]
+
+
+def _digest(message: NewMessage) -> bytes:
+    return hashlib.sha256(message.text.encode()).digest()
 
 
 def _known(conversations: Rows, messages: Rows) -> dict[str, _Known]:
@@ -217,7 +227,9 @@ def _merge(
     counter: pending.Counters,
     known: _Known,
     read: NewConversation,
-    indexed: Sequence[FileIndex],
+    digests: Mapping[int, bytes],
+    indexed: Mapping[int, FileIndex],
+    analyzer: Analyzer,
 ) -> list[tuple[int, FileIndex]]:
     """Add what is new of a conversation to a change; return the new messages' ids with their chunks."""
     numbers = {
@@ -228,9 +240,8 @@ def _merge(
     position = known.next_position if read.is_continued else 1
     seen: set[int] = set()
     made = []
-    for message, index in zip(read.messages, indexed, strict=True):
-        text = message.text.encode()
-        digest = hashlib.sha256(text).digest()
+    for message in read.messages:
+        digest = digests[id(message)]
         parent = numbers.get(message.parent) if message.parent is not None else None
         stands = {"position": position, "parent": parent, "on_path": message.on_path}
         record = known.messages.get((message.provider_id, digest))
@@ -253,8 +264,9 @@ def _merge(
         seen.add(message_id)
         known.messages[message.provider_id, digest] = stands | {"message_id": message_id, "number": number}
         change.added.append(_message_row(message, digest, known.conversation_no, message_id, number) | stands)
-        change.text_bytes += len(text)
-        made.append((message_id, index))
+        change.text_bytes += len(message.text.encode())
+        # A message that was removed since it was looked for has no chunks yet.
+        made.append((message_id, indexed.get(id(message)) or index_message(read.title, message, analyzer)))
     if not read.is_continued:
         for record in known.messages.values():
             if record["message_id"] not in seen and record["on_path"]:

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from psycopg.rows import tuple_row
+from psycopg.sql import SQL, Identifier
 
 from memex.errors import ConversationNotFound, LimitExceeded
 from memex.service.service import Caller, Service
 from memex.store.access import Access
-from memex.store.conversations.find import MessageFilters, Searched, find_messages
+from memex.store.conversations.find import MessageFilters, Searched, describe_search, find_messages
 from memex.store.conversations.ingest import put_conversations
 from memex.store.conversations.read import list_conversations, list_sources, read_thread
 from memex.store.conversations.records import (
@@ -102,9 +103,9 @@ async def find(
     """Search alice's conversations."""
     assert access.conversations is not None
     async with database.transaction(access.for_conversations(), snapshot=True) as connection:
-        return await find_messages(
-            connection, access.conversations, text, MessageFilters(**filters), limit=limit
-        )
+        narrowed = MessageFilters(**filters)
+        hits = await find_messages(connection, access.conversations, text, narrowed, limit=limit)
+        return hits, await describe_search(connection, access.conversations, text, narrowed)
 
 
 async def thread(database: Database, access: Access, provider_id: str, **more: Any) -> list[tuple[int, str]]:
@@ -121,7 +122,8 @@ async def everything(database: Database) -> dict[str, list[Any]]:
         cursor = connection.cursor(row_factory=tuple_row)
         found = {}
         for table in TABLES:
-            await cursor.execute(f"select t::text from {table} t order by 1".encode())
+            statement = SQL("select t::text from {} t order by 1").format(Identifier(table))
+            await cursor.execute(statement)
             found[table] = await cursor.fetchall()
     return found
 

@@ -128,7 +128,7 @@ class Identities:
         return replace(caller, access=access)
 
     async def open_conversations(self, caller: Caller) -> Access:
-        """Return an access with `conversations`, whose scope is made before the first import; raises as `resolve`."""
+        """Return an access with a scope of conversations, which is made if there is none; raises as `resolve`."""
         access = caller.access
         if access.conversations is not None:
             return access
