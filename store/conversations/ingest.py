@@ -140,10 +140,10 @@ async def put_conversations(
             if mine is None:
                 mine = known[conversation_id] = _Known(next_id, 1, 1, None, None, b"", False)
                 next_id += 1
-            before = len(change.added), len(change.moved)
+            already = len(change.added), len(change.moved)
             for message_id, index in _merge(change, counter, mine, one, digests, indexed, analyzer):
                 derived.add(index, counter, message_id, is_known=False)
-            is_same = (len(change.added), len(change.moved)) == before and (one.sha256, one.is_complete) == (
+            is_same = (len(change.added), len(change.moved)) == already and (one.sha256, one.is_complete) == (
                 mine.sha256,
                 mine.is_complete,
             )
@@ -152,7 +152,7 @@ async def put_conversations(
                 continue
             change.written.append(_row(conversation_id, mine, one))
             mine.sha256, mine.is_complete = one.sha256, one.is_complete
-            added = len(change.added) - before[0]
+            added = len(change.added) - already[0]
             stored.append(StoredConversation(conversation_id, "created" if is_new else "grown", added))
         messages = stat["messages"] + len(change.added)
         if change.added and messages > max_messages:
