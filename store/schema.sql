@@ -379,6 +379,22 @@ create table ui_link (
   spent_at      timestamptz
 );
 
+-- Who was erased, and how much with each: the receipt. The user is erased while `finished_at` is null, and meanwhile no
+-- call is made for the user. Calls that began before `epoch`, the access epoch in which it began, end without a trace.
+create table erasure (
+  erasure_id   bigint generated always as identity primary key,
+  tenant_id    bigint not null references tenant on delete cascade,
+  user_id      text collate "C" not null,
+  scope_id     bigint,                                -- that of the user, which is gone; null: there was none
+  key_id       bigint,                                -- by which the erasure was asked for; null: on the machine itself
+  epoch        bigint,
+  begun_at     timestamptz not null default clock_timestamp(),
+  finished_at  timestamptz,
+  counts       jsonb not null default '{}'
+);
+create unique index erasure_open on erasure (tenant_id, user_id) where finished_at is null;
+create index erasure_tenant on erasure (tenant_id, erasure_id);
+
 -- Where a readiness probe tries whether the database takes writes.
 create table write_probe (
   probe_id  bigint generated always as identity primary key
@@ -432,7 +448,7 @@ begin
   foreach name in array array[
     'tenant', 'api_key', 'scope', 'project_member', 'revision', 'link', 'chunk', 'chunk_removed', 'posting',
     'scope_stat', 'operation', 'prompt', 'spend', 'eval_run', 'quota', 'write_probe', 'ui_session', 'ui_link',
-    'schema_migration', 'conversation_stat', 'source', 'conversation', 'message', 'conversation_removed'] loop
+    'erasure', 'schema_migration', 'conversation_stat', 'source', 'conversation', 'message', 'conversation_removed'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
   end loop;
@@ -482,7 +498,7 @@ begin
   execute format('create policy reads on quota for select using (tenant_id = (select acting_tenant()) or %s)', is_owner);
   -- What a whole tenant may store is said by whoever runs the service, and not by the tenant's administrators.
   execute format('create policy administers on quota using (%s and kind <> ''tenant'' or %s)', is_admin, is_owner);
-  foreach name in array array['api_key', 'write_probe', 'ui_session', 'ui_link', 'schema_migration'] loop
+  foreach name in array array['api_key', 'write_probe', 'ui_session', 'ui_link', 'erasure', 'schema_migration'] loop
     execute format('create policy maintains on %I using (%s)', name, is_owner);
   end loop;
   foreach name in array array['prompt', 'spend'] loop
@@ -601,6 +617,31 @@ revoke all on function authenticate_session(bytea) from public;
 revoke all on function resolve_scopes(bigint, text, text) from public;
 revoke all on function ensure_scope(bigint, text, text, text) from public;
 
+-- Fail if a user is being erased, or was erased after an access epoch. The caller is in maintenance. SQLSTATE MX004, with
+-- the time at which the erasure ended, or nothing while it goes on.
+create function refuse_erased(tenant bigint, caller_user text, known_epoch bigint) returns void
+language plpgsql stable
+set search_path = public, pg_temp
+as $$
+declare
+  ended timestamptz;
+begin
+  select coalesce(e.finished_at, 'infinity') into ended
+    from public.erasure e
+   where e.tenant_id = tenant
+     and e.user_id = caller_user
+     and (e.finished_at is null or e.epoch > known_epoch)
+   order by e.finished_at desc nulls first
+   limit 1;
+  if found then
+    raise exception 'the user is erased' using
+      errcode = 'MX004',
+      detail = case when ended < 'infinity' then to_json(ended) #>> '{}' else '' end;
+  end if;
+end
+$$;
+revoke all on function refuse_erased(bigint, text, bigint) from public;
+
 -- What a caller may read and write now, whether its key may still act for it, and the epoch of that. A key is shown by
 -- its digest; a call from the queue has only its number, and whoever runs commands on the machine has none. Nothing but
 -- the epoch for a key that may not. The scope of visitors is none of the rights: it is no secret, and holds no files.
@@ -618,6 +659,7 @@ begin
     into epoch, secrets_remember, secrets_files
     from public.tenant t
    where t.tenant_id = tenant;
+  perform public.refuse_erased(tenant, caller_user, null);
   is_allowed := key is null or exists (
     select from public.api_key k
      where k.key_id = key
@@ -664,6 +706,9 @@ declare
 begin
   perform set_config('memex.maintenance', 'on', true);
   select t.access_epoch into epoch from public.tenant t where t.tenant_id = tenant;
+  if (epoch = known_epoch) is not true then
+    perform public.refuse_erased(tenant, caller_user, known_epoch);
+  end if;
   perform set_config('memex.maintenance', '', true);
   if (epoch = known_epoch) is not true then
     select * into actual from public.resolve_access(tenant, caller_role, caller_user, key, digest);
@@ -741,6 +786,10 @@ create trigger raise_access_epoch_on_delete after delete on project_member
   referencing old table as removed
   for each statement execute function raise_access_epoch();
 create trigger raise_access_epoch_on_truncate after truncate on project_member
+  for each statement execute function raise_access_epoch();
+
+create trigger raise_access_epoch_on_insert after insert on erasure
+  referencing new table as added
   for each statement execute function raise_access_epoch();
 
 -- Every write updates its scope, so these look at no other column and at no other statement.

@@ -21,7 +21,8 @@
     │   │   ├── FileExists            FILE_EXISTS
     │   │   ├── ToolCallConflict      TOOL_CALL_CONFLICT
     │   │   ├── ToolCallInProgress    TOOL_CALL_IN_PROGRESS
-    │   │   └── ScopeBusy             SCOPE_BUSY
+    │   │   ├── ScopeBusy             SCOPE_BUSY
+    │   │   └── UserErased            USER_ERASED
     │   ├── FileTooLarge              FILE_TOO_LARGE
     │   ├── ValidationFailed          VALIDATION_ERROR
     │   │   ├── PatchNotFound         PATCH_NOT_FOUND
@@ -200,6 +201,19 @@ class ScopeBusy(Conflict):
 
     code = "SCOPE_BUSY"
     default_hint = "Send the same request again in a moment. Nothing of it was written."
+
+
+class UserErased(Conflict):
+    """The user of the call is being erased, or was erased while the call ran.
+
+    `finished_at` in `details` is the time at which the erasure ended; it is missing while the erasure goes on.
+    """
+
+    code = "USER_ERASED"
+    default_hint = (
+        "Nothing of the call was stored. Calls for this user are taken again once the erasure is finished; "
+        "`memex users erase` with the same name finishes one that was interrupted."
+    )
 
 
 class FileTooLarge(Refused):

@@ -115,12 +115,17 @@ async def _prune_prompts(database: Database, tenant_id: int | None) -> Rows:
         if not await rows(connection, "log/prompt_unnamed", tenant_id=tenant_id):
             return []
     async with database.maintenance() as connection:
-        # Whoever logs a call keeps the prompt first and names it then: in between it would look unnamed.
-        await connection.execute(sql("log/prompt_lock"))
-        unnamed = await rows(connection, "log/prompt_unnamed", tenant_id=tenant_id)
-        return await rows(
-            connection,
-            "log/prompt_remove",
-            tenant_ids=[prompt["tenant_id"] for prompt in unnamed],
-            sha256s=[bytes(prompt["sha256"]) for prompt in unnamed],
-        )
+        return await remove_unnamed_prompts(connection, tenant_id)
+
+
+async def remove_unnamed_prompts(connection: Connection, tenant_id: int | None) -> Rows:
+    """Remove the prompts that no call names, of one tenant or of all; return the bytes of each. For maintenance."""
+    # Whoever logs a call keeps the prompt first and names it then: in between it would look unnamed.
+    await connection.execute(sql("log/prompt_lock"))
+    unnamed = await rows(connection, "log/prompt_unnamed", tenant_id=tenant_id)
+    return await rows(
+        connection,
+        "log/prompt_remove",
+        tenant_ids=[prompt["tenant_id"] for prompt in unnamed],
+        sha256s=[bytes(prompt["sha256"]) for prompt in unnamed],
+    )

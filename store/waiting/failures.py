@@ -5,7 +5,15 @@ from collections.abc import Callable, Mapping
 import psycopg
 import structlog
 
-from memex.errors import AccessChanged, MemexError, Overloaded, ScopeBusy, StoreUnavailable, Unauthenticated
+from memex.errors import (
+    AccessChanged,
+    MemexError,
+    Overloaded,
+    ScopeBusy,
+    StoreUnavailable,
+    Unauthenticated,
+    UserErased,
+)
 from memex.store.waiting.fair_queue import RETRY_AFTER_S, Refusal
 
 KEY_REFUSED = "The key is unknown or was revoked."
@@ -38,6 +46,14 @@ def _too_idle() -> MemexError:
     )
 
 
+def _user_erased(finished_at: str | None) -> MemexError:
+    if not finished_at:
+        return UserErased("This user is being erased.", retry_after_s=RETRY_AFTER_S)
+    return UserErased("The user was erased while the call ran.", finished_at=finished_at)
+
+
+USER_ERASED = "MX004"  # raised by `refuse_erased` of schema.sql, with the time at which the erasure ended
+
 # By SQLSTATE: the first two are raised by `check_access` of schema.sql, the others by Postgres.
 MEANINGS: Mapping[str, Callable[[], MemexError]] = {
     "MX001": lambda: Unauthenticated(KEY_REFUSED),
@@ -59,6 +75,8 @@ OTHER_REASON = "unavailable"
 
 def error_of_postgres(error: psycopg.DatabaseError) -> MemexError | None:
     """Return what a caller is told instead of an error of the database, None if it is a bug of ours."""
+    if error.sqlstate == USER_ERASED:
+        return _user_erased(error.diag.message_detail)
     meaning = MEANINGS.get(error.sqlstate or "")
     if meaning is None and not isinstance(error, psycopg.OperationalError):
         return None

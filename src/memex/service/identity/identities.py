@@ -11,10 +11,11 @@ What is refused is never kept: an unknown key costs a look-up each time.
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import Generic, TypeVar
 
 from memex.call_context import CallContext
-from memex.errors import AccessChanged, Refused, Unauthenticated
+from memex.errors import AccessChanged, Refused, Unauthenticated, UserErased
 from memex.metrics import Metrics
 from memex.service.call import Caller
 from memex.store.access import Access, Channel
@@ -146,6 +147,7 @@ class Identities:
         Raises:
             Unauthenticated: the key was revoked.
             AccessChanged: the rights changed in each of four runs.
+            UserErased: the user is being erased, or was since the call was made.
             Refused: what `run` raises for a caller whose rights are still these.
         """
         for _ in range(MAX_RENEWALS):
@@ -154,7 +156,9 @@ class Identities:
             except Unauthenticated:
                 raise
             except Refused as refusal:
-                has_changed = isinstance(refusal, AccessChanged)
+                if isinstance(refusal, UserErased) and not _is_over(refusal, call):
+                    raise
+                has_changed = isinstance(refusal, (AccessChanged, UserErased))
                 # A cached access can refuse by itself: a project of which the user is a member only since.
                 if not (has_changed or caller.access.is_cached):
                     raise
@@ -185,3 +189,9 @@ class Identities:
         if len(access.scopes) <= MAX_SCOPES:
             self._accesses.put(asked, cached)
         return cached
+
+
+def _is_over(refusal: UserErased, call: Call) -> bool:
+    """Return whether a call was made after the end of an erasure, of which the kept access did not know."""
+    finished_at = refusal.details.get("finished_at")
+    return finished_at is not None and call.request.now > datetime.fromisoformat(finished_at)
