@@ -212,6 +212,22 @@ class Remote(HttpClient):
         path = f"/evals/runs/{quote_segment(after_id)}/comparison"
         return await self._administer(context, "GET", path, params={"before": before_id})
 
+    async def erase_user(self, context: CallContext, user: str, *, dry_run: bool = False) -> dict[str, Any]:
+        """Remove a user for good, or count what would be removed, and return the receipt."""
+        return await self._administer(
+            context,
+            "DELETE",
+            f"/users/{quote_segment(user)}",
+            params={"dry_run": dry_run},
+            timeout_s=TRANSFER_TIMEOUT_S,
+        )
+
+    async def list_erasures(
+        self, context: CallContext, *, limit: int = 100, cursor: str | None = None
+    ) -> dict[str, Any]:
+        """Return the receipts of erased users, the newest first."""
+        return await self._administer(context, "GET", "/erasures", params={"limit": limit, "cursor": cursor})
+
     async def show_secret_policies(self, context: CallContext) -> dict[str, Any]:
         """Return what the tenant does about secrets in texts to remember and in files."""
         return await self._administer(context, "GET", "/secrets")

@@ -431,6 +431,19 @@ ROUTES: dict[str, list[Try]] = {
     ],
     "GET /v1/admin/users": [Try(admins(as_agent="FORBIDDEN"))],
     "GET /v1/admin/users/{user:path}": [Try(admins(as_agent="FORBIDDEN"), url={"user": "alice"})],
+    "DELETE /v1/admin/users/{user:path}": [
+        Try(
+            admins(
+                admin="VALIDATION_ERROR",
+                for_alice="VALIDATION_ERROR",
+                as_agent="FORBIDDEN",
+                theirs="VALIDATION_ERROR",
+            ),
+            url={"user": "a-user-that-is-not-there"},
+        ),
+        Try(admins(as_agent="FORBIDDEN"), url={"user": "alice"}, query={"dry_run": "true"}),
+    ],
+    "GET /v1/admin/erasures": [Try(admins(as_agent="FORBIDDEN"))],
     "GET /v1/admin/review": [Try(admins(), WORDS[NOTE])],
     "POST /v1/admin/review": [Try(admins(), json=NOTHING_DECIDED)],
     "GET /v1/admin/queue": [Try(admins(), QUEUED_CALL)],  # never the text, which holds the word of the note

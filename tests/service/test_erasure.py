@@ -17,9 +17,9 @@ from memex.service.log import blame
 from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Caller, Service
 from memex.store.database import Database
-from memex.store.identity import erasure
 from memex.store.identity.authentication import Principal
 from memex.store.identity.sessions import open_session
+from memex.store.upkeep import erasure
 from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.memory_tools import MemoryTools
 from memex.subagent.planner import RememberPlan, RememberRequest

@@ -63,6 +63,8 @@ ADMIN_ADDRESSES = (
     "/ui/evals",
     "/ui/evals?suite=none",
     "/ui/evals/run?id=none",
+    "/ui/people/erase?user=alice",
+    "/ui/people/erasures",
     "/ui/health",
 )
 

@@ -162,6 +162,16 @@ class MemexApi(Protocol):
         """Return how much a user stores and may store, and its projects."""
         ...
 
+    async def erase_user(self, context: CallContext, user: str, *, dry_run: bool = False) -> Document:
+        """Remove a user for good, or count what would be removed, and return the receipt."""
+        ...
+
+    async def list_erasures(
+        self, context: CallContext, *, limit: int = 100, cursor: str | None = None
+    ) -> Document:
+        """Return the receipts of erased users, the newest first."""
+        ...
+
     async def list_quotas(self, context: CallContext) -> Document:
         """Return what the tenant stores and may store, and the quotas of its users and projects."""
         ...

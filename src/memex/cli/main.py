@@ -50,7 +50,7 @@ COMMANDS = (
     (SERVICE, "mcp", "operate.mcp:mcp"),
     (SERVICE, "setup", "operate.setup:app"),
     (SERVICE, "keys", "operate.keys:app"),
-    (SERVICE, "users", "operate.users:users"),
+    (SERVICE, "users", "operate.users:app"),
     (SERVICE, "projects", "operate.projects:app"),
     (SERVICE, "quota", "operate.quota:app"),
     (SERVICE, "secrets", "secrets.policies:app"),

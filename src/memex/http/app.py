@@ -35,7 +35,7 @@ from memex.http.routes import (
     tools,
     transfer,
 )
-from memex.http.routes.tenant import admin, evals, keys, secrets
+from memex.http.routes.tenant import admin, erasures, evals, keys, secrets
 from memex.service.identity.sessions import SignInLimiter
 from memex.service.service import Service
 from memex.settings import Settings
@@ -117,7 +117,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
         app.include_router(part.router)
     for router in (me.router, operations.replayable_router):
         app.include_router(router)
-    for part in (admin, keys, secrets, evals):
+    for part in (admin, erasures, keys, secrets, evals):
         app.include_router(part.router)
     app.include_router(operations.admin_replayable_router)
     for part in (tools, browse, files, operations, provenance, queue, review, transfer, prompt_block, tidy):

@@ -17,7 +17,7 @@ from memex.ui.pages import (
 )
 from memex.ui.pages.calls import call, calls, comparing
 from memex.ui.pages.evals import runs
-from memex.ui.pages.people import keys, projects, users
+from memex.ui.pages.people import erasures, keys, projects, users
 
 
 def routers() -> tuple[APIRouter, ...]:
@@ -39,6 +39,7 @@ def routers() -> tuple[APIRouter, ...]:
         users.router,
         keys.router,
         projects.router,
+        erasures.router,
         health.router,
         static.router,
     )

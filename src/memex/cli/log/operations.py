@@ -1,20 +1,17 @@
 """`memex log` and `memex revert`: list calls, show what each did, and undo it."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from memex.cli.ages import parse_time
+from memex.cli.default_command import ShowByDefaultGroup
 from memex.cli.log import retention, trace
 from memex.cli.options import Cursor, Reason
 from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time, shorten, to_json
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
-
-if TYPE_CHECKING:
-    from typer._click.core import Context
 
 SHOW = "show"
 STATUS_STYLES = {
@@ -37,16 +34,6 @@ LOG_COLUMNS = (
     Column("asked", cut=True),
     Column("result", cut=True),
 )
-
-
-class ShowByDefaultGroup(TyperGroup):
-    """A command group whose default command is `show`: `memex log`, `memex log call-7`."""
-
-    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """Return the arguments, with the command in front."""
-        if not args or args[0] not in {*self.commands, *ctx.help_option_names}:
-            args = [SHOW, *args]
-        return super().parse_args(ctx, args)
 
 
 app = typer.Typer(

@@ -1,19 +1,45 @@
-"""`memex users`: for whom the service keeps memory."""
+"""`memex users`: for whom the service keeps memory, and how a user is erased for good."""
 
+import sys
 from typing import Annotated, Any
 
 import typer
 
+from memex.cli.default_command import ListByDefaultGroup
 from memex.cli.options import Cursor
-from memex.cli.output import Column, CommandOutput, Screen, format_size, format_time
+from memex.cli.output import Column, CommandOutput, Screen, format_count, format_size, format_time
 from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession
 
 MAX_COUNTED_CALLS = 1_000  # of each user; the service counts no further
 
+UNCONFIRMED = 3  # the exit code if nobody confirmed the erasure
 
+app = typer.Typer(
+    cls=ListByDefaultGroup,
+    help="List the users, or erase one for good: `memex users` means `memex users list`.",
+)
+UserArgument = Annotated[str, typer.Argument(metavar="NAME", help="The id of the user.")]
+# What an erasure counts, in the words of `format_count`.
+COUNTED = {
+    "files": "file",
+    "revisions": "stored version",
+    "passages": "passage",
+    "vectors": "vector",
+    "calls": "call",
+    "log_rows": "log row",
+    "queued": "queued text",
+    "prompts": "prompt",
+    "keys": "key",
+    "memberships": "membership",
+    "sessions": "session",
+    "quotas": "quota",
+}
+
+
+@app.command("list")
 @tenant_command
-async def users(
+async def list_users(
     session: CommandSession,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="The largest number of users.")] = 100,
     cursor: Cursor = None,
@@ -26,6 +52,101 @@ async def users(
     listed = await session.api.list_users(session.context, limit=limit, cursor=cursor, query=query)
     nobody = "No such user." if query else "No users yet: the first write for a user makes the user."
     return CommandOutput(listed, lambda screen: _show_users(screen, listed, nobody))
+
+
+@app.command()
+@tenant_command
+async def erase(
+    session: CommandSession,
+    user: UserArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Erase without asking.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be removed.")] = False,
+) -> CommandOutput:
+    """Remove a user for good: files with all versions, log, keys and memberships. It cannot be undone.
+
+    What the user wrote in projects and shared files stays, without its author. The same command finishes an erasure
+    that was interrupted. Backups are not changed. Over HTTP this needs an administrator's key.
+    """
+    counted = await session.api.erase_user(session.context, user, dry_run=True)
+    if dry_run:
+        return CommandOutput(counted, lambda screen: _show_counts(screen, counted))
+    if not yes and not _confirm(counted):
+        document = counted | {"status": "unconfirmed"}
+        return CommandOutput(document, _show_unconfirmed, exit_code=UNCONFIRMED)
+    done = await session.api.erase_user(session.context, user)
+    return CommandOutput(done, lambda screen: _show_receipt(screen, done))
+
+
+@app.command()
+@tenant_command
+async def erasures(
+    session: CommandSession,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="The largest number of receipts.")] = 100,
+    cursor: Cursor = None,
+) -> CommandOutput:
+    """List the receipts of erased users, the newest first."""
+    listed = await session.api.list_erasures(session.context, limit=limit, cursor=cursor)
+    return CommandOutput(listed, lambda screen: _show_receipts(screen, listed))
+
+
+def _confirm(counted: dict[str, Any]) -> bool:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    _show_counts(Screen(sys.stdout), counted)
+    return typer.confirm(f"Erase {counted['user']} for good? It cannot be undone")
+
+
+def _show_unconfirmed(screen: Screen) -> None:
+    screen.line(
+        "Nothing was removed. Add --yes to erase the user, or --dry-run to see what would be removed."
+    )
+
+
+def _show_counts(screen: Screen, counted: dict[str, Any]) -> None:
+    screen.line("Would be removed for good with ", (counted["user"], "bold"), ":")
+    _show_each(screen, counted["counts"])
+    if counted["status"] == "unfinished":
+        screen.line(
+            ("An erasure of this user was interrupted. The counts include what it has removed.", "yellow")
+        )
+
+
+def _show_receipt(screen: Screen, done: dict[str, Any]) -> None:
+    screen.line(("Erased: ", "green"), (done["user"], "bold"), f", at {format_time(done['finished_at'])}")
+    _show_each(screen, done["counts"])
+    screen.line((f"Receipt {done['receipt']}: `memex users erasures` shows it again.", "dim"))
+
+
+def _show_each(screen: Screen, counts: dict[str, int]) -> None:
+    for name, noun in COUNTED.items():
+        if counts[name]:
+            screen.line(f"  {format_count(counts[name], noun)}")
+    if staying := counts["revisions_of_others"]:
+        named = format_count(staying, "stored version")
+        screen.line((f"  {named} in projects and shared files: the text stays, its author does not", "dim"))
+
+
+def _show_receipts(screen: Screen, listed: dict[str, Any]) -> None:
+    if not listed["erasures"]:
+        screen.line(("No user was erased.", "dim"))
+        return
+    columns = [
+        Column("receipt", align="right", whole=True),
+        Column("user", "bold"),
+        Column("erased"),
+        *(Column(name, align="right", whole=True) for name in ("files", "revisions", "calls", "keys")),
+    ]
+    rows = [
+        (
+            one["receipt"],
+            one["user"],
+            format_time(one["finished_at"]) if one["finished_at"] else "unfinished",
+            *(one["counts"][name] for name in ("files", "revisions", "calls", "keys")),
+        )
+        for one in listed["erasures"]
+    ]
+    screen.table(columns, rows)
+    screen.more(listed["next_cursor"])
 
 
 def _show_users(screen: Screen, listed: dict[str, Any], nobody: str) -> None:

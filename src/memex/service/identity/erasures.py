@@ -9,9 +9,9 @@ from memex.errors import Forbidden, ValidationFailed
 from memex.service.call import Caller, check_role
 from memex.service.service import Service
 from memex.service.tools.tool import from_cursor, to_cursor
-from memex.store.identity import erasure
-from memex.store.identity.erasure import Erasure
 from memex.store.paths import check_id
+from memex.store.upkeep import erasure
+from memex.store.upkeep.erasure import Erasure
 
 MAX_RECEIPTS = 1_000  # of one page
 

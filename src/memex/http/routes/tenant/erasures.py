@@ -1,0 +1,38 @@
+"""Erasing a user for good, and the receipts."""
+
+from typing import Annotated
+
+from fastapi import Query
+
+from memex.http.callers import HeaderCaller, ServiceDependency
+from memex.http.routers import admin_router
+from memex.service.identity import erasures
+from memex.service.identity.erasures import ErasureResult, ErasuresResult
+
+router = admin_router("")
+
+
+@router.delete("/users/{user:path}", summary="Erase a user")
+async def erase_user(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    user: str,
+    dry_run: Annotated[bool, Query(description="Count what would be removed, and remove nothing.")] = False,
+) -> ErasureResult:
+    """Remove a user for good: all files with their versions, the log, keys and memberships. It cannot be undone.
+
+    What the user wrote in projects and shared files stays, and does not say any more who wrote it. The answer is
+    the receipt. The same request again finishes an erasure that was interrupted. Backups are not changed.
+    """
+    return await erasures.erase_user(service, caller, user, is_dry_run=dry_run)
+
+
+@router.get("/erasures", summary="List receipts of erasures")
+async def list_erasures(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    limit: Annotated[int, Query(ge=1, le=erasures.MAX_RECEIPTS)] = 100,
+    cursor: str | None = None,
+) -> ErasuresResult:
+    """Return which users were erased and when, and how much was removed with each; the newest first."""
+    return await erasures.list_erasures(service, caller, limit=limit, cursor=cursor)
