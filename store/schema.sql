@@ -385,7 +385,7 @@ create table erasure (
   erasure_id   bigint generated always as identity primary key,
   tenant_id    bigint not null references tenant on delete cascade,
   user_id      text collate "C" not null,
-  scope_id     bigint,                                -- that of the user, which is gone; null: there was none
+  scope_ids    bigint[] not null,                     -- those of the user, which are gone
   key_id       bigint,                                -- by which the erasure was asked for; null: on the machine itself
   epoch        bigint,
   begun_at     timestamptz not null default clock_timestamp(),

@@ -3,10 +3,11 @@
 An erasure is a row from its beginning on, and the row is the receipt when it has ended:
 
 1. One transaction waits for the writer of the user's memory, makes the row and removes by what the user is known:
-   the scope, keys, memberships, sessions. From its commit on, `refuse_erased` of schema.sql refuses every call for
+   the scopes, keys, memberships, sessions. From its commit on, `refuse_erased` of schema.sql refuses every call for
    the user, and calls that began before never store anything, not even in the log.
 2. Memex waits for the transactions that were running then, which may have looked before.
-3. Small transactions remove the log and the revisions, and add to the row what they removed.
+3. Small transactions remove the log, the revisions and the messages of conversations, and add to the row what they
+   removed.
 4. The last one removes the index, the vectors and the jobs, takes the name out of the log of the administrators,
    and ends the row.
 
@@ -45,7 +46,7 @@ class Erasure:
     erasure_id: int
     tenant_id: int
     user_id: str
-    scope_id: int | None
+    scope_ids: list[int]
     begun_at: datetime
     finished_at: datetime | None
     counts: dict[str, int] = field(default_factory=dict)
@@ -104,8 +105,8 @@ async def erase(
     begun = await _begin(database, tenant_id, user_id, key_id)
     await _await_earlier_transactions(database)
     await _remove_in_steps(database, begun, "erasure/log_remove", "calls", rows_at_once)
-    if begun.scope_id is not None:
-        await _remove_in_steps(database, begun, "erasure/revision_remove", "revisions", rows_at_once)
+    await _remove_in_steps(database, begun, "erasure/revision_remove", "revisions", rows_at_once)
+    await _remove_in_steps(database, begun, "erasure/message_remove", "messages", rows_at_once)
     async with database.maintenance() as connection:
         prompts = await remove_unnamed_prompts(connection, tenant_id)
         await _note(connection, begun, {"prompts": len(prompts)})
@@ -121,7 +122,7 @@ async def _begin(database: Database, tenant_id: int, user_id: str, key_id: int |
             if found is None:  # finished by another call at this moment
                 raise StoreUnavailable("The user was erased by another call.", hint="See the receipts.")
             return found
-        await row(connection, "erasure/erasure_lock_writers", scope_id=begun.scope_id)
+        await rows(connection, "erasure/erasure_lock_writers", scope_ids=begun.scope_ids)
         return await _note(connection, begun, await _row(connection, "erasure/identity_remove", **whose))
 
 
@@ -170,10 +171,10 @@ async def _finish(database: Database, begun: Erasure) -> Erasure:
             removed |= await _row(connection, "erasure/vectors_remove", **given)
         await row(connection, "erasure/names_remove", **given)
         finished = await _note(connection, begun, removed, is_last=True)
-        if database.has_jobs and begun.scope_id is not None:
+        if database.has_jobs:
             # The last statement: what the library does when a job goes looks for its tables here.
             await connection.execute(b"set local search_path to procrastinate")
-            await connection.execute(sql("upkeep/throwaway_remove_jobs"), {"scope_ids": [begun.scope_id]})
+            await connection.execute(sql("upkeep/throwaway_remove_jobs"), {"scope_ids": begun.scope_ids})
     return finished
 
 
@@ -197,7 +198,7 @@ def _parameters(begun: Erasure) -> dict[str, Any]:
     return {
         "tenant_id": begun.tenant_id,
         "user_id": begun.user_id,
-        "scope_id": begun.scope_id,
+        "scope_ids": begun.scope_ids,
         "author": AUTHOR,
         "tool_call_id": f"erased.{begun.erasure_id}",
     }

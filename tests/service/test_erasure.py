@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import pytest
@@ -16,6 +17,8 @@ from memex.service.identity import erasures, keys, quotas, users
 from memex.service.log import blame
 from memex.service.planners import Planners, builtin_planners
 from memex.service.service import Caller, Service
+from memex.store.conversations.ingest import put_conversations
+from memex.store.conversations.records import NewConversation, NewMessage, SourceName
 from memex.store.database import Database
 from memex.store.identity.authentication import Principal
 from memex.store.identity.sessions import open_session
@@ -51,6 +54,18 @@ async def places(database: Database, *wanted: str) -> set[str]:
     }
 
 
+async def import_conversation(service: Service, user: Caller) -> None:
+    """Import a conversation of the user's."""
+    access = await service.identities.open_conversations(user)
+    message = NewMessage("m1", "user", f"How hot for {WORDS[2]}?", human_authored=True, origin="c.json#0")
+    whole = NewConversation("c1", f"About {WORDS[3]}", [message], bytes(32))
+    source = SourceName("chatgpt", "ChatGPT", f"{NAME}@example.org")
+    now = datetime.now(UTC)
+    await put_conversations(
+        service.database, access, source, [whole], reader_version=1, now=now, max_messages=100
+    )
+
+
 async def settle_in(service: Service, caller_of: CallerOf, admin: Caller) -> Caller:
     """Let a user do everything that leaves a trace, and return the user's agent."""
     secret_key = await keys.create_key(service, admin, "agent", user_id=NAME, label=f"laptop of {NAME}")
@@ -78,6 +93,7 @@ async def settle_in(service: Service, caller_of: CallerOf, admin: Caller) -> Cal
     await run_tool(service, user, "context", "asked", query=f"Which tea of {WORDS[0]}?")
     if service.database.has_jobs:
         await remember(service, user, f"The queue knows {WORDS[1]}.", wait=False)
+    await import_conversation(service, user)
     looking = await caller_of(NAME, role="admin")
     await run_tool(service, looking, "find", "spied", query=WORDS[3])
     await open_session(service.database, user.principal, NAME)
@@ -101,7 +117,8 @@ async def test_nothing_of_the_user_is_left_but_the_receipt(service: Service, cal
 
     done = await erasures.erase_user(service, admin, NAME)
 
-    assert {"public.revision.content", "public.operation.request", "public.chunk.lexemes"} <= before
+    searched = {"revision.content", "operation.request", "chunk.lexemes", "message.text", "source.account"}
+    assert {f"public.{column}" for column in searched} <= before
     assert await places(service.database, NAME, *WORDS) == {"public.erasure.user_id"}
     assert done.status == "erased"
     assert counted.status == "dry_run"

@@ -8,4 +8,4 @@ update erasure
        epoch = coalesce(epoch, (select tenant.access_epoch from tenant where tenant.tenant_id = erasure.tenant_id)),
        finished_at = coalesce(finished_at, case when %(is_last)s::boolean then clock_timestamp() end)
  where erasure_id = %(erasure_id)s::bigint
-returning erasure_id, tenant_id, user_id, scope_id, begun_at, finished_at, counts;
+returning erasure_id, tenant_id, user_id, scope_ids, begun_at, finished_at, counts;

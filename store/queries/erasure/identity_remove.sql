@@ -1,14 +1,19 @@
--- Remove by what a user is known: the scope with its counters, keys, memberships, sessions, links and the quota. Sessions
+-- Remove by what a user is known: the scopes with their counters, keys, memberships, sessions, links and the quota. Sessions
 -- of administrators who look at the user's memory look at nobody's now. Always one row, of what was removed.
 with scopes as (
   delete from scope
    where tenant_id = %(tenant_id)s::bigint
-     and kind = 'user'
+     and kind in ('user', 'conversations')
      and key = %(user_id)s::text
   returning scope_id
 )
 , stats as (
   delete from scope_stat
+   where scope_id in (select scope_id from scopes)
+  returning scope_id
+)
+, conversation_stats as (
+  delete from conversation_stat
    where scope_id in (select scope_id from scopes)
   returning scope_id
 )

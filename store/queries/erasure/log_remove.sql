@@ -1,10 +1,10 @@
--- Remove some calls of a user, with what is inside them: all those in the log of the user's scope, and in the logs that
+-- Remove some calls of a user, with what is inside them: all those in the logs of the user's scopes, and in the logs that
 -- many share those for the user. What the calls wrote in shared files and projects stays, without who wrote it, why, and
 -- under which call. Always one row: how many calls, operations and queued texts went, and how many revisions stay.
 with old as (
   (select scope_id, operation_id
      from operation
-    where scope_id = %(scope_id)s::bigint
+    where scope_id = any (%(scope_ids)s::bigint[])
       and parent_id is null
     limit %(limit)s)
   union all
@@ -13,7 +13,7 @@ with old as (
     where scope_id = any (array(select scope.scope_id
                                   from scope
                                  where scope.tenant_id = %(tenant_id)s::bigint
-                                   and scope.kind <> 'user'))
+                                   and scope.kind not in ('user', 'conversations')))
       and user_id = %(user_id)s::text
       and parent_id is null
     limit %(limit)s)

@@ -1,8 +1,8 @@
--- How many vectors a user's scope has. Always one row.
+-- How many vectors a user's scopes have. Always one row.
 select count(*) as vectors
   from embedding
  where scope_id in (select scope_id
                       from scope
                      where tenant_id = %(tenant_id)s::bigint
-                       and kind = 'user'
+                       and kind in ('user', 'conversations')
                        and key = %(user_id)s::text);

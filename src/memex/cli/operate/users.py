@@ -26,6 +26,8 @@ COUNTED = {
     "revisions": "stored version",
     "passages": "passage",
     "vectors": "vector",
+    "conversations": "conversation",
+    "messages": "message",
     "calls": "call",
     "log_rows": "log row",
     "queued": "queued text",
