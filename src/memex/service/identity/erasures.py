@@ -20,11 +20,11 @@ class ErasedCounts(BaseModel):
     """What is removed with a user.
 
     `files` are those of the user's own memory, `revisions` all their versions, `passages` and `vectors` what
-    search made of them, `conversations` with their `messages` those that were imported. `calls` is the number of calls
-    in the log, `log_rows` with what is inside them, and `queued` those that waited. `prompts` are texts for models
-    that no other call names; they are counted only when they are removed. `keys`, `memberships`, `sessions` and
-    `quotas` are the user's. `revisions_of_others` stay: they are in projects and shared files, and do not say any more
-    who wrote them.
+    search made of them, `conversations` with their `messages` those that were imported. `calls` is the number of
+    calls in the log, `log_rows` with what is inside them, and `queued` those that waited. `prompts` are texts for
+    models that no other call names; they are counted only when they are removed. `keys`, `memberships`,
+    `sessions` and `quotas` are the user's. `revisions_of_others` stay: they are in projects and shared files, and
+    do not say any more who wrote them.
     """
 
     model_config = ConfigDict(frozen=True)
