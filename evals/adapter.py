@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memex.errors import ValidationFailed
-from memex.evals.fixtures.states import State
+from memex.service.evals.states import State
 
 
 @dataclass(frozen=True, slots=True)

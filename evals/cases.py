@@ -26,7 +26,8 @@ from pydantic import (
 from pydantic_evals import Dataset
 
 from memex.errors import ValidationFailed
-from memex.evals.fixtures.states import State, find_state, load_state, read_yaml
+from memex.evals.fixtures.states import find_state
+from memex.service.evals.states import State, load_state, read_yaml
 from memex.service.tools.tool import describe_problem
 
 Kind = Literal["context", "remember", "sequences"]

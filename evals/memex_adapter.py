@@ -11,8 +11,8 @@ from typing import Any
 from memex.errors import MemexError
 from memex.evals.adapter import Placed, Recalled, Remembered, Source, Usage
 from memex.evals.fixtures.placement import PlacedState, place_state
-from memex.evals.fixtures.states import State
 from memex.evals.recordings import current_playback, current_recording, is_stale
+from memex.service.evals.states import State
 from memex.service.log.operations import InnerResult
 from memex.service.log.replay.rerun import load_call
 from memex.service.service import Caller, Service

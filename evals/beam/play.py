@@ -8,9 +8,9 @@ from typing import Any
 
 from memex.evals.adapter import MemoryService, Placed
 from memex.evals.beam.chats import BeamChat, BeamQuestion, UserMessage
-from memex.evals.fixtures.states import Manifest, State
 from memex.evals.lives.candidates import CandidateWatch
 from memex.evals.lives.play import USER, Unit, context_units, file_units
+from memex.service.evals.states import Manifest, State
 
 BUDGETS = (600, 1_500, 8_000)
 AFTERWARDS = timedelta(hours=1)  # the questions are asked

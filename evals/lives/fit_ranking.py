@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from memex.evals.adapter import MemoryService, Placed
-from memex.evals.fixtures.states import Manifest, State
 from memex.evals.lives.life import Life, LifeQuestion, load_life, shipped_lives, squash
 from memex.evals.lives.play import LANGUAGES, USER, moment
 from memex.evals.memex_adapter import MemexAdapter
 from memex.evals.serving import ServingOptions, open_service
+from memex.service.evals.states import Manifest, State
 from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.subagent.context.expansion import SYNONYM_PERCENT, expand
 from memex.subagent.context.ranking import WEIGHTS, QuestionView, features

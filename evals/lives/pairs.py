@@ -17,9 +17,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from memex.evals.adapter import MemoryService, Placed
-from memex.evals.fixtures.states import Manifest, State
 from memex.evals.lives.life import FOLDER, SEALED_SUFFIX, squash
 from memex.evals.lives.measure import Figure, LifeCase, LifeMeasures
+from memex.service.evals.states import Manifest, State
 from memex.subagent.statements.bullets import ITEM
 
 LANGUAGES = {"en": "english", "de": "german", "fr": "french", "es": "spanish"}

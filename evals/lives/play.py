@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from memex.evals.adapter import MemoryService, Placed
-from memex.evals.fixtures.states import Manifest, State
 from memex.evals.lives.candidates import CandidateWatch
 from memex.evals.lives.life import Life, LifeQuestion, LifeText, squash
+from memex.service.evals.states import Manifest, State
 
 USER = "user"
 LANGUAGES = {"en": "english", "de": "german", "fr": "french"}

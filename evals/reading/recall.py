@@ -14,11 +14,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from memex.evals.adapter import MemoryService
-from memex.evals.fixtures.states import Manifest, State
 from memex.evals.lives.life import squash
 from memex.evals.memex_adapter import MemexAdapter
 from memex.evals.reading.people import Person, read_people
 from memex.evals.serving import ServingOptions, open_service
+from memex.service.evals.states import Manifest, State
 
 HELD_OUT = Path(str(files("memex.evals.reading") / "held_out"))
 LANGUAGES = {"en": "english", "de": "german", "fr": "french", "es": "spanish"}

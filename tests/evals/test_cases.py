@@ -7,7 +7,7 @@ from tests.evals.fixtures.test_states import write
 
 from memex.errors import ValidationFailed
 from memex.evals.cases import ContextExpected, RememberInputs, SequenceInputs, load_suite, read_suite
-from memex.evals.fixtures.states import seal
+from memex.service.evals.states import seal
 
 CONTEXT = """\
 cases:

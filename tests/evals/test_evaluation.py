@@ -12,9 +12,9 @@ from memex.errors import ValidationFailed
 from memex.evals.adapter import Placed, Recalled, Remembered, load_adapter
 from memex.evals.cases import Case, load_suite
 from memex.evals.evaluation import EvaluationOptions, run_cases, select_cases
-from memex.evals.fixtures.states import State, seal
 from memex.evals.memex_adapter import MemexAdapter
 from memex.service.evals.runs import Run
+from memex.service.evals.states import State, seal
 from memex.service.service import Service
 
 CASES = {

@@ -12,7 +12,6 @@ from tests.evals.fixtures.test_states import write
 from memex.errors import ValidationFailed
 from memex.evals.cases import Case, load_suite
 from memex.evals.evaluation import EvaluationOptions, run_cases
-from memex.evals.fixtures.states import seal
 from memex.evals.memex_adapter import MemexAdapter
 from memex.evals.recordings import (
     CasePlayback,
@@ -22,6 +21,7 @@ from memex.evals.recordings import (
     recording_path,
 )
 from memex.service.evals.runs import Run
+from memex.service.evals.states import seal
 from memex.service.planners import Planners
 from memex.service.service import Service
 from memex.store.database import Database

@@ -8,7 +8,8 @@ from tests.kit.recorded_cases import group_recorded_cases
 
 from memex.evals import recordings
 from memex.evals.cases import KINDS, Case, Kind, RememberExpected, SequenceInputs, read_suite
-from memex.evals.fixtures.states import SHIPPED, load_state, shipped_states
+from memex.evals.fixtures.states import SHIPPED, shipped_states
+from memex.service.evals.states import load_state
 
 STATES = {"assistant", "support", "code", "team", "empty"}
 MANY = {"context": 45, "remember": 32, "sequences": 11}

@@ -11,7 +11,7 @@ from tests.cli.conftest import Memex
 from tests.evals.fixtures.test_states import write
 from tests.kit.model_server import ModelServer, calls
 
-from memex.evals.fixtures.states import load_state, seal
+from memex.service.evals.states import load_state, seal
 
 CASES = """\
 cases:

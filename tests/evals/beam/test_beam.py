@@ -16,10 +16,10 @@ from memex.evals.beam.chats import BeamChat, load_beam
 from memex.evals.beam.measure import measure_chat
 from memex.evals.beam.play import evidence_texts, play_chat
 from memex.evals.beam.sides import Amount, amounts_of, is_part, key_sentence, update_of
-from memex.evals.fixtures.states import State
 from memex.evals.lives.candidates import CandidateWatch
 from memex.evals.lives.measure import LifeMeasures
 from memex.evals.memex_adapter import MemexAdapter
+from memex.service.evals.states import State
 from memex.service.service import Service
 from memex.store.database import Database
 

@@ -13,12 +13,12 @@ import yaml
 
 from memex.errors import ValidationFailed
 from memex.evals.adapter import Placed, Recalled, Remembered
-from memex.evals.fixtures.states import State
 from memex.evals.lives import tables
 from memex.evals.lives.life import FOLDER, SUMS, Life, load_life, shipped_lives, squash
 from memex.evals.lives.measure import LifeMeasures, combine, measure
 from memex.evals.lives.pairs import FILES
 from memex.evals.lives.play import context_units, file_units, play
+from memex.service.evals.states import State
 from memex.store.records import Reference
 from memex.subagent.context.assembly import Note, assemble
 from memex.subagent.statements.bullets import ITEM

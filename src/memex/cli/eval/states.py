@@ -15,7 +15,7 @@ from memex.cli.session.session import CommandSession
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
-    from memex.evals.fixtures.redaction import Redactor
+    from memex.service.evals.redaction import Redactor
 
 Redact = Annotated[
     Path | None,
@@ -37,13 +37,14 @@ def states(
 ) -> None:
     """List the states that come with Memex, or seal one of your own."""
     with report_errors(as_json=as_json):
-        from memex.evals.fixtures import states as kept
+        from memex.evals.fixtures.states import find_state, shipped_states
+        from memex.service.evals import states as kept
 
         if seal is not None:
             sha256 = kept.seal(seal)
             shown = CommandOutput({"state": str(seal), "sha256": sha256}, lambda screen: screen.line(sha256))
         else:
-            found = [kept.load_state(kept.find_state(name)) for name in kept.shipped_states()]
+            found = [kept.load_state(find_state(name)) for name in shipped_states()]
             rows = [
                 (
                     state.manifest.name,
@@ -159,7 +160,7 @@ def _moment(as_of: str | None) -> "dict[str, int] | str | None":
 
 
 def _redactor(path: Path | None, *, no_redact: bool) -> "Redactor":
-    from memex.evals.fixtures.redaction import Redactor, load_replacements
+    from memex.service.evals.redaction import Redactor, load_replacements
 
     if path and no_redact:
         raise ValidationFailed("--redact and --no-redact exclude each other.", hint="Leave out one of them.")
