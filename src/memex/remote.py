@@ -3,6 +3,7 @@
 It needs httpx2 and tenacity alone, so that it can be imported beside libraries that Memex cannot be installed with.
 """
 
+import json
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -198,6 +199,31 @@ class Remote(HttpClient):
     async def read_user(self, context: CallContext, user: str) -> dict[str, Any]:
         """Return how much a user stores and may store, and its projects."""
         return await self._administer(context, "GET", f"/users/{quote_segment(user)}")
+
+    async def draft_case(
+        self, context: CallContext, tool_call_id: str, choice: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return what a case of a call would contain."""
+        path = f"/operations/{quote_segment(tool_call_id)}/case/draft"
+        return await self.json("POST", path, headers=context_headers(context), body=dict(choice))
+
+    async def make_case(self, context: CallContext, tool_call_id: str, choice: Mapping[str, Any]) -> bytes:
+        """Return a zip of a case of a call."""
+        answer = await self.request(
+            "POST",
+            f"{self.base}/operations/{quote_segment(tool_call_id)}/case",
+            headers=context_headers(context) | {"Content-Type": b"application/json"},
+            content=json.dumps(dict(choice)).encode(),
+            timeout_s=TRANSFER_TIMEOUT_S,
+        )
+        return answer.content
+
+    async def keep_case(
+        self, context: CallContext, tool_call_id: str, choice: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Keep a case of a call in the folder of the service."""
+        path = f"/evals/cases/{quote_segment(tool_call_id)}"
+        return await self._administer(context, "POST", path, body=dict(choice), is_repeatable=False)
 
     async def list_eval_runs(self, context: CallContext) -> dict[str, Any]:
         """Return the runs of test cases that the service shows, the newest first."""

@@ -227,6 +227,21 @@ ROUTES: dict[str, list[Try]] = {
             url={"tool_call_id": ALICES_QUESTION},
         )
     ],
+    "POST /v1/operations/{tool_call_id:path}/case/draft": [
+        Try(
+            agents(bob="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
+            WORDS[NOTE],
+            url={"tool_call_id": ALICES_QUESTION},
+            json={"name": "mine"},
+        )
+    ],
+    "POST /v1/operations/{tool_call_id:path}/case": [
+        Try(
+            agents(bob="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
+            url={"tool_call_id": ALICES_QUESTION},
+            json={"name": "mine"},
+        )
+    ],
     "POST /v1/operations/{tool_call_id:path}/revert": [
         Try(
             agents(bob="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"), url={"tool_call_id": ALICES_CALL}
@@ -331,6 +346,33 @@ ROUTES: dict[str, list[Try]] = {
             admins(admin="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
             WORDS[NOTE],
             url={"tool_call_id": ALICES_QUESTION},
+        )
+    ],
+    "POST /v1/admin/operations/{tool_call_id:path}/case/draft": [
+        Try(
+            admins(admin="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
+            WORDS[NOTE],
+            url={"tool_call_id": ALICES_QUESTION},
+            json={"name": "mine"},
+        )
+    ],
+    "POST /v1/admin/operations/{tool_call_id:path}/case": [
+        Try(
+            admins(admin="OPERATION_NOT_FOUND", theirs="OPERATION_NOT_FOUND"),
+            url={"tool_call_id": ALICES_QUESTION},
+            json={"name": "mine"},
+        )
+    ],
+    "POST /v1/admin/evals/cases/{tool_call_id:path}": [
+        Try(  # no folder of cases is set: tests/service/evals tries what happens with one
+            admins(
+                admin="VALIDATION_ERROR",
+                for_alice="VALIDATION_ERROR",
+                as_agent="FORBIDDEN",
+                theirs="VALIDATION_ERROR",
+            ),
+            url={"tool_call_id": ALICES_QUESTION},
+            json={"name": "mine"},
         )
     ],
     "POST /v1/admin/operations/{tool_call_id:path}/revert": [

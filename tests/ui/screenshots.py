@@ -61,6 +61,7 @@ SHOTS = (
     Shot("call", "/ui/calls/call?id=why-oil", WIDE, "light"),
     Shot("replay", "/ui/calls/replay?id=why-oil", WIDE, "light"),
     Shot("compare", "/ui/calls/compare?id=why-oil&budget=700", WIDE, "light"),
+    Shot("case", "/ui/calls/case?id=why-oil", WIDE, "light"),
     Shot("revert", "/ui/calls/revert?id=paint-the-oars", WIDE, "light"),
     Shot("evals", "/ui/evals", WIDE, "light"),
     Shot("evals-compare", "/ui/evals/compare?before=boat-3&after=boat-4", WIDE, "light"),

@@ -50,6 +50,8 @@ ADDRESSES = (
     "/ui/calls/compare?id=question&budget=500",
     "/ui/calls/compare?id=question&moment=now",
     "/ui/calls/compare?id=question",
+    "/ui/calls/case?id=question",
+    "/ui/calls/case?id=refused",
     "/ui/calls/revert?id=written",
     "/ui/calls/text?ref=user/tea.md@1",
     "/ui/sessions",

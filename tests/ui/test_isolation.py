@@ -89,6 +89,8 @@ PAGES: dict[str, Row] = {
     "GET /ui/calls/replay": Row(404, QUESTION_QUERY),
     "GET /ui/calls/compare": Row(404, QUESTION_QUERY | {"budget": "1000"}),
     "POST /ui/calls/compare": Row(404, form=QUESTION_QUERY | {"budget": "1000"}),
+    "GET /ui/calls/case": Row(404, QUESTION_QUERY),
+    "POST /ui/calls/case": Row(404, form=QUESTION_QUERY | {"name": "mine"}),
     "GET /ui/calls/revert": Row(404, CALL_QUERY),
     "GET /ui/calls/bundle": Row(404, QUESTION_QUERY),
     "POST /ui/calls/revert": Row(404, form={"call_id": CALL}),

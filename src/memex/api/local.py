@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
 from memex import distribution
+from memex.api.local_evals import LocalEvals
 from memex.api.protocol import Document, ReplayableKind
 from memex.call_context import CallContext
 from memex.errors import Forbidden, ValidationFailed
-from memex.service.evals import run_views
 from memex.service.identity import erasures, keys, quotas, users
 from memex.service.identity.keys import render_key
 from memex.service.log import blame, exposure, queue
@@ -43,7 +43,7 @@ from memex.store.identity.authentication import Principal
 T = TypeVar("T")
 
 
-class LocalMemex:
+class LocalMemex(LocalEvals):
     """The API over a running service, for whoever holds a key.
 
     Args:
@@ -305,18 +305,6 @@ class LocalMemex:
         service, caller = await self.caller(context)
         made = await quotas.set_quota(service, caller, kind, name, quotas.QuotaLimits(**limits))
         return made.model_dump(mode="json")
-
-    async def list_eval_runs(self, context: CallContext) -> Document:
-        service, caller = await self.caller(context)
-        return (await run_views.list_runs(service, caller)).model_dump(mode="json")
-
-    async def read_eval_run(self, context: CallContext, run_id: str) -> Document:
-        service, caller = await self.caller(context)
-        return (await run_views.read_run(service, caller, run_id)).model_dump(mode="json")
-
-    async def compare_eval_runs(self, context: CallContext, before_id: str, after_id: str) -> Document:
-        service, caller = await self.caller(context)
-        return (await run_views.compare_runs(service, caller, before_id, after_id)).model_dump(mode="json")
 
     async def show_secret_policies(self, context: CallContext) -> Document:
         service, caller = await self.caller(context)

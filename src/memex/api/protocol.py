@@ -186,6 +186,20 @@ class MemexApi(Protocol):
         """Set all limits of a tenant, a user or a project; an empty name stands for all users, or projects."""
         ...
 
+    async def draft_case(
+        self, context: CallContext, tool_call_id: str, choice: Mapping[str, Any]
+    ) -> Document:
+        """Return what a case of a call would contain; `choice` has the fields of `CaseChoice`."""
+        ...
+
+    async def make_case(self, context: CallContext, tool_call_id: str, choice: Mapping[str, Any]) -> bytes:
+        """Return a zip of a case of a call."""
+        ...
+
+    async def keep_case(self, context: CallContext, tool_call_id: str, choice: Mapping[str, Any]) -> Document:
+        """Keep a case of a call in the folder of the service."""
+        ...
+
     async def list_eval_runs(self, context: CallContext) -> Document:
         """Return the runs of test cases that the service shows, the newest first."""
         ...

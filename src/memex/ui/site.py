@@ -15,7 +15,7 @@ from memex.ui.pages import (
     sign_in,
     static,
 )
-from memex.ui.pages.calls import call, calls, comparing
+from memex.ui.pages.calls import call, calls, case, comparing
 from memex.ui.pages.evals import runs
 from memex.ui.pages.people import erasures, keys, projects, users
 
@@ -33,6 +33,7 @@ def routers() -> tuple[APIRouter, ...]:
         ask.router,
         calls.router,
         call.router,
+        case.router,
         comparing.router,
         runs.router,
         review.router,

@@ -9,6 +9,9 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from memex.http.answers import json_answer
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.routers import RouterPair
+from memex.service.evals import case_requests
+from memex.service.evals.call_cases import CaseChoice
+from memex.service.evals.case_requests import CaseDraftResult
 from memex.service.log.call_list import MAX_FILTER_CHARS, CallQuery
 from memex.service.log.operations import OperationResult, OperationsResult
 from memex.service.log.replay.bundle import export_call as export_call_of
@@ -36,6 +39,7 @@ Since = Annotated[AwareDatetime | None, Query(description="Made at this time (RF
 OnlyDegraded = Annotated[bool, Query(description="Only those where a model should have planned and did not.")]
 
 ZIP = "application/zip"
+CASE_FILE = "case.zip"
 BUNDLE: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "A zip of the call",
@@ -167,6 +171,38 @@ async def export_call(
     It holds the files that the user read when the call was made, and is for who may read those.
     """
     return await _bundle(service, caller, own_id, tool_call_id)
+
+
+@PAIR.route(
+    "POST",
+    "/{tool_call_id:path}/case/draft",
+    summary="Show what a case of a call would contain",
+    admin_summary="Show what a case of a call would contain, as an admin",
+    admin_description="Return what a case of a call made for the user in Memex-User would contain.",
+)
+async def draft_case(
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: str, body: CaseChoice
+) -> CaseDraftResult:
+    """Return what a test case of a memory_context or memory_remember call would contain; nothing is kept."""
+    return await case_requests.draft_case(service, caller, tool_call_id, body)
+
+
+@PAIR.route(
+    "POST",
+    "/{tool_call_id:path}/case",
+    summary="Make a case of a call",
+    admin_summary="Make a case of a call as an admin",
+    admin_description="Return a zip of a case of a call made for the user in Memex-User.",
+    response_class=Response,
+    responses=BUNDLE,
+)
+async def make_case(
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: str, body: CaseChoice
+) -> Response:
+    """Return a zip of a test case of a call: what is asked and expected, and the memory that the call saw."""
+    content = await case_requests.pack_case(service, caller, tool_call_id, body)
+    headers = {"Content-Disposition": f'attachment; filename="{CASE_FILE}"'}
+    return Response(content, media_type=ZIP, headers=headers)
 
 
 @PAIR.route(

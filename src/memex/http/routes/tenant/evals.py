@@ -1,4 +1,4 @@
-"""Runs of test cases, as `memex eval run` keeps them, for administrators. Nothing is run here."""
+"""Runs of test cases, and cases made of calls, for administrators. Nothing is run here."""
 
 from typing import Annotated
 
@@ -6,7 +6,9 @@ from fastapi import Query
 
 from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.routers import admin_router
-from memex.service.evals import run_views
+from memex.service.evals import case_requests, run_views
+from memex.service.evals.call_cases import CaseChoice
+from memex.service.evals.case_requests import KeptCaseResult
 from memex.service.evals.run_views import RunComparisonResult, RunsResult
 from memex.service.evals.runs import Run
 
@@ -21,6 +23,17 @@ async def list_eval_runs(service: ServiceDependency, caller: HeaderCaller) -> Ru
     database alone.
     """
     return await run_views.list_runs(service, caller)
+
+
+@router.post("/cases/{tool_call_id:path}", status_code=201, summary="Keep a case of a call")
+async def keep_case(
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: str, body: CaseChoice
+) -> KeptCaseResult:
+    """Write a test case of a call into the folder MEMEX_EVAL_CASES of the service, and keep the call in the log.
+
+    The folder belongs to the tenant `default`. Nothing in it is replaced.
+    """
+    return await case_requests.keep_case(service, caller, tool_call_id, body)
 
 
 @router.get("/runs/{run_id}", summary="Show a run of test cases")

@@ -1,0 +1,73 @@
+"""A call kept as a test case: what the case would contain, with boxes for what it expects; downloaded or kept."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import Response
+
+from memex.errors import ValidationFailed
+from memex.service.evals.call_cases import MAX_FACTS
+from memex.ui.page import Page, page_router
+from memex.ui.pages.calls.call import CallQuery
+from memex.ui.pages.calls.calls import UserQuery, context_for
+
+router = page_router("/calls")
+
+MAX_NAME_CHARS = 60
+SHOWN_CHARS = 2_000  # of a passage
+SPAN = "span-"  # begins the name of a passage's box
+ZIP = "application/zip"
+
+
+@router.get("/case")
+async def show_case(page: Page, call_id: CallQuery, user: UserQuery = "") -> Response:
+    """Return what a case of a call would contain, with everything that the call returned expected."""
+    context = context_for(page, user)
+    name = re.sub(r"[^\w.-]+", "-", call_id, flags=re.ASCII).strip("-.")[:MAX_NAME_CHARS] or "case"
+    draft = await page.memex.draft_case(context, call_id, {"name": name})
+    passages = [
+        one | {"text": one["text"][:SHOWN_CHARS], "is_cut": len(one["text"]) > SHOWN_CHARS}
+        for one in draft["passages"]
+    ]
+    return page.render(
+        "case.html",
+        draft=draft,
+        passages=passages,
+        name=name,
+        call_id=call_id,
+        user=user,
+        prefix=SPAN,
+        folder=page.service.case_folder if draft["can_keep"] else None,
+    )
+
+
+@router.post("/case")
+async def take_case(page: Page) -> Response:
+    """Answer with the case as a zip, or keep it in the folder of the service."""
+    call_id, user = page.form.get("id", "")[:500], page.form.get("user", "")[:200]
+    if not call_id:
+        raise ValidationFailed("The form names no call.", hint="Open it from the page of a call.")
+    context, choice = context_for(page, user), _choice(page.form)
+    if page.form.get("do") == "keep":
+        kept = await page.memex.keep_case(context, call_id, choice)
+        return page.render("case_kept.html", kept=kept, call_id=call_id, user=user)
+    content = await page.memex.make_case(context, call_id, choice)
+    headers = {"Content-Disposition": 'attachment; filename="case.zip"'}
+    return Response(content, media_type=ZIP, headers=headers)
+
+
+def _choice(form: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a form chooses, as `CaseChoice` takes it."""
+    lines = [line.strip() for line in form.get("facts", "").splitlines()]
+    numbers = [field.removeprefix(SPAN) for field in form if field.startswith(SPAN)]
+    has_passages = form.get("has_passages") == "true"
+    return {
+        "name": form.get("name", "").strip(),
+        "spans": [int(one) for one in numbers if one.isascii() and one.isdecimal() and len(one) < 9]
+        if has_passages
+        else None,
+        "facts": [line for line in lines if line][: MAX_FACTS + 1],
+        "nothing": form.get("nothing") == "true",
+        "redact": form.get("redact") == "true",
+    }
