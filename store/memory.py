@@ -11,7 +11,7 @@ from memex.errors import FileNotFound, VersionNotFound
 from memex.store.access import Access, Scope
 from memex.store.database import Connection, Shape, Statement, row_as, rows_as
 from memex.store.graph import Direction, LinkGraph
-from memex.store.paths import Prefix, parse, parse_prefix
+from memex.store.paths import parse, parse_prefix
 from memex.store.records import (
     FilePassages,
     FileSummary,
@@ -21,11 +21,12 @@ from memex.store.records import (
     Reference,
     Revision,
     revision_of,
+    summary_of,
 )
 from memex.store.search import find
 from memex.store.search.bm25 import Query
 from memex.store.search.dates import DateRange, parse_days, with_iso_days
-from memex.store.search.find import SearchResult
+from memex.store.search.find import SearchOptions, SearchResult
 from memex.store.snapshot.passages import PassageReader
 from memex.store.snapshot.reader import SnapshotReader
 from memex.store.snapshot.reads import (
@@ -60,7 +61,7 @@ class Memory:
         vectors: Mapping[str, QueryVector] | None = None,
         now: datetime | None = None,
     ) -> None:
-        self._connection = connection
+        self.connection = connection
         self._access = access
         self._vectors = vectors or {}
         self._now = now
@@ -85,21 +86,25 @@ class Memory:
         passages: int = 0,
     ) -> SearchResult:
         """Return the files that answer a query best; see `find.search`."""
-        within = parse_prefix(prefix) if prefix is not None else None
+        text, access, options = await self.search_of(query, project, prefix)
         found = await find.search(
-            self._connection,
-            self._access,
-            with_iso_days(query, {scope.language for scope in self._mounted(project)}),
-            limit=limit,
-            project=project,
-            prefix=within,
-            tags=tags,
-            passages=passages,
-            vector=self._vectors.get(query),
-            dated=self._dated(query, project),
+            self.connection, access, text, limit=limit, tags=tags, passages=passages, **options
         )
         self._spans.keep_passages(hit.file for hit in found.hits if hit.file is not None)
         return found
+
+    async def search_of(
+        self, query: str, project: str | None, prefix: str | None
+    ) -> tuple[str, Access, SearchOptions]:
+        """Return the text, the scopes and the options with which `find` searches for a query."""
+        options = SearchOptions(
+            project=project,
+            prefix=parse_prefix(prefix) if prefix is not None else None,
+            vector=self._vectors.get(query),
+            dated=self._dated(query, project),
+        )
+        text = with_iso_days(query, {scope.language for scope in self._mounted(project)})
+        return text, self._access, options
 
     async def read_ahead(self, reads: Reads) -> None:
         """Make reads that the methods of this memory will be asked for, with one round trip.
@@ -161,7 +166,7 @@ class Memory:
         else:
             found = await rows_as(
                 partial(revision_of, scope),
-                self._connection,
+                self.connection,
                 "memory/revision_read",
                 scope_id=scope.scope_id,
                 path=parsed.relative,
@@ -209,11 +214,12 @@ class Memory:
             self._access.scope_at(f"projects/{within.project}")
         last = parse(after) if after is not None else None
         found: list[FileSummary] = []
-        for scope in sorted(_matching(self._access.scopes, within), key=lambda scope: scope.mount):
-            if last is not None and scope.mount < last.mount_name:
+        for scope in sorted(self._access.scopes, key=lambda scope: scope.mount):
+            is_before = last is not None and scope.mount < last.mount_name
+            if is_before or not find.is_within(scope, within):
                 continue
             found += await self._standing(
-                partial(_summary_of, scope),
+                partial(summary_of, scope),
                 "memory/file_list",
                 scope,
                 prefix=within.relative,
@@ -233,7 +239,7 @@ class Memory:
         """
         [found] = await self._reader.rows(self._series_statement(names, limit))
         scopes = self._access.by_id
-        return [_summary_of(scopes[row["scope_id"]], **without_scope(row)) for row in found]
+        return [summary_of(scopes[row["scope_id"]], **without_scope(row)) for row in found]
 
     async def history(
         self, path: str, *, limit: int = 100, before: tuple[int, int] | None = None
@@ -252,7 +258,7 @@ class Memory:
         scope = self._access.scope_of(parsed)
         found = await rows_as(
             partial(revision_of, scope),
-            self._connection,
+            self.connection,
             "memory/revision_history",
             scope_id=scope.scope_id,
             path=parsed.relative,
@@ -268,7 +274,7 @@ class Memory:
         """Return the revision of a file before another; None when that revision created the file."""
         return await row_as(
             partial(revision_of, revision.scope),
-            self._connection,
+            self.connection,
             "memory/revision_before",
             scope_id=revision.scope.scope_id,
             file_id=revision.file_id,
@@ -333,14 +339,3 @@ class Memory:
         """Run a statement over the files that stand in a scope."""
         [found] = await self._reader.rows((statement, {"scope_id": scope.scope_id} | parameters))
         return [shape(**row) for row in found]
-
-
-def _matching(scopes: Iterable[Scope], prefix: Prefix) -> list[Scope]:
-    return [scope for scope in scopes if find.is_within(scope, prefix)]
-
-
-def _summary_of(
-    scope: Scope, *, path: str, tags: Sequence[str], created_at: datetime, **columns: Any
-) -> FileSummary:
-    """Return the summary of a file, from the columns of its row."""
-    return FileSummary(path=scope.virtual(path), tags=tuple(tags), updated_at=created_at, **columns)

@@ -76,6 +76,13 @@ class FileSummary:
     updated_at: datetime
 
 
+def summary_of(
+    scope: Scope, *, path: str, tags: Sequence[str], created_at: datetime, **columns: Any
+) -> FileSummary:
+    """Return the summary of a file, from the columns of its row."""
+    return FileSummary(path=scope.virtual(path), tags=tuple(tags), updated_at=created_at, **columns)
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
     """Why a file is a hit: what each list of the search contributed.

@@ -160,6 +160,12 @@ class Remote(HttpClient):
         """Return mounts, the folders below a prefix, and the files that pass filters."""
         return await self._get(context, "/folders", **arguments)
 
+    async def explain_find(self, context: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return why a search with these arguments shows the file at `path`, or does not."""
+        body = {name: value for name, value in arguments.items() if value is not None}
+        headers = context_headers(_identified(context))
+        return await self.json("POST", "/files:explain-find", headers=headers, body=body)
+
     async def blame(self, context: CallContext, path: str, version: int | None = None) -> dict[str, Any]:
         """Return who wrote each line of a file."""
         return await self._get(context, "/blame", path=path, version=version)

@@ -21,7 +21,7 @@ from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import Query, score
 from memex.store.search.chunks import Chunk
 from memex.store.search.dates import with_iso_days
-from memex.store.search.find import SearchResult
+from memex.store.search.find import SearchOptions
 from memex.store.search.index import chunk_frequencies
 from memex.store.search.lexical import AddedChunk, ChunkDetail, Delta
 from memex.store.snapshot.reads import Reads, series_statement
@@ -128,17 +128,10 @@ class PastMemory(Memory):
         self._ids = count(-1, -1)
         self.near: Sequence[NearSpan] | None = None
 
-    async def find(
-        self,
-        query: str,
-        *,
-        limit: int = 10,
-        project: str | None = None,
-        prefix: str | None = None,
-        tags: Sequence[str] = (),
-        passages: int = 0,
-    ) -> SearchResult:
-        """Return the files that answered a query best; as `Memory.find`.
+    async def search_of(
+        self, query: str, project: str | None, prefix: str | None
+    ) -> tuple[str, Access, SearchOptions]:
+        """Return the text, the scopes and the options with which `find` searches for a query.
 
         Raises:
             LimitExceeded: too much was changed since to be read anew.
@@ -153,21 +146,16 @@ class PastMemory(Memory):
             held = tuple(scope for scope in access.searched(project) if scope in self._revs)
             access, project = replace(access, scopes=held, project=None), None
         check_size((await self._changed.since(access.searched(project))).values())
-        return await find.search(
-            self._connection,
-            access,
-            with_iso_days(query, languages),
-            limit=limit,
+        options = SearchOptions(
             project=project,
             prefix=within,
-            tags=tags,
-            passages=passages,
             past=self,
             vector=self._vectors.get(query),
             near=self.near,
             dated=dated,
             languages=languages,
         )
+        return with_iso_days(query, languages), access, options
 
     async def delta(self, connection: Connection, scope: Scope, lexemes: Sequence[str]) -> Delta:
         """Return how a scope differed then from what stands now: the chunks of files that were changed since."""
@@ -220,7 +208,7 @@ class PastMemory(Memory):
         """Return the paths of the files that were pinned, in the order of the scopes."""
         order = {scope.scope_id: place for place, scope in enumerate(self._revs)}
         records = await rows(
-            self._connection,
+            self.connection,
             "past/file_pinned",
             scope_ids=list(order),
             revs=list(self._revs.values()),

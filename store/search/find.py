@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from memex.errors import ValidationFailed
 from memex.store.access import Access, Scope
@@ -40,7 +40,20 @@ OVERSAMPLING = (
 MIN_FETCHED = 60  # chunks of the first fetch at least: neighbours in a series may raise a lower rank
 MIN_FETCHED_AGAIN = 2_000  # chunks of the second fetch at least; no chunk of a lower rank is found
 NO_SIZES: Mapping[str, int] = {}
+NOTHING_SHOWN = Shown()
 FUSED_FILES = 100  # files of each of the two lists that are blended
+
+
+class SearchOptions(TypedDict, total=False):
+    """Arguments of `search` and `rank`."""
+
+    project: str | None
+    prefix: Prefix | None
+    past: PastMoment | None
+    vector: QueryVector | None
+    near: Sequence[NearSpan] | None
+    dated: DateRange | None
+    languages: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +75,9 @@ async def search(
     text: str,
     *,
     limit: int,
-    project: str | None = None,
-    prefix: Prefix | None = None,
     tags: Sequence[str] = (),
     passages: int = 0,
-    past: PastMoment | None = None,
-    vector: QueryVector | None = None,
-    near: Sequence[NearSpan] | None = None,
-    dated: DateRange | None = None,
-    languages: Sequence[str] = (),
+    **options: Unpack[SearchOptions],
 ) -> SearchResult:
     """Return the files whose best chunk scores highest for `text`, at most `limit`.
 
@@ -93,6 +100,54 @@ async def search(
         ValidationFailed: an empty or too long query, or a prefix in a project that is not searched.
         ProjectNotFound: the user has no such project, as `project` or in the prefix.
     """
+    shown = Shown(limit, max(passages, 1))
+    ranking = await rank(connection, access, text, limit=limit, tags=tags, shown=shown, **options)
+    hits = await read_hits(connection, ranking, text, ranking.files[:limit], passages)
+    return SearchResult(tuple(hits), ranking.query, ranking.near)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The files that a search found, best first, before what a hit shows of them is read.
+
+    Attributes:
+        query: as it is weighed over the scopes.
+        all_views: the scopes of the search.
+        views: those of them that the prefix allows.
+        filters: which files are looked at.
+        files: of both lists, if vectors are used; else by words, at most as many as were asked for.
+        near: see `SearchResult`.
+    """
+
+    query: Query
+    all_views: Sequence[ScopeView]
+    views: Sequence[ScopeView]
+    filters: Filters
+    files: Sequence["RankedFile"]
+    near: tuple[NearSpan, ...] | None
+
+
+async def rank(
+    connection: Connection,
+    access: Access,
+    text: str,
+    *,
+    limit: int,
+    project: str | None = None,
+    prefix: Prefix | None = None,
+    tags: Sequence[str] = (),
+    shown: Shown = NOTHING_SHOWN,
+    past: PastMoment | None = None,
+    vector: QueryVector | None = None,
+    near: Sequence[NearSpan] | None = None,
+    dated: DateRange | None = None,
+    languages: Sequence[str] = (),
+    explained: Sequence[Filters] = (),
+) -> Ranking:
+    """Return the ranking of a search; arguments and errors as those of `search`.
+
+    `explained` are filters that `best_chunks` will be asked for besides those of the search.
+    """
     if not text.strip():
         raise ValidationFailed("The query is empty.", hint="Say in a few words what to look for.")
     if len(text) > MAX_QUERY_CHARS:
@@ -106,17 +161,16 @@ async def search(
         )
     filters = Filters(prefix.relative if prefix else "", tuple(sorted(map(tag_key, tags))))
     of_days = [replace(filters, dated=dated, undated=undated) for undated in (False, True)] if dated else []
-    query, views = await lexical.open_views(
-        connection, scopes, text, past, languages, filters=(filters, *of_days)
+    query, all_views = await lexical.open_views(
+        connection, scopes, text, past, languages, filters=(filters, *of_days, *explained)
     )
-    views = [view for view in views if is_within(view.scope, prefix)]
+    views = [view for view in all_views if is_within(view.scope, prefix)]
     # Files without a date always stay. The filter is dropped if no dated file matches it.
     if of_days and await _is_any_found(connection, views, query, of_days[0]):
         filters = of_days[1]
     is_fused = vector is not None or near is not None
-    shown = Shown(limit, max(passages, 1))
-    by_words = await _best_files(connection, views, query, FUSED_FILES if is_fused else limit, filters, shown)
-    files = [_RankedFile(group, bm25_rank=rank) for rank, group in enumerate(by_words, start=1)]
+    by_words = await best_files(connection, views, query, FUSED_FILES if is_fused else limit, filters, shown)
+    files = [RankedFile(group, bm25_rank=rank) for rank, group in enumerate(by_words, start=1)]
     if near is not None:
         files = _fuse(files, await find_recorded_chunks(connection, views, near))
     elif vector is not None:
@@ -131,12 +185,10 @@ async def search(
         )
         hidden = {(view.scope.scope_id, chunk_id) for view in views for chunk_id in view.hidden}
         nearest = [one for one in nearest if _key(one) not in hidden]
-        nearest = _chunks_of_best_files(await _filter_by_day(connection, nearest, filters))
+        nearest = _chunks_ofbest_files(await _filter_by_day(connection, nearest, filters))
         near = [NearSpan(one.path, one.span, one.distance) for one in nearest]
         files = _fuse(files, nearest)
-    by_id = {view.scope.scope_id: view for view in views}
-    hits = await _hits(connection, by_id, text, files[:limit], passages, filters.dated)
-    return SearchResult(tuple(hits), query, None if near is None else tuple(near))
+    return Ranking(query, all_views, views, filters, files, None if near is None else tuple(near))
 
 
 def passages_statements(
@@ -191,7 +243,7 @@ def passages(
 
 
 @dataclass(frozen=True, slots=True)
-class _RankedFile:
+class RankedFile:
     """A file that was found: its chunks, best first, and its place in each list."""
 
     chunks: tuple[ScoredChunk, ...]
@@ -202,10 +254,11 @@ class _RankedFile:
 
     @property
     def path(self) -> str:
+        """The path of the file."""
         return self.chunks[0].path
 
 
-async def _best_files(
+async def best_files(
     connection: Connection,
     views: Sequence[ScopeView],
     query: Query,
@@ -239,7 +292,7 @@ async def _is_any_found(
     """Tell whether a file that passes the filters is found; where few files pass, by what was read already."""
     if all(filters in view.passing for view in views):
         return any(view.is_any_found(filters) for view in views)
-    return bool(await _best_files(connection, views, query, 1, filters, Shown()))
+    return bool(await best_files(connection, views, query, 1, filters, Shown()))
 
 
 def _group_by_file(candidates: Iterable[ScoredChunk]) -> list[tuple[ScoredChunk, ...]]:
@@ -249,13 +302,13 @@ def _group_by_file(candidates: Iterable[ScoredChunk]) -> list[tuple[ScoredChunk,
     return [tuple(group) for group in by_path.values()]
 
 
-def _chunks_of_best_files(near: Sequence[NearChunk]) -> list[NearChunk]:
+def _chunks_ofbest_files(near: Sequence[NearChunk]) -> list[NearChunk]:
     """Return the nearest chunks of the files that are fused."""
     kept = set(list(dict.fromkeys(one.path for one in near))[:FUSED_FILES])
     return [one for one in near if one.path in kept]
 
 
-def _fuse(by_words: Sequence[_RankedFile], near: Sequence[NearChunk]) -> list[_RankedFile]:
+def _fuse(by_words: Sequence[RankedFile], near: Sequence[NearChunk]) -> list[RankedFile]:
     """Return the files of both lists by their blended scores, each with its chunks of both."""
     words = {file.path: file for file in by_words[:FUSED_FILES]}
     meaning = {group[0].path: group for group in _group_by_file(map(_unscored_chunk, near))}
@@ -271,7 +324,7 @@ def _fuse(by_words: Sequence[_RankedFile], near: Sequence[NearChunk]) -> list[_R
         chunks = {_key(chunk): chunk for chunk in (*meaning.get(path, ()), *(word.chunks if word else ()))}
         ordered = sorted(chunks.values(), key=lambda one: (-one.score - bonus.get(_key(one), 0), one.span))
         files.append(
-            _RankedFile(tuple(ordered), word.bm25_rank if word else None, ranks.get(path), fused, bonus)
+            RankedFile(tuple(ordered), word.bm25_rank if word else None, ranks.get(path), fused, bonus)
         )
     return files
 
@@ -303,25 +356,39 @@ def _unscored_chunk(near: NearChunk) -> ScoredChunk:
     return ScoredChunk(0, near.path, near.span, near.scope, near.chunk_id, near.file_id, 0, added=near.added)
 
 
-async def _hits(
-    connection: Connection,
-    views: Mapping[int, ScopeView],
-    text: str,
-    files: Sequence[_RankedFile],
-    passages: int,
-    dated: DateRange | None,
+async def read_hits(
+    connection: Connection, ranking: Ranking, text: str, files: Sequence[RankedFile], passages: int = 0
 ) -> list[Hit]:
+    """Return what a hit shows of files of a ranking."""
+    views = {view.scope.scope_id: view for view in ranking.all_views}
+    details = await read_details(
+        connection, views, [chunk for file in files for chunk in file.chunks[: max(passages, 1)]]
+    )
+    # Once a language and not once a hit: a query may be long.
+    languages = {file.chunks[0].scope.language for file in files}
+    words = {language: words_of(text, language) for language in languages}
+    hits = []
+    for file in files:
+        view = views[file.chunks[0].scope.scope_id]
+        words_here = words[view.scope.language]
+        hits.append(_hit(file, view, details, words_here, passages, ranking.filters.dated))
+    return hits
+
+
+async def read_details(
+    connection: Connection, views: Mapping[int, ScopeView], chunks: Iterable[ScoredChunk]
+) -> dict[tuple[int, int], ChunkDetail]:
+    """Return what a hit shows of chunks, by scope and chunk."""
     by_scope: dict[int, list[int]] = {}
     details: dict[tuple[int, int], ChunkDetail] = {}
-    for file in files:
-        for chunk in file.chunks[: max(passages, 1)]:
-            scope_id = chunk.scope.scope_id
-            if chunk.added is not None and chunk.added.detail is not None:
-                details[scope_id, chunk.chunk_id] = replace(chunk.added.detail, tfs=chunk.added.tfs)
-            elif chunk.detail is not None:
-                details[scope_id, chunk.chunk_id] = chunk.detail
-            else:
-                by_scope.setdefault(scope_id, []).append(chunk.chunk_id)
+    for chunk in chunks:
+        scope_id = chunk.scope.scope_id
+        if chunk.added is not None and chunk.added.detail is not None:
+            details[scope_id, chunk.chunk_id] = replace(chunk.added.detail, tfs=chunk.added.tfs)
+        elif chunk.detail is not None:
+            details[scope_id, chunk.chunk_id] = chunk.detail
+        else:
+            by_scope.setdefault(scope_id, []).append(chunk.chunk_id)
     read = await batch(
         connection,
         *(
@@ -336,24 +403,17 @@ async def _hits(
         for record in records:
             tfs = named_tfs(views[scope_id].query, record.pop("tfs"))
             details[scope_id, record["chunk_id"]] = ChunkDetail(**record, tfs=tfs)
-    # Once a language and not once a hit: a query may be long.
-    languages = {file.chunks[0].scope.language for file in files}
-    words = {language: _words(text, language) for language in languages}
-    hits = []
-    for file in files:
-        view = views[file.chunks[0].scope.scope_id]
-        hits.append(_hit(file, view, details, words[view.scope.language], passages, dated))
-    return hits
+    return details
 
 
-def _words(text: str, language: str) -> dict[str, str]:
+def words_of(text: str, language: str) -> dict[str, str]:
     """Return the words of a query by their lexemes, each as it stands there first."""
     tokens = analyzer_of(language).tokens(text)
     return {token.lexeme: text[token.start : token.end] for token in reversed(tokens)}
 
 
 def _hit(
-    file: _RankedFile,
+    file: RankedFile,
     view: ScopeView,
     details: Mapping[tuple[int, int], ChunkDetail],
     words: Mapping[str, str],
@@ -388,7 +448,7 @@ def _hit(
     )
 
 
-def _file(file: _RankedFile, details: Mapping[tuple[int, int], ChunkDetail], passages: int) -> FilePassages:
+def _file(file: RankedFile, details: Mapping[tuple[int, int], ChunkDetail], passages: int) -> FilePassages:
     chunks = file.chunks[:passages]
     read = [details[chunk.scope.scope_id, chunk.chunk_id] for chunk in chunks]
     return FilePassages(
@@ -408,7 +468,7 @@ def _file(file: _RankedFile, details: Mapping[tuple[int, int], ChunkDetail], pas
     )
 
 
-def _reason(file: _RankedFile, terms: Mapping[str, int], words: Mapping[str, str], query: Query) -> str:
+def _reason(file: RankedFile, terms: Mapping[str, int], words: Mapping[str, str], query: Query) -> str:
     if not terms:
         return f"near in meaning: {file.vector_rank} of the vectors"
     named = ", ".join(words.get(lexeme, lexeme) for lexeme in list(terms)[:5])

@@ -183,6 +183,10 @@ ROUTES: dict[str, list[Try]] = {
         *(Try(agents(), word) for word in WORDS.values()),
         Try(READ[PLAN], WORDS[PLAN], query={"prefix": "projects/apollo/"}),
     ],
+    "POST /v1/files:explain-find": [
+        Try(outcomes, json={"query": WORDS[path], "path": path}, shows=WORDS[path])
+        for path, outcomes in READ.items()
+    ],
     "GET /v1/files": [Try(agents(), word) for word in WORDS.values()],
     "GET /v1/file": on_files(READ, shows=True),
     "PUT /v1/file": on_files(CREATE, content="mine", headers={"If-Match": "*"}),
@@ -388,6 +392,14 @@ ROUTES: dict[str, list[Try]] = {
     "GET /v1/admin/folders": [
         Try(admins()),
         Try(admins(theirs="PROJECT_NOT_FOUND"), query={"prefix": "projects/apollo/"}),
+    ],
+    "POST /v1/admin/files:explain-find": [
+        Try(outcomes, json={"query": WORDS[path], "path": path}, shows=WORDS[path])
+        for path, outcomes in {
+            NOTE: admins(admin="VALIDATION_ERROR", theirs="FILE_NOT_FOUND"),
+            PLAN: admins(theirs="PROJECT_NOT_FOUND"),
+            GUIDE: admins(theirs="FILE_NOT_FOUND"),
+        }.items()
     ],
     "GET /v1/admin/blame": on_files(
         {

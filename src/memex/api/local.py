@@ -27,6 +27,7 @@ from memex.service.log.replay.requests import replay_call, replay_changed, repla
 from memex.service.review.deciding import decide
 from memex.service.review.items import Decision, ItemDecision, ItemKind
 from memex.service.review.waiting import list_review
+from memex.service.search import explanation
 from memex.service.secrets import policies, scan
 from memex.service.service import Caller, Service
 from memex.service.tidy import tidy_files
@@ -201,6 +202,12 @@ class LocalMemex(LocalEvals):
         service, caller = await self.caller(context, browsing.NAME)
         found = await browsing.browse(service, caller, dict(arguments), tool_call_id=context.tool_call_id)
         return found.model_dump(mode="json")
+
+    async def explain_find(self, context: CallContext, arguments: Mapping[str, Any]) -> Document:
+        service, caller = await self.caller(context, explanation.EXPLAIN_FIND.name)
+        return await explanation.explain_search(
+            service, caller, dict(arguments), tool_call_id=context.tool_call_id
+        )
 
     async def calls_that_saw(
         self, context: CallContext, path: str, version: int, *, limit: int = 50, cursor: str | None = None

@@ -7,16 +7,18 @@ async with Memex() as memex:  # or Memex(url="http://127.0.0.1:8630", api_key="m
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, Unpack
 
 from memex.api.local import OwnedMemex
+from memex.api.moments import AsOf, to_json
 from memex.api.protocol import MemexApi
 from memex.api.remote import RemoteMemex
 from memex.api.review import Review
+from memex.api.search import Search
 from memex.call_context import CallContext
 from memex.errors import ValidationFailed
 from memex.http_client import TIMEOUT_S
@@ -37,7 +39,6 @@ from memex.settings import SearchMode, Settings, read_settings
 from memex.wiring import running_service
 
 R = TypeVar("R", bound=ToolResult)
-AsOf = datetime | str | Mapping[str, int]  # a time with its zone, or the state of an earlier answer
 
 
 class Memex:
@@ -128,6 +129,7 @@ class UserMemory:
         self._api = api
         self._context = context
         self.waiting = Review(api, context)  # what waits for a person, and decisions about it
+        self.search = Search(api, context)  # why a search shows a file, or does not
 
     async def remember(
         self,
@@ -186,7 +188,7 @@ class UserMemory:
             project=project,
             max_hops=max_hops,
             known_hash=known_hash,
-            as_of=_as_of(as_of),
+            as_of=to_json(as_of),
         )
 
     async def find(
@@ -212,7 +214,7 @@ class UserMemory:
             prefix=prefix,
             tags=list(tags),
             mode=mode,
-            as_of=_as_of(as_of),
+            as_of=to_json(as_of),
         )
 
     async def read(
@@ -234,7 +236,7 @@ class UserMemory:
             heading=heading,
             span=None if span is None else list(span),
             version=version,
-            as_of=_as_of(as_of),
+            as_of=to_json(as_of),
         )
 
     async def list(
@@ -254,7 +256,7 @@ class UserMemory:
             prefix=prefix,
             limit=limit,
             cursor=cursor,
-            as_of=_as_of(as_of),
+            as_of=to_json(as_of),
         )
 
     async def write(
@@ -368,7 +370,7 @@ class UserMemory:
             path=path,
             direction=direction,
             depth=depth,
-            as_of=_as_of(as_of),
+            as_of=to_json(as_of),
         )
 
     async def history(
@@ -486,9 +488,3 @@ def _settings(settings: Settings, database_url: str | None, data_dir: str | Path
     if changed:
         changed["agent_database_url"] = None  # of the database of the environment
     return settings.model_copy(update=changed)
-
-
-def _as_of(moment: AsOf | None) -> str | dict[str, int] | None:
-    if isinstance(moment, datetime):
-        return moment.isoformat()
-    return moment if moment is None or isinstance(moment, str) else dict(moment)

@@ -104,6 +104,10 @@ class MemexApi(Protocol):
         """Return mounts, the folders below a prefix, and the files that pass filters; see `GET /v1/folders`."""
         ...
 
+    async def explain_find(self, context: CallContext, arguments: Mapping[str, Any]) -> Document:
+        """Return why a search with these arguments shows the file at `path`, or does not."""
+        ...
+
     async def calls_that_saw(
         self, context: CallContext, path: str, version: int, *, limit: int = 50, cursor: str | None = None
     ) -> Document:

@@ -32,7 +32,7 @@ from memex.service.tools import definitions, revisions
 from memex.service.tools.aliases import translate
 from memex.service.tools.call_locks import CallLocks
 from memex.service.tools.registry import ACTIONS, TOOLS, AnyTool, new_metrics
-from memex.service.tools.tool import check_json, is_dry_run
+from memex.service.tools.tool import ReadTool, check_json, is_dry_run
 from memex.service.tools.tool_context import ToolContext
 from memex.settings import SearchMode
 from memex.store import catalogue
@@ -152,6 +152,7 @@ class Service:
         *,
         tool_call_id: str | None = None,
         now: datetime | None = None,
+        own: ReadTool[Any] | None = None,
     ) -> dict[str, Any]:
         """Run a tool for a caller, log the call, and return its result with its `tool_call_id`.
 
@@ -161,6 +162,7 @@ class Service:
             arguments: the arguments as they came; null means absent.
             tool_call_id: the id that the caller gave; a write is done once under it. Generated when absent.
             now: the clock of the call, for evals. No surface lets a caller set it.
+            own: the tool of that name, if it is one of which no model is told.
 
         Raises:
             Unauthenticated: the key was revoked. No transaction that began after this showed or wrote anything.
@@ -169,13 +171,14 @@ class Service:
         """
         check_json(arguments)
         tool, arguments = translate(tool, arguments)
-        self.rate_limits.count_tool(caller, arguments, TOOLS.get(tool))
+        named = own or TOOLS.get(tool)
+        self.rate_limits.count_tool(caller, arguments, named)
         guarded = await guard(self.policies_of(caller), tool, arguments)
         call = new_call(caller, tool, guarded.logged, tool_call_id, now=now)
         async with self.recorder.watch(caller, call) as span:
-            if tool not in TOOLS:
+            if named is None:
                 raise UnknownTool(f"There is no tool {tool[:100]!r}.")
-            span.result(result := await self._run(caller, TOOLS[tool], call, guarded))
+            span.result(result := await self._run(caller, named, call, guarded))
             return result
 
     async def resume(self, caller: Caller, taken: LeasedCall) -> dict[str, Any]:

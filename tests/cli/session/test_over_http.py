@@ -114,6 +114,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("context", "Which tea?", "--sources"),
     ("find", "sencha", "--explain", "--prefix", "user/"),
     ("find", "quetzalcoatl"),
+    ("find", "sencha quetzalcoatl", "--why-not", "user/tea.md", "--prefix", "user/notes/"),
     ("list", "--limit", "1"),
     ("list", "--catalogue"),
     ("read", "user/tea.md"),

@@ -176,20 +176,26 @@ async def find(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the score of each word, and the ranks.")
     ] = False,
+    why_not: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH", help="Say why this file is, or is not, among the hits.", show_default=False
+        ),
+    ] = None,
 ) -> CommandOutput:
     """Search the files by words, and also by meaning if they have vectors. The best hits come first."""
-    found = await session.api.execute(
-        session.context,
-        "memory_find",
-        {
-            "query": " ".join(query),
-            "limit": limit,
-            "prefix": prefix,
-            "tags": tag or None,
-            "mode": mode,
-            "as_of": as_of,
-        },
-    )
+    arguments = {
+        "query": " ".join(query),
+        "limit": limit,
+        "prefix": prefix,
+        "tags": tag or None,
+        "mode": mode,
+        "as_of": as_of,
+    }
+    if why_not is not None:
+        explained = await session.api.explain_find(session.context, arguments | {"path": why_not})
+        return CommandOutput(explained, lambda screen: _show_explanation(screen, explained))
+    found = await session.api.execute(session.context, "memory_find", arguments)
     # Words are highlighted on a terminal, by the rules of their language.
     languages = await _languages(session) if sys.stdout.isatty() else {}
     return CommandOutput(
@@ -400,3 +406,44 @@ def _highlighted(hit: dict[str, Any], languages: dict[str, str]) -> list[StyledT
             parts += [snippet[shown : token.start], (snippet[token.start : token.end], "bold yellow")]
             shown = token.end
     return [*parts, snippet[shown:]]
+
+
+_WORD_PLACES = {
+    "passage": "in the best passage",
+    "elsewhere": "in another passage",
+    "neighbours": "in the files beside it",
+    "absent": "not in the file",
+    "uncounted": "not counted",
+}
+
+
+def _show_explanation(screen: Screen, found: dict[str, Any]) -> None:
+    """Print why a search shows a file, or does not."""
+    from memex.store.search.bm25 import SCALE
+
+    screen.line((found["path"], "bold"), (f"@{found['version']}", "dim"))
+    screen.paragraph(found["reason"])
+    match, last = found["match"], found["last"]
+    if match is not None:
+        ranks = f"score {match['score'] / SCALE:.3f}, {match['bm25_rank'] or '–'} by words"
+        if match["mode"] == "hybrid":
+            fused = "–" if match["fused"] is None else f"{match['fused']:.5f}"
+            ranks += f", {match['vector_rank'] or '–'} by meaning, fused {fused}"
+        screen.paragraph((ranks, "dim"))
+    if last is not None and last["score_below"] is not None:
+        below = f"{last['score_below'] / SCALE:.3f} below hit {last['rank']}, {last['path']}"
+        if last["fused_below"] is not None:
+            below += f"; fused {last['fused_below']:.5f} below"
+        screen.paragraph((below, "dim"))
+    if found["words"]:
+        screen.line()
+        columns = [Column("word"), Column("score", align="right", whole=True), Column("where", "dim")]
+        rows = [
+            (
+                word["word"],
+                f"{word['score'] / SCALE:.3f}" if word["score"] else "–",
+                _WORD_PLACES[word["place"]],
+            )
+            for word in found["words"]
+        ]
+        screen.table(columns, rows)

@@ -1,13 +1,17 @@
-"""A memory as a person looks through it: mounts, folders, and files by filters."""
+"""A memory as a person looks through it: mounts, folders, files by filters, and why a search shows a file."""
 
 from typing import Annotated
 
-from fastapi import Query
-from pydantic import AwareDatetime
+from fastapi import Query, Response
+from pydantic import AwareDatetime, BaseModel, ConfigDict
 
+from memex.http.answers import json_answer
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.routers import RouterPair
+from memex.service.search.explanation import ExplainFindResult, explain_search
+from memex.service.snapshots import AsOf
 from memex.service.vaults.browsing import BrowseResult, browse
+from memex.settings import SearchMode
 
 PAIR = RouterPair("", "files")
 router, admin_router = PAIR.agent, PAIR.admin
@@ -55,3 +59,37 @@ async def show_folders(
         "cursor": cursor,
     }
     return await browse(service, caller, given, tool_call_id=tool_call_id)
+
+
+class ExplainBody(BaseModel):
+    """The arguments of a search by memory_find, and the path of a file."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"query": "which tea does she like?", "path": "user/profile.md"}]},
+    )
+
+    query: str
+    path: str
+    limit: int = 10
+    project: str | None = None
+    prefix: str | None = None
+    tags: list[str] | None = None
+    mode: SearchMode | None = None
+    as_of: AsOf | None = None
+
+
+@PAIR.route(
+    "POST",
+    "/files:explain-find",
+    summary="Say why a search shows a file, or does not",
+    admin_summary="Say why a search shows a file, or does not, as an admin",
+    admin_description="Explain a search for the user in Memex-User, or of shared/ and all projects.",
+    response_model=ExplainFindResult,
+)
+async def explain_find(
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId, body: ExplainBody
+) -> Response:
+    """Return rank and score of a file in a search, which words it has and lacks, and which filters leave it out."""
+    return json_answer(await explain_search(service, caller, body.model_dump(), tool_call_id=tool_call_id))

@@ -21,7 +21,7 @@ from memex.subagent.secrets.found import FoundSecret
 
 REMEMBERED = {"memory_remember": ("text",)}
 FILES = {"memory_write": ("content",), "memory_patch": ("text",)}
-QUERIES = {"memory_context": ("query",), "memory_find": ("query",)}
+QUERIES = {"memory_context": ("query",), "memory_find": ("query",), "memory_find_explain": ("query",)}
 REASON = "reason"  # of any tool; the log keeps it, and no file
 BATCH = "memory_write_many"
 BATCH_FILES = ("content", "text")

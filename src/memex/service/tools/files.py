@@ -100,7 +100,8 @@ class FindResult(ReadAnswer):
     hits: list[HitResult]
 
 
-def _hit(hit: Hit) -> HitResult:
+def render_hit(hit: Hit) -> HitResult:
+    """Return a hit as callers see it."""
     return HitResult(
         path=hit.path,
         version=hit.version,
@@ -139,7 +140,7 @@ async def find(memory: Memory, arguments: FindArguments) -> CallAnswer:
         prefix=arguments.prefix,
         tags=arguments.tags,
     )
-    result = FindResult(hits=[_hit(hit) for hit in found.hits]).body()
+    result = FindResult(hits=[render_hit(hit) for hit in found.hits]).body()
     kept = ("path", "version", "span", "score", "match", "more_spans")
     logged: dict[str, Any] = {"hits": [{name: hit[name] for name in kept} for hit in result["hits"]]}
     if found.near is not None:

@@ -1,0 +1,1 @@
+"""Searches as a person looks into them."""

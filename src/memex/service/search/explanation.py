@@ -1,0 +1,176 @@
+"""memory_find_explain: why a search shows a file, or does not."""
+
+from typing import Any
+
+from memex.service.call import Caller
+from memex.service.service import Service
+from memex.service.tools.files import FindArguments, MatchResult, Path, SpanResult, render_hit
+from memex.service.tools.tool import ReadAnswer, ReadTool, ResultPart
+from memex.store.browse.explain_find import FilterName, FindExplanation, WordPlace, explain_find
+from memex.store.log.call import CallAnswer
+from memex.store.memory import Memory
+
+FILTER_WORDS: dict[FilterName, str] = {
+    "project": "the search does not cover its project",
+    "prefix": "its path does not begin so",
+    "tags": "it lacks a tag",
+    "days": "it is not of the days that the query names",
+}
+
+
+class ExplainFindArguments(FindArguments):
+    """Say why a search shows a file, or does not: the arguments of the search, and the path of the file."""
+
+    path: Path
+
+
+class WordResult(ResultPart):
+    """A word of the query: where in the file it stands, and what it adds to the score.
+
+    | place | meaning |
+    | --- | --- |
+    | passage | it stands in the best passage of the file |
+    | elsewhere | it stands in another passage of the file, which adds nothing |
+    | neighbours | it stands in neighbouring files of a numbered series alone |
+    | absent | the file lacks it |
+    | uncounted | no file of the search holds it, or the query has more than 64 words, and it is a common one |
+    """
+
+    word: str
+    lexeme: str
+    place: WordPlace
+    score: int
+
+
+class LastHitResult(ResultPart):
+    """The last file that the search shows, and how far the file stands below it.
+
+    `score_below` is the difference of the scores; in hybrid mode `fused_below` is that of the blended scores. Both
+    are null for a file that the search shows, or that has no such score.
+    """
+
+    path: str
+    rank: int
+    score: int
+    fused: float | None
+    score_below: int | None
+    fused_below: float | None
+
+
+class ExplainFindResult(ReadAnswer):
+    """Why a search shows a file, or does not; `reason` says it in a sentence.
+
+    `rank` counts from 1 among all files that are found; it is null for a file that is not. `match` is what a hit
+    says, with the same scores; it is null if no passage of the file matches. Of a file in `removed_by`, it is what
+    the file would have without these filters.
+    """
+
+    path: str
+    version: int
+    title: str
+    is_shown: bool
+    rank: int | None
+    reason: str
+    match: MatchResult | None
+    heading: list[str] | None
+    span: SpanResult | None
+    words: list[WordResult]
+    removed_by: list[FilterName]
+    last: LastHitResult | None
+
+
+async def explain(memory: Memory, arguments: ExplainFindArguments) -> CallAnswer:
+    """Answer memory_find_explain. As of a find, the log keeps no text of a file."""
+    found = await explain_find(
+        memory,
+        arguments.query,
+        arguments.path,
+        limit=arguments.limit,
+        project=arguments.project,
+        prefix=arguments.prefix,
+        tags=arguments.tags,
+    )
+    result = _render(found, arguments.limit).body()
+    kept = ("path", "version", "is_shown", "rank", "match", "span", "removed_by", "last")
+    logged: dict[str, Any] = {name: result[name] for name in kept}
+    if found.near is not None:
+        logged["near"] = [near.logged for near in found.near]
+    return CallAnswer(result, arguments.canonical(), logged)
+
+
+EXPLAIN_FIND = ReadTool(
+    "memory_find_explain",
+    ExplainFindArguments,
+    ExplainFindResult,
+    explain,
+    lambda arguments: (arguments.query, arguments.mode),
+)
+
+
+async def explain_search(
+    service: Service, caller: Caller, arguments: dict[str, Any], *, tool_call_id: str | None = None
+) -> dict[str, Any]:
+    """Return why a search shows a file, or does not, and log the call; see `ExplainFindResult`.
+
+    Raises:
+        FileNotFound: nothing stands at the path.
+        ValidationFailed, ProjectNotFound: as memory_find.
+    """
+    return await service.execute(
+        caller, EXPLAIN_FIND.name, arguments, tool_call_id=tool_call_id, own=EXPLAIN_FIND
+    )
+
+
+def _render(found: FindExplanation, limit: int) -> ExplainFindResult:
+    hit = render_hit(found.hit) if found.hit is not None else None
+    match = hit.match.model_copy(update={"mode": found.mode}) if hit is not None else None
+    return ExplainFindResult(
+        path=found.revision.virtual_path,
+        version=found.revision.version,
+        title=found.revision.title,
+        is_shown=found.is_shown,
+        rank=found.rank,
+        reason=_reason(found, limit),
+        match=match,
+        heading=hit.heading if hit is not None else None,
+        span=hit.span if hit is not None else None,
+        words=[
+            WordResult(word=one.word, lexeme=one.lexeme, place=one.place, score=one.score)
+            for one in found.words
+        ],
+        removed_by=list(found.removed_by),
+        last=_last(found, match),
+    )
+
+
+def _last(found: FindExplanation, match: MatchResult | None) -> LastHitResult | None:
+    last = found.last
+    if last is None:
+        return None
+    is_below = match is not None and not found.is_shown
+    fused = match.fused if match is not None else None
+    return LastHitResult(
+        path=last.path,
+        rank=last.rank,
+        score=last.score,
+        fused=last.fused,
+        score_below=last.score - match.score if is_below and match is not None else None,
+        fused_below=last.fused - fused if is_below and last.fused is not None and fused is not None else None,
+    )
+
+
+def _reason(found: FindExplanation, limit: int) -> str:
+    """Say in a sentence why a file is shown, or is not."""
+    if found.removed_by:
+        return f"The file is left out: {', and '.join(FILTER_WORDS[name] for name in found.removed_by)}."
+    if found.is_shown:
+        return f"The file is shown: it is number {found.rank} of the files found."
+    if found.rank is not None:
+        return f"The file is number {found.rank:,} of the files found, and the search shows {limit}."
+    if found.hit is None and found.mode == "bm25":
+        return "The file holds no word of the query that counts."
+    if found.hit is None:
+        return "The file holds no word of the query that counts, and others are nearer in meaning."
+    if found.mode == "hybrid":
+        return "The file is neither among the 100 best by words nor among the nearest in meaning."
+    return "The file is beyond the 10,000 best by words."
