@@ -74,8 +74,11 @@ begin
     grant execute on function check_tenant_quota(bigint, jsonb) to memex_agent, memex_admin;
     grant execute on function tenant_usage(bigint) to memex_admin;
   end if;
+  if to_regclass('write_rate') is not null then  -- as above, at migration 19
+    grant execute on function count_write(jsonb) to memex_agent, memex_admin;
+  end if;
 
-  if to_regclass('message') is not null then  -- as above, at migration 17
+  if to_regclass('message') is not null then  -- as above, at migration 18
     grant select, insert, delete on source, conversation, message, conversation_removed to memex_agent, memex_admin;
     grant update on source, conversation to memex_agent, memex_admin;
     grant update (position, parent, on_path) on message to memex_agent, memex_admin;  -- no text is rewritten

@@ -266,6 +266,15 @@ create table quota (
   primary key (tenant_id, kind, key)
 );
 
+-- Writes that are limited over all replicas: when each bucket of a tenant is full again.
+create table write_rate (
+  tenant_id   bigint not null references tenant on delete cascade,
+  name        text collate "C" not null,                -- of the limit, such as writes-user
+  holder      text collate "C" not null,                -- the user id, the number of the key, or empty for the tenant
+  full_at     timestamptz not null,
+  primary key (tenant_id, name, holder)
+) with (fillfactor = 50);
+
 -- Conversations: what was said elsewhere, imported as evidence. They stand beside the files of memory, in a scope of
 -- their own for each user, so that no conversation changes what a word is worth among files.
 
@@ -447,8 +456,9 @@ declare
 begin
   foreach name in array array[
     'tenant', 'api_key', 'scope', 'project_member', 'revision', 'link', 'chunk', 'chunk_removed', 'posting',
-    'scope_stat', 'operation', 'prompt', 'spend', 'eval_run', 'quota', 'write_probe', 'ui_session', 'ui_link',
-    'erasure', 'schema_migration', 'conversation_stat', 'source', 'conversation', 'message', 'conversation_removed'] loop
+    'scope_stat', 'operation', 'prompt', 'spend', 'eval_run', 'quota', 'write_rate', 'write_probe', 'ui_session',
+    'ui_link', 'erasure', 'schema_migration', 'conversation_stat', 'source', 'conversation', 'message',
+    'conversation_removed'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
   end loop;
@@ -498,7 +508,7 @@ begin
   execute format('create policy reads on quota for select using (tenant_id = (select acting_tenant()) or %s)', is_owner);
   -- What a whole tenant may store is said by whoever runs the service, and not by the tenant's administrators.
   execute format('create policy administers on quota using (%s and kind <> ''tenant'' or %s)', is_admin, is_owner);
-  foreach name in array array['api_key', 'write_probe', 'ui_session', 'ui_link', 'erasure', 'schema_migration'] loop
+  foreach name in array array['api_key', 'write_rate', 'write_probe', 'ui_session', 'ui_link', 'erasure', 'schema_migration'] loop
     execute format('create policy maintains on %I using (%s)', name, is_owner);
   end loop;
   foreach name in array array['prompt', 'spend'] loop
@@ -865,3 +875,38 @@ end
 $$;
 revoke all on function tenant_usage(bigint) from public;
 revoke all on function check_tenant_quota(bigint, jsonb) from public;
+
+-- Count a write of the acting tenant, and fail if a limit is reached. A bucket's row is locked until the commit, so what
+-- others count at the same moment is seen; a transaction that fails counts nothing. SQLSTATE MX005, with JSON.
+create function count_write(rates jsonb) returns void
+language plpgsql volatile security definer
+set search_path = public, pg_temp
+as $$
+declare
+  maintenance text := coalesce(current_setting('memex.maintenance', true), '');
+  tenant bigint := public.acting_tenant();
+  rate record;
+  full_in_s double precision;
+  wait_s double precision;
+begin
+  perform set_config('memex.maintenance', 'on', true);
+  for rate in
+    select * from jsonb_to_recordset(rates)
+      as given (name text, holder text, cost_s double precision, period_s double precision)
+  loop
+    insert into public.write_rate as bucket (tenant_id, name, holder, full_at)
+    values (tenant, rate.name, rate.holder, clock_timestamp() + make_interval(secs => rate.cost_s))
+    on conflict (tenant_id, name, holder) do update
+       set full_at = greatest(bucket.full_at, clock_timestamp()) + make_interval(secs => rate.cost_s)
+    returning extract(epoch from full_at - clock_timestamp()) into full_in_s;
+    -- A write that is larger than the bucket waits until the bucket is full. Moments are exact to a microsecond.
+    wait_s := least(full_in_s - rate.period_s, full_in_s - rate.cost_s);
+    if wait_s > 0.001 then
+      raise exception 'a rate of writes is reached' using
+        errcode = 'MX005', detail = jsonb_build_object('name', rate.name, 'wait_s', wait_s)::text;
+    end if;
+  end loop;
+  perform set_config('memex.maintenance', maintenance, true);
+end
+$$;
+revoke all on function count_write(jsonb) from public;

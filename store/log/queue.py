@@ -15,6 +15,8 @@ import psycopg
 from memex.errors import RateLimited
 from memex.store.access import Access
 from memex.store.database import Connection, Database, batch, row, rows
+from memex.store.identity import write_rates
+from memex.store.identity.write_rates import WriteRate
 from memex.store.log import operations
 from memex.store.log.call import Call, CallAnswer
 from memex.store.sql import sql
@@ -63,28 +65,37 @@ class QueueEntry:
     lease_until: datetime | None
 
 
-async def accept(database: Database, access: Access, call: Call, answer: CallAnswer) -> dict[str, Any]:
+async def accept(
+    database: Database, access: Access, call: Call, answer: CallAnswer, limits: Sequence[WriteRate] = ()
+) -> dict[str, Any]:
     """Put a call into the queue with its job, all or nothing, and return its answer.
 
     The same call again gets the same answer, or once it is done what it did. One that was given up is queued anew.
+    `limits` are those by which a new one is counted.
 
     Raises:
         ToolCallConflict: the tool call id is another request's.
         ToolCallInProgress: it runs outside of the queue.
-        RateLimited: a thousand calls of this caller's wait already.
+        RateLimited: a thousand calls of this caller's wait already, or one of the limits is reached.
         DiskLow: the database may not grow.
     """
     database.space.refuse_growth()
     try:
-        return await _accept(database, access, call, answer)
+        return await _accept(database, access, call, answer, limits)
     except psycopg.errors.UniqueViolation as violation:
         if violation.diag.constraint_name != "operation_once":
             raise
         # The id was taken at the same moment: now it is seen by whom.
-        return await _accept(database, access, call, answer)
+        return await _accept(database, access, call, answer, limits)
+    except psycopg.DatabaseError as error:
+        if (refusal := write_rates.refusal(error)) is None:
+            raise
+        raise refusal from error
 
 
-async def _accept(database: Database, access: Access, call: Call, answer: CallAnswer) -> dict[str, Any]:
+async def _accept(
+    database: Database, access: Access, call: Call, answer: CallAnswer, limits: Sequence[WriteRate]
+) -> dict[str, Any]:
     async with database.transaction(access) as connection:
         [found] = await batch(connection, operations.committed_statement(access, call.request.tool_call_id))
         first = operations.find_holder(call, found)
@@ -99,6 +110,7 @@ async def _accept(database: Database, access: Access, call: Call, answer: CallAn
         await operations.end_queued_call(connection, found, "failed")
         await operations.add(connection, access, call, status="queued", answer=answer)
         await _defer(connection, access.log_scope_id, access.user_id or "", call.request.tool_call_id)
+        await write_rates.count(connection, limits)
     return answer.result
 
 

@@ -29,6 +29,8 @@ import psycopg
 from memex.errors import LimitExceeded, ValidationFailed, VersionConflict, VersionNotFound
 from memex.store.access import Access
 from memex.store.database import Connection, Database, Rows, Statement, batch, row_as
+from memex.store.identity import write_rates
+from memex.store.identity.write_rates import WriteRate
 from memex.store.log import operations
 from memex.store.log.call import Call, CallAnswer
 from memex.store.paths import parse
@@ -97,6 +99,7 @@ class Draft:
         *,
         max_files: int = MAX_FILES_PER_SCOPE,
         is_embedded: bool = False,
+        limits: Sequence[WriteRate] = (),
     ) -> None:
         """Make an empty draft.
 
@@ -105,11 +108,13 @@ class Draft:
             access: the access of the caller who writes.
             max_files: the highest number of files in a scope.
             is_embedded: whether the commit leaves a job that makes vectors of the new chunks.
+            limits: rates that the commit is counted by, for all replicas.
         """
         self._database = database
         self._access = access
         self._max_files = max_files
         self._is_embedded = is_embedded
+        self._limits = limits
         self._edits: list[Edit] = []
         self._are_members = False
         self._has_merged = False
@@ -249,7 +254,8 @@ class Draft:
         Raises:
             Unauthenticated, AccessChanged: the caller may not write this any more.
             ToolCallConflict, ToolCallInProgress: the tool call id is taken.
-            LimitExceeded, QuotaExceeded, DiskLow: more than is allowed, or no space for what would grow.
+            LimitExceeded, QuotaExceeded, RateLimited: more than is allowed.
+            DiskLow: no space for what would grow.
             VersionConflict, FileExists, FileNotFound, …: an edit does not fit; nothing was written.
         """
         try:
@@ -269,7 +275,7 @@ class Draft:
                 raise
             return Commit(first, is_repeat=True)
         except psycopg.DatabaseError as error:
-            if (refusal := quota.refusal(error)) is None:
+            if (refusal := quota.refusal(error) or write_rates.refusal(error)) is None:
                 raise
             raise refusal from error
         if self._has_merged:
@@ -405,6 +411,7 @@ class Draft:
             writes=[f"{planned.change.path}@{planned.change.version}" for planned in written],
             state=self._state(scopes),
         )
+        await write_rates.count(connection, self._limits)
         return Commit(made.result, plan.changes)
 
     def _state(self, scopes: Sequence[ScopeState]) -> dict[str, int]:

@@ -172,14 +172,14 @@ class Service:
         check_json(arguments)
         tool, arguments = translate(tool, arguments)
         named = own or TOOLS.get(tool)
-        self.rate_limits.count_tool(caller, arguments, named)
-        guarded = await guard(self.policies_of(caller), tool, arguments)
-        call = new_call(caller, tool, guarded.logged, tool_call_id, now=now)
-        async with self.recorder.watch(caller, call) as span:
-            if named is None:
-                raise UnknownTool(f"There is no tool {tool[:100]!r}.")
-            span.result(result := await self._run(caller, named, call, guarded))
-            return result
+        with self.rate_limits.counting(caller, arguments, named) as writes:
+            guarded = await guard(self.policies_of(caller), tool, arguments)
+            call = new_call(caller, tool, guarded.logged, tool_call_id, now=now)
+            async with self.recorder.watch(caller, call) as span:
+                if named is None:
+                    raise UnknownTool(f"There is no tool {tool[:100]!r}.")
+                span.result(result := await self._run(caller, named, call, guarded, writes=writes))
+                return result
 
     async def resume(self, caller: Caller, taken: LeasedCall) -> dict[str, Any]:
         """Run a call that a worker has taken from the queue, under its own id and clock; see `execute`.
@@ -287,17 +287,18 @@ class Service:
         """Return what is done about secrets in the texts of a caller."""
         return caller.access.secrets.over(self.secret_policies)
 
-    def draft(self, caller: Caller) -> Draft:
-        """Return an empty draft of a caller's."""
+    def draft(self, caller: Caller, *, writes: int = 0) -> Draft:
+        """Return an empty draft of a caller's; its commit counts as so many writes."""
         return Draft(
             self.database,
             caller.access,
             max_files=self._max_files,
             is_embedded=self._query_embedder.embedder is not None,
+            limits=self.rate_limits.write_rates(caller, writes),
         )
 
     async def _run(
-        self, caller: Caller, tool: AnyTool, call: Call, guarded: GuardedArguments
+        self, caller: Caller, tool: AnyTool, call: Call, guarded: GuardedArguments, *, writes: int = 0
     ) -> dict[str, Any]:
         parsed = tool.parse(guarded.used)
         if not (tool.is_read_only or is_dry_run(parsed)):
@@ -307,14 +308,14 @@ class Service:
             checked = await guarded.under(self.policies_of(current), call)
             accepted = parsed if checked is guarded else tool.parse(checked.used)
             asked = call.with_arguments(accepted.canonical())
-            result = checked.reported(await tool.run(self._tool_context(current, asked), accepted))
+            result = checked.reported(await tool.run(self._tool_context(current, asked, writes), accepted))
             if tool.is_read_only and asked.record.is_unlogged and not result.get("degraded"):
                 result = result | {"degraded": UNLOGGED}
             return result | {"tool_call_id": call.request.tool_call_id}
 
         return await self.identities.run_with_rights(caller, call, run)
 
-    def _tool_context(self, caller: Caller, call: Call) -> ToolContext:
+    def _tool_context(self, caller: Caller, call: Call, writes: int) -> ToolContext:
         """Return the context in which a tool runs for one call of this service."""
         access, today = caller.access, datetime.now(UTC).date()
         return ToolContext(
@@ -322,7 +323,7 @@ class Service:
             call=call,
             log=CallLogger(self.database, access, call),
             snapshots=LiveSnapshots(self.database, access, call=call),
-            new_draft=partial(self.draft, caller),
+            new_draft=partial(self.draft, caller, writes=writes),
             query_embedder=self._query_embedder,
             planners=self.planners,
             spending=TenantSpending(self.database, access, today, self.planners.daily_usd),
@@ -330,6 +331,7 @@ class Service:
             database=self.database,
             prompts_dir=self.prompts_dir,
             rendering=self.rendering,
+            rates=self.rate_limits.write_rates(caller, writes),
         )
 
     async def _log_refusal(

@@ -67,6 +67,12 @@ with scopes as (
      and key = %(user_id)s
   returning key
 )
+, rates as (
+  delete from write_rate
+   where tenant_id = %(tenant_id)s
+     and name = 'writes-user'
+     and holder = %(user_id)s
+)
 select (select count(*) from keys) as keys,
        (select count(*) from memberships) as memberships,
        (select count(*) from sessions) as sessions,

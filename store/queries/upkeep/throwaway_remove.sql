@@ -9,6 +9,7 @@ with revisions as (delete from revision where scope_id = any (%(scope_ids)s::big
      members as (delete from project_member where scope_id = any (%(scope_ids)s::bigint[])),
      scopes as (delete from scope where scope_id = any (%(scope_ids)s::bigint[])),
      quotas as (delete from quota where tenant_id = %(tenant_id)s::bigint),
+     rates as (delete from write_rate where tenant_id = %(tenant_id)s::bigint),
      keys as (delete from api_key where tenant_id = %(tenant_id)s::bigint),
      prompts as (delete from prompt where tenant_id = %(tenant_id)s::bigint),
      spent as (delete from spend where tenant_id = %(tenant_id)s::bigint),

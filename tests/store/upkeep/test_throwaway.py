@@ -110,6 +110,7 @@ async def live_in(service: Service, tenant_id: int) -> None:
             "insert into eval_run values (%(tenant)s, 'r', 's', '2026-11-20', '{}')",
             "insert into api_key (tenant_id, key_sha256, role) values (%(tenant)s, sha256(%(key)s), 'agent')",
             "insert into quota (tenant_id, kind, key, files) values (%(tenant)s, 'user', 'alice', 100)",
+            "insert into write_rate values (%(tenant)s, 'writes-user', 'alice', now())",
             (
                 "insert into ui_session (tenant_id, token_sha256, role, expires_at) "
                 "values (%(tenant)s, sha256(%(key)s), 'admin', now())"

@@ -7,14 +7,20 @@ than the whole bucket is let in when the bucket is full.
 
 The numbers stand in memory that is shared with the processes that are forked afterwards, so the workers of one
 service count together. Two workers may read a number at the same moment, and then one of both calls is not counted.
-Replicas on other machines count for themselves.
+Replicas on other machines count requests and bytes for themselves. Writes are also counted in the database, by
+their commits (`store.identity.write_rates`), and this module then refuses most of what the database would refuse.
+
+A request is counted when it is known for whom it is and what it writes. Before that, when only its headers were
+read, a surface may look whether it would be refused: by what is known then, and at the least that it can cost. So a
+request over a limit costs neither the reading of its body nor a query.
 """
 
 import math
 import mmap
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -24,6 +30,8 @@ from memex.metrics import Metrics
 from memex.service.call import Caller
 from memex.service.tools.registry import AnyTool
 from memex.settings import Settings
+from memex.store.identity.authentication import Principal
+from memex.store.identity.write_rates import WriteRate
 
 Counted = Literal["requests", "writes", "bytes"]
 Holder = Literal["key", "user", "tenant"]
@@ -38,6 +46,23 @@ UNITS: dict[Counted, str] = {"requests": "requests", "writes": "writes", "bytes"
 
 # The headers RateLimit and RateLimit-Policy of what the current request was counted by.
 counted_headers: ContextVar[tuple[str, str] | None] = ContextVar("counted_headers", default=None)
+# The size of the body of the current request, as its headers tell.
+_body_bytes: ContextVar[int] = ContextVar("body_bytes", default=0)
+MAX_TOO_LARGE = 4_096  # holders of which is known how large a body was too large
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """Whose buckets a request is counted in; None where that is not known."""
+
+    tenant_id: int
+    key_id: int | None
+    user_id: str | None
+
+    def bucket(self, holder: Holder) -> tuple[int, Any] | None:
+        """Return whose bucket it is; None if the request has no such holder."""
+        name = {"key": self.key_id, "user": self.user_id, "tenant": ""}[holder]
+        return None if name is None else (self.tenant_id, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,42 +145,114 @@ class RateLimits:
         self._rates = tuple(rates)
         self._buckets = buckets or (Buckets() if self._rates else None)
         self._metrics = metrics
+        self._too_large: dict[tuple[Any, ...], tuple[int, float]] = {}  # bytes of a body, and until when
+
+    def look(self, principal: Principal, user_id: str | None, *, writes: bool, body_bytes: int) -> None:
+        """Raise RateLimited if a request will be refused whatever its body says; nothing is counted.
+
+        Args:
+            principal: who holds the key.
+            user_id: for whom the call is made, as far as the headers say.
+            writes: whether the request calls something that writes.
+            body_bytes: how many bytes the body has. While a client was told to wait because of the texts in a body,
+                bodies of that size are taken for too large.
+        """
+        if not self._rates:
+            return
+        _body_bytes.set(body_bytes)
+        user_id = principal.bound_user if principal.bound_user is not None else user_id
+        costs: dict[Counted, int] = {"requests": 1}
+        if writes:
+            costs |= {"writes": 1, "bytes": min(1, body_bytes)}
+        self._count(Holders(principal.tenant_id, principal.key_id, user_id), costs, is_look=True)
 
     def count_request(self, caller: Caller) -> None:
         """Count a request; raises RateLimited."""
         if self._rates:
-            self._count(caller, {"requests": 1})
+            self._count(_holders(caller), {"requests": 1})
 
     def count_write(self, caller: Caller, writes: int, size_bytes: int) -> None:
         """Count writes, and the bytes that came with them; raises RateLimited."""
         if self._rates:
-            self._count(caller, {"writes": writes, "bytes": size_bytes})
+            self._count(_holders(caller), {"writes": writes, "bytes": size_bytes})
 
-    def count_tool(self, caller: Caller, arguments: dict[str, Any], tool: AnyTool | None) -> None:
-        """Count what a call of a tool writes: of a batch each member; raises RateLimited."""
+    @contextmanager
+    def counting(self, caller: Caller, arguments: dict[str, Any], tool: AnyTool | None) -> Iterator[int]:
+        """Count what a call of a tool writes, of a batch each member, and yield it; raises RateLimited.
+
+        If the database refuses the call, what comes before there is room again is refused here.
+        """
+        writes = 0
         if self._rates and tool is not None and not tool.is_read_only:
             edits = arguments.get("edits")
-            self.count_write(caller, len(edits) if isinstance(edits, list) else 1, _text_bytes(arguments))
+            writes = len(edits) if isinstance(edits, list) else 1
+            self.count_write(caller, writes, _text_bytes(arguments))
+        try:
+            yield writes
+        except RateLimited as refused:
+            self._note(caller, refused)
+            raise
 
-    def _count(self, caller: Caller, costs: dict[Counted, int]) -> None:
+    def write_rates(self, caller: Caller, writes: int) -> list[WriteRate]:
+        """Return by what a commit is counted for all replicas, in an order that is always the same."""
+        holders = _holders(caller)
+        counted = [rate for rate in self._rates if rate.counted == "writes"] if writes else []
+        return [
+            WriteRate(rate.name, str(holder[1]), writes * rate.period_s / rate.quantity, rate.period_s)
+            for rate in sorted(counted, key=lambda rate: rate.name)
+            if (holder := holders.bucket(rate.holder)) is not None
+        ]
+
+    def _note(self, caller: Caller, refused: RateLimited) -> None:
+        rate = next((rate for rate in self._rates if rate.name == refused.details.get("limit")), None)
+        holder = None if rate is None else _holders(caller).bucket(rate.holder)
+        if self._buckets is None or rate is None or holder is None:
+            return
+        now_s = time.monotonic()
+        slot = self._buckets.place((rate.name, *holder), now_s)
+        # One write more fits in as soon as the client may come again.
+        full_in_s = rate.period_s - rate.period_s / rate.quantity + refused.details["retry_after_s"]
+        self._buckets.set(slot, max(self._buckets.full_at_s(slot), now_s + full_in_s))
+        counted_headers.set(_headers([(rate, full_in_s)]))
+        if self._metrics is not None:
+            self._metrics.add_rate_limited(rate.name)
+
+    def _count(self, holders: Holders, costs: dict[Counted, int], *, is_look: bool = False) -> None:
         assert self._buckets is not None  # noqa: S101  # there are rates
         now_s = time.monotonic()
         taken: list[tuple[Rate, int, float]] = []
         for rate in self._rates:
-            holder = _holder(caller, rate.holder)
+            holder = holders.bucket(rate.holder)
             if holder is None or not costs.get(rate.counted):
                 continue
-            slot = self._buckets.place((rate.name, *holder), now_s)
+            bucket = (rate.name, *holder)
+            slot = self._buckets.place(bucket, now_s)
             full_at_s = max(now_s, self._buckets.full_at_s(slot))
             cost_s = costs[rate.counted] * rate.period_s / rate.quantity
             wait_s = min(full_at_s + cost_s - now_s - rate.period_s, full_at_s - now_s)
+            if rate.counted == "bytes":
+                wait_s = self._wait_for_body(bucket, now_s, wait_s, is_look=is_look)
             if wait_s > ROUNDING_S:
                 self._refuse(rate, wait_s, full_at_s - now_s)
             taken.append((rate, slot, full_at_s + cost_s))
+        if is_look:
+            return
         for _, slot, full_at_s in taken:
             self._buckets.set(slot, full_at_s)
         if taken:
             counted_headers.set(_headers([(rate, full_at_s - now_s) for rate, _, full_at_s in taken]))
+
+    def _wait_for_body(self, bucket: tuple[Any, ...], now_s: float, wait_s: float, *, is_look: bool) -> float:
+        """Return how long a body has to wait: a look knows only that a body as large was refused before."""
+        body_bytes = _body_bytes.get()
+        if not is_look:
+            if wait_s > ROUNDING_S and body_bytes:
+                if len(self._too_large) >= MAX_TOO_LARGE:
+                    self._too_large.clear()
+                self._too_large[bucket] = body_bytes, now_s + wait_s
+            return wait_s
+        refused_bytes, until_s = self._too_large.get(bucket, (0, 0.0))
+        return max(wait_s, until_s - now_s) if body_bytes >= refused_bytes else wait_s
 
     def _refuse(self, rate: Rate, wait_s: float, full_in_s: float) -> None:
         counted_headers.set(_headers([(rate, full_in_s)]))
@@ -180,11 +277,8 @@ def rate_limits(settings: Settings, buckets: Buckets | None, metrics: Metrics) -
     return RateLimits(rates, buckets=buckets, metrics=metrics)
 
 
-def _holder(caller: Caller, holder: Holder) -> tuple[int, Any] | None:
-    """Return whose bucket it is; None if the call has no such holder."""
-    tenant_id = caller.principal.tenant_id
-    name = {"key": caller.principal.key_id, "user": caller.access.user_id, "tenant": ""}[holder]
-    return None if name is None else (tenant_id, name)
+def _holders(caller: Caller) -> Holders:
+    return Holders(caller.principal.tenant_id, caller.principal.key_id, caller.access.user_id)
 
 
 def _headers(buckets: list[tuple[Rate, float]]) -> tuple[str, str]:

@@ -228,7 +228,7 @@ async def _enqueue(work: ToolContext, arguments: RememberArguments) -> dict[str,
         degraded=None,
     ).body()
     return await queue.accept(
-        work.database, work.access, work.call, CallAnswer(result, arguments.canonical(), result)
+        work.database, work.access, work.call, CallAnswer(result, arguments.canonical(), result), work.rates
     )
 
 

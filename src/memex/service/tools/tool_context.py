@@ -1,6 +1,6 @@
 """The context in which a tool runs during one call, in a live service or in a replay."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -12,6 +12,7 @@ from memex.service.tools.call_locks import CallLocks
 from memex.settings import SearchMode
 from memex.store.access import Access
 from memex.store.database import Connection, Database
+from memex.store.identity.write_rates import WriteRate
 from memex.store.log.call import Call, CallAnswer
 from memex.store.records import Status
 from memex.store.writes.draft import Draft
@@ -58,6 +59,7 @@ class ToolContext:
         spending: counts and limits what the caller's tenant spends on models.
         call_locks: make calls of this service with the same tool call id run one after the other.
         database: the database, which has the queue.
+        rates: limits by which a call for the queue is counted.
         prompts_dir: a directory with prompts that replace those of Memex.
         rendering: how a context shows stored text.
     """
@@ -74,3 +76,4 @@ class ToolContext:
     database: Database
     prompts_dir: Path | None = None
     rendering: Rendering = RENDERING
+    rates: Sequence[WriteRate] = ()

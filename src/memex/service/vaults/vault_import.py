@@ -102,10 +102,11 @@ async def import_vault(
     async with service.recorder.recorded(caller, "memory_import", given, tool_call_id=call_id) as log:
         with ExitStack() as stack:
             vault = await asyncio.to_thread(stack.enter_context, open_vault(source))
-            work = _Import(service, caller, log.call, vault, dry_run=dry_run, replace=replace)
+            writes = len(vault.notes)
+            work = _Import(service, caller, log.call, vault, dry_run=dry_run, replace=replace, writes=writes)
             work.place(into, projects=projects)
             size_bytes = len(source) if isinstance(source, bytes) else 0
-            service.rate_limits.count_write(caller, len(vault.notes), size_bytes)
+            service.rate_limits.count_write(caller, writes, size_bytes)
             await work.run(progress)
         result = work.result()
         answer = CallAnswer(result.model_dump(mode="json"), given, _log_record(result))
@@ -150,6 +151,7 @@ class _Import:
         *,
         dry_run: bool,
         replace: bool,
+        writes: int,
     ) -> None:
         self._service = service
         self._caller = caller
@@ -157,6 +159,7 @@ class _Import:
         self._vault = vault
         self._dry_run = dry_run
         self._replace = replace
+        self._uncounted = writes  # for all replicas: the first commit counts all of the import's writes
         self._projects: list[str] = []
         self._read_only: list[tuple[VaultRefusal, VirtualPath]] = []
         self._places: list[tuple[str, VirtualPath]] = []
@@ -410,7 +413,7 @@ class _Import:
     async def _commit_once(self, notes: Sequence[ImportedNote], call_id: str) -> _Batch:
         histories = await self._histories(notes)
         kept = self._find_kept(notes, histories)
-        draft = self._service.draft(self._caller)
+        draft = self._service.draft(self._caller, writes=self._uncounted)
         for note in notes:
             # Analysing a text costs most: one that stands there already is not staged.
             if note.path not in kept and not _is_unchanged(note, histories):
@@ -420,6 +423,7 @@ class _Import:
             arguments["replace"] = True
         call = new_call(self._caller, self._call.request.tool, arguments, call_id)
         commit = await draft.commit(call, lambda changes: _answer(arguments, notes, histories, kept, changes))
+        self._uncounted = 0
         if commit.is_repeat:
             await CallLogger(self._service.database, self._caller.access, call).add("repeated")
         return _Batch.model_validate(commit.result)
