@@ -3,8 +3,8 @@
 import asyncio
 import itertools
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
@@ -326,12 +326,8 @@ class Database:
         """A connection for an access, or for Memex' own work, with the slot that entitles to it."""
         agents = self._agents if access is not None and access.role == "agent" else None
         pool = agents or self._pool
-        try:
+        with self._told_of_waits():
             slot = await self._queue.take(flow, lanes)
-        except NoTurn as refusal:
-            self._waiting.count(refusal.reason)
-            made = database_silent() if self._is_down else error_of_wait(refusal.reason)
-            raise self._with_restart(made) from None
         try:
             async with pool.connection() as connection:
                 self._is_down = False
@@ -354,6 +350,20 @@ class Database:
             raise self._with_restart(refused) from error
         finally:
             self._queue.give_back(slot)
+
+    async def refuse_overload(self, flow: Flow) -> None:
+        """Raise Overloaded, before anything is done for a call, if its first statement would wait too long."""
+        with self._told_of_waits():
+            await self._queue.look(flow)
+
+    @contextmanager
+    def _told_of_waits(self) -> Iterator[None]:
+        try:
+            yield
+        except NoTurn as refusal:
+            self._waiting.count(refusal.reason)
+            made = database_silent() if self._is_down else error_of_wait(refusal.reason)
+            raise self._with_restart(made) from None
 
     def _with_restart(self, error: MemexError) -> MemexError:
         """Say in an error when the database is likely to be back, if that is known."""

@@ -130,6 +130,12 @@ class FairQueue:
             _has_begun.set(True)
         return slot
 
+    async def look(self, flow: Flow) -> None:
+        """Refuse a call that would wait too long for its first slot; raises NoTurn."""
+        if _patience_s.get() is not None and self.expected_wait_s(flow) > MAX_EXPECTED_S:
+            await self._slow_down(flow)
+            raise NoTurn("overloaded")
+
     def give_back(self, slot: Slot) -> None:
         """Take a slot back, and give it to the next one."""
         held_s = self._clock() - slot.began_s
@@ -164,10 +170,8 @@ class FairQueue:
 
     async def _wait(self, slot: Slot) -> None:
         patience_s = MAX_WAIT_S if slot.has_begun else _patience_s.get()
-        is_patient = patience_s is None or slot.has_begun
-        if not is_patient and self.expected_wait_s(slot.flow) > MAX_EXPECTED_S:
-            await self._slow_down(slot.flow)
-            raise NoTurn("overloaded")
+        if not slot.has_begun:
+            await self.look(slot.flow)
         began_s = self._clock()
         slot.granted = asyncio.get_running_loop().create_future()
         self._enqueue(slot)

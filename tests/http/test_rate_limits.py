@@ -1,7 +1,11 @@
 """Rate limits over HTTP, MCP, batches, the queue and imports; what is refused is told when to come back."""
 
+import json
 import os
+import socket
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPResponse
 from typing import Any
 
 import httpx2
@@ -9,10 +13,12 @@ import pytest
 from tests.kit.zips import zipped
 
 from memex.errors import ValidationFailed
+from memex.evals.bench.felt.proxy import counting_proxy
 from memex.service.identity.rate_limits import Buckets, Rate, parse_rates
 from memex.settings import Settings
 
 FIND = "/v1/tools/memory_find/execute"
+WRITE = "/v1/tools/memory_write/execute"
 REMEMBER = "/v1/tools/memory_remember/execute"
 
 
@@ -38,6 +44,48 @@ def limited(
     yield make
     for service in open_services:
         service.__exit__(None, None, None)
+
+
+class _Line:
+    """A connection on which requests are sent in parts."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+
+    def send(self, part: bytes) -> None:
+        """Send a part of a request."""
+        self._connection.sendall(part)
+
+    def answer(self) -> tuple[int, Any]:
+        """Return the status of the next answer, and its JSON."""
+        answer = HTTPResponse(self._connection)
+        answer.begin()
+        return answer.status, json.loads(answer.read())
+
+    def is_closed(self) -> bool:
+        """Whether the service has closed the connection."""
+        return self._connection.recv(1) == b""
+
+
+@contextmanager
+def _connection(client: httpx2.Client) -> Iterator[_Line]:
+    address = (client.base_url.host, int(client.base_url.port or 0))
+    with socket.create_connection(address, timeout=20) as connection:
+        yield _Line(connection)
+
+
+def _head(
+    client: httpx2.Client, path: str, body_bytes: int, *, method: str = "POST", expect: bool = False
+) -> bytes:
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        f"Host: {client.base_url.host}",
+        f"Authorization: {client.headers['authorization']}",
+        "Content-Type: application/json",
+        f"Content-Length: {body_bytes}",
+        *(["Expect: 100-continue"] if expect else []),
+    ]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
 def _refused(answer: httpx2.Response, limit: str) -> bool:
@@ -98,6 +146,118 @@ def test_the_bytes_of_a_tenant_are_limited(limited: Callable[..., Any]) -> None:
         assert alice.put("/v1/file?path=user/a.md", content="ä" * 400).is_success
         assert _refused(bob.put("/v1/file?path=user/a.md", content="x" * 400), "bytes-tenant")
         assert alice.get("/v1/file?path=user/a.md").is_success
+
+
+def test_a_refusal_does_not_wait_for_the_body(limited: Callable[..., Any]) -> None:
+    """The head of a request is enough, also for writes and for bytes; then the connection takes the next one."""
+    cases = {"requests": "user:1/day", "writes": "user:1/day", "bytes": "user:100/day"}
+    body = json.dumps({"arguments": {"path": "user/a.md", "content": "x" * 1_000_000}}).encode()
+    for counted, rate in cases.items():
+        with limited(**{counted: rate})("alice") as alice, _connection(alice) as line:
+            first = {"arguments": {"path": f"user/{counted}.md", "content": "x" * 200}}
+            assert alice.post(WRITE, json=first).is_success
+
+            line.send(_head(alice, WRITE, len(body)))
+            early = line.answer()
+            line.send(body)
+            line.send(_head(alice, WRITE, 2) + b"{}")
+            late = line.answer()
+
+            for status, problem in (early, late):
+                assert (status, problem["code"], problem["limit"]) == (429, "RATE_LIMITED", f"{counted}-user")
+            line.send(f"GET /health/live HTTP/1.1\r\nHost: {alice.base_url.host}\r\n\r\n".encode())
+            assert line.answer()[0] == 200
+
+
+def test_a_body_as_large_as_one_that_was_refused_is_not_read(limited: Callable[..., Any]) -> None:
+    """How much of a body is text is known only when it was read. That is remembered."""
+    with limited(bytes="user:1k/day")("alice") as alice, _connection(alice) as line:
+        assert alice.put("/v1/file?path=user/a.md", content="x" * 600).is_success
+        assert _refused(alice.put("/v1/file?path=user/b.md", content="x" * 500), "bytes-user")
+
+        line.send(_head(alice, "/v1/file?path=user/c.md", 500, method="PUT"))
+        assert line.answer()[0] == 429
+        line.send(b"x" * 500)
+        assert alice.put("/v1/file?path=user/d.md", content="x" * 300).is_success  # smaller: it fits
+
+
+def test_a_client_that_waits_for_continue_is_told_that_the_connection_ends(
+    limited: Callable[..., Any],
+) -> None:
+    """It may send the body or not, so what comes next could be anything."""
+    with limited(requests="user:1/day")("alice") as alice, _connection(alice) as line:
+        assert alice.get("/v1/files").is_success
+
+        line.send(_head(alice, WRITE, 1_000_000, expect=True))
+
+        assert line.answer()[0] == 429
+        assert line.is_closed()
+
+
+def test_a_refused_call_of_mcp_keeps_its_form(limited: Callable[..., Any]) -> None:
+    """An error of a limit is a result of the call, under the ids of the message; other messages are answered."""
+    headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+    arguments = {"name": "memory_remember", "arguments": {"text": "I like tea."}}
+    call = {"jsonrpc": "2.0", "id": "m-1", "method": "tools/call", "params": arguments}
+    for counted in ("requests", "writes"):
+        with limited(**{counted: "user:1/day"})("alice") as alice:
+            assert "error" not in alice.post("/mcp", json=call, headers=headers).json()
+            named = call | {"params": arguments | {"_meta": {"memex/toolCallId": "call_7"}}}
+            answer = alice.post("/mcp", json=named, headers=headers)
+            listed = alice.post("/mcp", json=call | {"method": "tools/list", "params": {}}, headers=headers)
+
+        assert answer.status_code == 200
+        assert answer.json()["id"] == "m-1"
+        result = answer.json()["result"]
+        assert result["isError"]
+        assert result["_meta"]["memex/toolCallId"] == "call_7"
+        assert result["_meta"]["memex/error"]["code"] == "RATE_LIMITED"
+        assert result["_meta"]["memex/error"]["details"]["limit"] == f"{counted}-user"
+        assert "RATE_LIMITED" in result["content"][0]["text"]
+        assert listed.json()["result"]["tools"]
+
+
+def test_a_refused_request_asks_the_database_nothing(
+    http_conninfo: str, serving: Callable[..., Any], key_of: Callable[..., str]
+) -> None:
+    """Neither a tool, nor a route whose key is looked up for each request."""
+    settings = Settings.model_construct(rate_requests="user:1/day")
+    headers = {"Authorization": f"Bearer {key_of(bound_to='alice')}"}
+    with (
+        counting_proxy(http_conninfo) as proxy,
+        serving(proxy.conninfo, settings=settings) as one,
+        httpx2.Client(base_url=one.url, headers=headers, timeout=30) as alice,
+    ):
+        assert alice.get("/v1/me").is_success
+        before = proxy.traffic("memex")
+
+        refused = [alice.get("/v1/me"), alice.post(FIND, json={"arguments": {"query": "tea"}})]
+
+        assert {answer.status_code for answer in refused} == {429}
+        assert (proxy.traffic("memex") - before).round_trips == 0
+
+
+def test_an_overloaded_service_refuses_before_the_body(
+    http_conninfo: str, serving: Callable[..., Any], key_of: Callable[..., str]
+) -> None:
+    """A call that would wait too long for the database is told so by its head."""
+    headers = {"Authorization": f"Bearer {key_of(bound_to='alice')}"}
+    with (
+        serving(http_conninfo) as one,
+        httpx2.Client(base_url=one.url, headers=headers, timeout=30) as alice,
+        _connection(alice) as line,
+    ):
+        assert alice.post(FIND, json={"arguments": {"query": "tea"}}).is_success
+        queue = one.service.database._queue  # the turns of the database
+        free, queue._free, queue._waiting, queue._hold_s = queue._free, 0, 1_000, 60.0
+
+        line.send(_head(alice, WRITE, 1_000_000))
+        status, problem = line.answer()
+
+        queue._free, queue._waiting = free, 0
+        assert (status, problem["code"]) == (503, "OVERLOADED")
+        line.send(b"x" * 1_000_000 + _head(alice, FIND, 2) + b"{}")
+        assert line.answer()[0] == 422
 
 
 def test_nothing_is_limited_or_said_by_default(alice: httpx2.Client) -> None:

@@ -12,6 +12,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from memex.call_context import CallContext
 from memex.errors import Unauthenticated, Unavailable, ValidationFailed
 from memex.http.parsing import StrictRequest, check_query, query_names
+from memex.http.refusals import call_writes, early_refusal, look, refuse_overload
 from memex.service.service import Caller, Service
 from memex.store.access import Role
 from memex.store.identity.authentication import Principal
@@ -34,9 +35,13 @@ ServiceDependency = Annotated[Service, Depends(service_dependency)]
 
 
 class KeyedRoute(APIRoute):
-    """A route that looks at the key before it reads the body: strangers cost no parsing."""
+    """A route that looks at the key before it reads the body.
+
+    So strangers, and callers who come too often, cost no parsing.
+    """
 
     takes_any_query: ClassVar[bool] = False
+    refuses_early: ClassVar[bool] = True  # whoever comes too often
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler; it raises Unauthenticated."""
@@ -44,7 +49,10 @@ class KeyedRoute(APIRoute):
 
         async def keyed(request: Request) -> Response:
             service = service_of(request)
-            request.state.principal = await service.authenticate(await key_of(request, service))
+            key = await key_of(request, service)
+            if self.refuses_early and (refused := early_refusal(request, service, key)) is not None:
+                raise refused
+            request.state.principal = await service.authenticate(key)
             if not self.takes_any_query:
                 check_query(request, known)
             return await handle(StrictRequest(request.scope, request.receive))
@@ -65,7 +73,9 @@ class ToolRoute(APIRoute):
         async def keyed(request: Request) -> Response:
             service = service_of(request)
             key = await key_of(request, service)
-            request.state.principal = await service.identities.cached_holder(key)
+            holder = request.state.principal = await service.identities.cached_holder(key)
+            look(request, service, holder, writes=call_writes(request))
+            await refuse_overload(request, service, holder)
             try:
                 check_query(request, known)
                 return await handle(StrictRequest(request.scope, request.receive))

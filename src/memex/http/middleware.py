@@ -15,6 +15,7 @@ from memex import telemetry
 from memex.http.docs_page import STATIC
 from memex.http.problems import problem
 from memex.http.protocol import CLIENT_GONE
+from memex.http.refusals import body_bytes
 from memex.logging import frames
 from memex.service.identity.rate_limits import counted_headers
 from memex.store.waiting.fair_queue import expect_turns_soon
@@ -46,14 +47,16 @@ class RequestMiddleware:
         request_id = _request_id(request.headers.get("x-request-id"))
         request.state.request_id = request_id
         status = 0
-        expected_bytes = _content_length(request)
+        expected_bytes = body_bytes(request)
         max_bytes = MAX_VAULT_BYTES if scope["path"] in VAULT_PATHS else MAX_BODY_BYTES
         read_bytes = 0
+        awaits_continue = "100-continue" in request.headers.get("expect", "").lower()
 
         async def limited_receive() -> Message:
-            nonlocal read_bytes
+            nonlocal read_bytes, awaits_continue
             if expected_bytes > max_bytes:
                 raise HTTPException(413)
+            awaits_continue = False
             message = await receive()
             read_bytes += len(message.get("body", b""))
             if read_bytes > max_bytes:
@@ -69,6 +72,8 @@ class RequestMiddleware:
                 if (counted := counted_headers.get()) is not None:
                     left, policy = (value.encode() for value in counted)
                     message["headers"] += [(b"ratelimit", left), (b"ratelimit-policy", policy)]
+                if awaits_continue:  # whether the body comes now, nobody knows: RFC 9110, section 10.1.1
+                    message["headers"].append((b"connection", b"close"))
             await send(message)
 
         with structlog.contextvars.bound_contextvars(request_id=request_id):
@@ -131,11 +136,6 @@ def _request_id(given: str | None) -> str:
     if given and is_sane and len(given) <= MAX_REQUEST_ID_CHARS:
         return given
     return f"req_{secrets.token_hex(8)}"
-
-
-def _content_length(request: Request) -> int:
-    given = request.headers.get("content-length", "")
-    return int(given) if given.isdigit() else 0
 
 
 def _is_utf8(scope: Scope) -> bool:

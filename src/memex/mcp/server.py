@@ -136,6 +136,15 @@ def new_server(
     return server
 
 
+def refused_result(params: Mapping[str, Any], error: MemexError) -> dict[str, Any]:
+    """Return the result of a call of a tool that is refused before a server has seen it."""
+    try:
+        tool_call_id: str | None = _tool_call_id(params.get("_meta"))
+    except (MemexError, AttributeError):
+        tool_call_id = None
+    return _failed(error, tool_call_id).model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
 _PROMPT = types.Prompt(
     name=MEMORY_PROMPT,
     title="Memory",

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -12,12 +12,21 @@ from starlette.types import Message, Receive, Scope, Send
 
 from memex.api.local import LocalMemex
 from memex.call_context import CallContext
-from memex.errors import Unauthenticated, ValidationFailed
-from memex.http.callers import KeyedRoute, KeyHolder, RequestContext, ServiceDependency, context_of_headers
+from memex.errors import RateLimited, Unauthenticated, ValidationFailed
+from memex.http.callers import (
+    KeyedRoute,
+    KeyHolder,
+    RequestContext,
+    ServiceDependency,
+    context_of_headers,
+    key_of,
+    service_of,
+)
 from memex.http.hosts import hosts_of
 from memex.http.middleware import MAX_BODY_BYTES
 from memex.http.parsing import load_json
 from memex.http.problems import on_memex_error
+from memex.http.refusals import early_refusal, look, writes
 from memex.service.service import Service, check_role
 from memex.settings import Settings
 from memex.store.access import Role
@@ -109,6 +118,7 @@ class MCPRoute(KeyedRoute):
     takes_any_query = (
         True  # the address stands in a client's settings, where some add parameters of their own
     )
+    refuses_early = False  # it does, in the form of the protocol
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler; it raises Forbidden."""
@@ -117,7 +127,7 @@ class MCPRoute(KeyedRoute):
         async def guarded(request: Request) -> Response:
             hosts_of(request).check(request)
             try:
-                return await handle(request)
+                return await _early_answer(request) or await handle(request)
             except Unauthenticated as error:
                 refused = await on_memex_error(request, error)
                 known_at = _address(request, METADATA + request.url.path)
@@ -131,19 +141,48 @@ router = APIRouter(route_class=MCPRoute, include_in_schema=False)
 metadata_router = APIRouter(include_in_schema=False)
 
 
-class McpResponse(Response):
-    """The answer of an MCP server, which reads the message and sends the response by itself."""
+async def _early_answer(request: Request) -> Response | None:
+    """Return the answer to a call of a tool that is refused because its caller comes too often; else None.
 
-    def __init__(self, manager: "StreamableHTTPSessionManager") -> None:
+    The message is parsed, as the answer needs its id, but nothing is looked up, and the SDK has no work.
+    """
+    service = service_of(request)
+    refused = early_refusal(request, service, await key_of(request, service))
+    if refused is None:
+        return None
+    request.state.body = await request.body()
+    with suppress(ValidationFailed, ValueError, RecursionError):
+        if (answer := _refused_call(load_json(request.state.body), refused)) is not None:
+            return JSONResponse(answer)
+    return None
+
+
+class McpResponse(Response):
+    """The answer of an MCP server, which reads the message and sends the response by itself.
+
+    Args:
+        manager: the server.
+        look: raises RateLimited for a call that will be refused, by whether its tool writes.
+    """
+
+    def __init__(self, manager: "StreamableHTTPSessionManager", look: Callable[[bool], None]) -> None:
         super().__init__()
         self._manager = manager
+        self._look = look
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; raises ClientDisconnect, which the SDK would log and count as a fault of ours."""
-        body = await Request(scope, receive).body()
-        if (fault := _fault_of(body)) is not None:
+        body = scope["state"].get("body") or await Request(scope, receive).body()
+        message, fault = _parse(body)
+        if fault is not None:
             await JSONResponse(fault, status_code=400)(scope, receive, send)
             return
+        if (tool := _called_tool(message)) is not None:
+            try:
+                self._look(writes(tool))
+            except RateLimited as refused:
+                await JSONResponse(_refused_call(message, refused))(scope, receive, send)
+                return
         messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def received() -> Message:
@@ -152,8 +191,8 @@ class McpResponse(Response):
         await self._manager.handle_request(scope, received, send)
 
 
-def _fault_of(body: bytes) -> dict[str, Any] | None:
-    """Return the error for a message that names a key twice, or a request whose id is null; else None.
+def _parse(body: bytes) -> tuple[Any, dict[str, Any] | None]:
+    """Return a message, and the error if it names a key twice or is a request whose id is null.
 
     The SDK takes the last of two values, and a request with such an id for a notification, which nobody answers.
     What is no JSON at all it refuses itself.
@@ -161,12 +200,32 @@ def _fault_of(body: bytes) -> dict[str, Any] | None:
     try:
         message = load_json(body)
     except ValidationFailed as error:
-        return _invalid_request(error.message, error.hint)
+        return None, _invalid_request(error.message, error.hint)
     except (ValueError, RecursionError):
-        return None
+        return None, None
     if isinstance(message, dict) and "method" in message and "id" in message and message["id"] is None:
-        return _invalid_request("The id of the request is null.", "Send a number or a string that is new.")
-    return None
+        return None, _invalid_request(
+            "The id of the request is null.", "Send a number or a string that is new."
+        )
+    return message, None
+
+
+def _called_tool(message: Any) -> str | None:
+    """Return the tool that a message calls; None for other messages, and for malformed ones."""
+    if not isinstance(message, dict) or message.get("method") != "tools/call" or message.get("id") is None:
+        return None
+    parameters = message.get("params")
+    tool = parameters.get("name") if isinstance(parameters, dict) else None
+    return tool if isinstance(tool, str) else None
+
+
+def _refused_call(message: Any, refused: RateLimited) -> dict[str, Any] | None:
+    """Return the answer to a call of a tool that is refused; None for another message."""
+    if _called_tool(message) is None:
+        return None
+    from memex.mcp.server import refused_result  # noqa: PLC0415  # see McpServers
+
+    return {"jsonrpc": "2.0", "id": message["id"], "result": refused_result(message["params"], refused)}
 
 
 def _invalid_request(message: str, hint: str) -> dict[str, Any]:
@@ -194,7 +253,11 @@ async def answer(
     api = LocalMemex(service, holder, role=role, nobody_hint=NOBODY_HINT)
     named = CallContext(context.user_id, context.actor, context.project, role=context.role)
     request.state.connection = McpConnection(api, named)
-    return McpResponse(manager)
+
+    def look_at_call(is_writing: bool) -> None:  # of one argument
+        look(request, service, holder, writes=is_writing)
+
+    return McpResponse(manager, look_at_call)
 
 
 async def metadata(request: Request) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from fastapi import Query, Request
 from fastapi.responses import StreamingResponse
 
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.refusals import look
 from memex.http.routers import RouterPair
 from memex.service.service import Caller, Service
 from memex.service.vaults import vault_export, vault_import
@@ -89,6 +90,7 @@ async def import_vault(
     Reverting the call `tool_call_id` undoes the import. Files are committed in batches of at most 100, named in
     `calls`, each of which can be reverted alone.
     """
+    look(request, service, caller.principal, writes=True)
     return await vault_import.import_vault(
         service,
         caller,

@@ -1,9 +1,10 @@
 """Who holds a key and what a caller may touch, kept in memory for the calls that come most often.
 
-Nothing is answered by what is kept alone. A cached holder is used only by routes that run a tool, and a cached
-access only for running one. Each transaction of the tool has the database compare the access epoch. An error that
-comes before any transaction is raised only after the key, or the access, was looked up again. So a change is heeded
-by the next call in each process, and no process has to tell another one; see `identity.authentication`.
+Nothing is answered by what is kept alone, except that a caller comes too often (`RateLimits.look`). A cached holder
+is used only by routes that run a tool, and a cached access only for running one. Each transaction of the tool has
+the database compare the access epoch. An error that comes before any transaction is raised only after the key, or
+the access, was looked up again. So a change is heeded by the next call in each process, and no process has to tell
+another one; see `identity.authentication`.
 
 What is refused is never kept: an unknown key costs a look-up each time.
 """
@@ -91,10 +92,13 @@ class Identities:
         self._holders.put(digest, holder)
         return holder
 
+    def kept_holder(self, secret: str) -> Principal | None:
+        """Return who held a key when it was looked up last, None if it is not kept; only to refuse by it."""
+        return self._holders.get(authentication.key_digest(secret))
+
     async def cached_holder(self, secret: str) -> Principal:
         """Return who holds a key, or held it when it was looked up; raises Unauthenticated if it has to be."""
-        kept = self._holders.get(authentication.key_digest(secret))
-        return kept or await self.authenticate(secret)
+        return self.kept_holder(secret) or await self.authenticate(secret)
 
     async def resolve(
         self,
