@@ -1,8 +1,10 @@
 """When the database goes away and comes back."""
 
+import re
 import time
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -19,16 +21,16 @@ class Outage:
     """A database that can be cut off: no connection is left, none is let in."""
 
     def __init__(self, admin_conninfo: str, name: str) -> None:
-        self._admin, self._name = admin_conninfo, name
+        self._admin, self.name = admin_conninfo, name
 
     def begin(self) -> None:
         """Cut every connection and refuse new ones."""
-        self._run(f'alter database "{self._name}" allow_connections false')
-        self._run(f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{self._name}'")  # noqa: S608  # our own name
+        self._run(f'alter database "{self.name}" allow_connections false')
+        self._run(f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{self.name}'")  # noqa: S608  # our own name
 
     def end(self) -> None:
         """Let connections in again."""
-        self._run(f'alter database "{self._name}" allow_connections true')
+        self._run(f'alter database "{self.name}" allow_connections true')
 
     def _run(self, statement: str) -> None:
         with psycopg.connect(self._admin, autocommit=True) as connection:
@@ -68,9 +70,32 @@ def test_an_outage_is_told_and_outlived(own: tuple[Any, Outage]) -> None:
             assert (refused.status_code, refused.json()["code"]) == (503, "STORE_UNAVAILABLE")
             assert refused.headers["retry-after"] == "1"
             assert refused.json()["hint"]
+            # Postgres says that the database is "not currently accepting connections", and names it.
+            assert not {"FATAL", "terminating", "accepting", outage.name} & set(
+                re.split(r"[\s\"]", refused.text)
+            )
         assert alive.is_success
         _wait_until_ready(client)
         assert client.get("/v1/file", params=path).json()["content"] == "tea"
+
+
+def test_an_outage_says_when_the_database_is_started_again(own: tuple[Any, Outage]) -> None:
+    """Retry-After follows the embedded server's back-off, where there is one."""
+    served, outage = own
+    secret, _ = served.run(tenants.create_key(served.service.database, "home", "agent", user_id="alice"))
+    database = served.service.database
+    database._waiting = replace(database._waiting, restart_after_s=lambda: 11.2)
+    with httpx2.Client(
+        base_url=served.url, headers={"Authorization": f"Bearer {secret}"}, timeout=READY_S
+    ) as client:
+        assert client.get("/v1/me").is_success
+
+        outage.begin()
+        refused = client.get("/v1/me")
+
+    assert (refused.status_code, refused.json()["code"]) == (503, "STORE_UNAVAILABLE")
+    assert refused.headers["retry-after"] == "12"
+    assert refused.json()["retry_after_s"] == 12
 
 
 def _wait_until_ready(client: httpx2.Client) -> None:
