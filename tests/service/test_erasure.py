@@ -20,8 +20,10 @@ from memex.service.service import Caller, Service
 from memex.store.conversations.ingest import put_conversations
 from memex.store.conversations.records import NewConversation, NewMessage, SourceName
 from memex.store.database import Database
+from memex.store.identity import write_rates
 from memex.store.identity.authentication import Principal
 from memex.store.identity.sessions import open_session
+from memex.store.identity.write_rates import WriteRate
 from memex.store.upkeep import erasure
 from memex.subagent.embedders.hashed import HashEmbedder
 from memex.subagent.memory_tools import MemoryTools
@@ -94,6 +96,8 @@ async def settle_in(service: Service, caller_of: CallerOf, admin: Caller) -> Cal
     if service.database.has_jobs:
         await remember(service, user, f"The queue knows {WORDS[1]}.", wait=False)
     await import_conversation(service, user)
+    async with service.database.transaction(user.access) as connection:
+        await write_rates.count(connection, [WriteRate("writes-user", NAME, 1, 60)])
     looking = await caller_of(NAME, role="admin")
     await run_tool(service, looking, "find", "spied", query=WORDS[3])
     await open_session(service.database, user.principal, NAME)
@@ -117,7 +121,7 @@ async def test_nothing_of_the_user_is_left_but_the_receipt(service: Service, cal
 
     done = await erasures.erase_user(service, admin, NAME)
 
-    searched = {"revision.content", "operation.request", "chunk.lexemes", "message.text", "source.account"}
+    searched = {"revision.content", "operation.request", "chunk.lexemes", "message.text", "write_rate.holder"}
     assert {f"public.{column}" for column in searched} <= before
     assert await places(service.database, NAME, *WORDS) == {"public.erasure.user_id"}
     assert done.status == "erased"
