@@ -195,6 +195,13 @@ class Settings(BaseSettings):
         description="The largest number of files in one scope (the memory of one user or one project, or the "
         "shared files).",
     )
+    max_messages: int = Field(
+        2_000_000,
+        validation_alias="MEMEX_MAX_MESSAGES",
+        ge=1,
+        le=100_000_000,
+        description="The largest number of messages that the imported conversations of one user may have together.",
+    )
     language: str = Field(
         "english",
         validation_alias="MEMEX_LANGUAGE",

@@ -109,6 +109,7 @@ async def running_service(
             service = Service(
                 database,
                 max_files=settings.max_files,
+                max_messages=settings.max_messages,
                 language=settings.language,
                 embedder=embedder,
                 search_mode=settings.search_mode,

@@ -26,6 +26,7 @@ STATUSES: dict[int, set[str]] = {
         "FILE_NOT_FOUND",
         "VERSION_NOT_FOUND",
         "PROJECT_NOT_FOUND",
+        "CONVERSATION_NOT_FOUND",
         "OPERATION_NOT_FOUND",
         "UNKNOWN_TOOL",
         "UNKNOWN_ROUTE",

@@ -14,6 +14,7 @@ from httpx2 import Client, Response
 from tests.kit.zips import zipped
 
 from memex.http.app import create_app
+from memex.store.conversations.records import make_conversation_id
 
 KeyOf = Callable[..., str]
 ClientOf = Callable[..., Client]
@@ -130,10 +131,44 @@ def said(tool: str, outcomes: Outcomes, shows: str | None = None, /, **arguments
     return Try(outcomes, shows, json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
 
 
+CONVERSATION = make_conversation_id("chatgpt", "", "of-alice")
+LINES = (
+    '{"kind": "chatgpt"}\n{"id": "of-alice", "title": "Words", "messages": '
+    f'[{{"id": "m1", "role": "user", "text": "The word is {WORDS[NOTE]}."}}]}}\n'
+)
+UNKNOWN = "CONVERSATION_NOT_FOUND"
+WANTED = {"source": {"kind": "chatgpt"}, "conversations": []}
+
+
+def on_conversations(agent: Outcomes, admin: Outcomes) -> dict[str, list[Try]]:
+    """The routes of conversations for agents and admins; the outcomes are of those that name one of alice's."""
+    named = {"url": {"conversation_id": CONVERSATION}}
+    table = {}
+    nobody = admins(admin="VALIDATION_ERROR")
+    for base, anyone, own, put in (
+        ("/v1", agents(), agent, agents()),
+        ("/v1/admin", admins(), admin, nobody),
+    ):
+        question: dict[str, Any] = {"json": {"query": "word"}}
+        table |= {
+            f"GET {base}/conversations": [Try(anyone, WORDS[NOTE])],
+            f"POST {base}/conversations": [Try(put, content=LINES)],
+            f"POST {base}/conversations/wanted": [Try(put, json=WANTED)],
+            f"POST {base}/conversations/find": [Try(anyone, WORDS[NOTE], **question)],
+            f"POST {base}/conversations/delete": [Try(own, json={"conversations": [CONVERSATION]})],
+            f"GET {base}/conversations/{{conversation_id}}": [Try(own, WORDS[NOTE], **named)],
+            f"DELETE {base}/conversations/{{conversation_id}}": [Try(own, **named)],
+            f"GET {base}/sources": [Try(anyone)],
+            f"DELETE {base}/sources/{{label}}": [Try(anyone, url={"label": "chatgpt"})],
+        }
+    return table
+
+
 NOTHING_DECIDED = {"decisions": [{"id": "secret:none", "decision": "keep"}]}
 STATIC = "? /docs/static"  # the files of the page /docs, a mount without methods
 
 ROUTES: dict[str, list[Try]] = {
+    **on_conversations(agents(bob=UNKNOWN, theirs=UNKNOWN), admins(admin=UNKNOWN, theirs=UNKNOWN)),
     "GET /": [Try(everyone())],
     "GET /openapi.json": [Try(everyone())],
     "GET /docs": [Try(everyone())],
@@ -564,6 +599,9 @@ class World:
                 headers={**self._headers["alice"], "Memex-Tool-Call-Id": tool_call_id},
             ).is_success
 
+        assert self._client.post(
+            "/v1/conversations", content=LINES, headers=self._headers["alice"]
+        ).is_success
         assert self._client.put(
             "/v1/file",
             params={"path": "user/door.md"},

@@ -20,6 +20,7 @@ from memex.http.hosts import KnownHosts
 from memex.http.middleware import RequestMiddleware
 from memex.http.routes import (
     browse,
+    conversations,
     files,
     greeting,
     health,
@@ -101,6 +102,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
     for part in (
         tools,
         browse,
+        conversations,
         files,
         operations,
         provenance,
@@ -120,7 +122,19 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
     for part in (admin, erasures, keys, secrets, evals):
         app.include_router(part.router)
     app.include_router(operations.admin_replayable_router)
-    for part in (tools, browse, files, operations, provenance, queue, review, transfer, prompt_block, tidy):
+    for part in (
+        tools,
+        browse,
+        conversations,
+        files,
+        operations,
+        provenance,
+        queue,
+        review,
+        transfer,
+        prompt_block,
+        tidy,
+    ):
         app.include_router(part.admin_router)
     app.include_router(mcp.router)
     app.include_router(mcp.metadata_router)

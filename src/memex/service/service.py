@@ -74,6 +74,7 @@ class Service:
         secret_policies: SecretPolicies | None = None,
         run_folder: RunFolder | None = None,
         case_folder: Path | None = None,
+        max_messages: int = 2_000_000,
     ) -> None:
         if prompts_dir is not None:
             definitions.check_prompts(prompts_dir)
@@ -86,6 +87,7 @@ class Service:
         self.identities = Identities(database, self.metrics, language=language)
         self.planners, self._call_locks = planning or builtin_planners(), call_locks or CallLocks()
         self._readiness, self._log = Readiness(database), structlog.get_logger("memex.service")
+        self.max_messages = max_messages
         self._max_files, self.secret_policies = max_files, secret_policies or SecretPolicies()
 
     @property

@@ -1,0 +1,219 @@
+"""Conversations: what was said elsewhere, put in, found, read and removed."""
+
+from typing import Annotated, Any
+
+from fastapi import Path, Query, Request
+from pydantic import AwareDatetime
+
+from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.routers import RouterPair
+from memex.service.conversations import finding, putting, reading, removing
+from memex.service.conversations.finding import FindMessagesArguments, FindMessagesResult
+from memex.service.conversations.putting import PutConversationsResult, WantedArguments, WantedResult
+from memex.service.conversations.reading import ListConversationsResult, SourcesResult, ThreadResult
+from memex.service.conversations.removing import DeleteArguments, DeleteResult
+
+PAIR = RouterPair("", "conversations")
+router, admin_router = PAIR.agent, PAIR.admin
+
+NDJSON = "application/x-ndjson"
+EXAMPLE = (
+    '{"kind": "chatgpt", "label": "ChatGPT"}\n'
+    '{"id": "aaaa1111", "title": "Tea", "messages": [{"id": "m1", "role": "user", "text": "How hot?"}]}\n'
+)
+LINES = {
+    "requestBody": {"required": True, "content": {NDJSON: {"schema": {"type": "string"}, "example": EXAMPLE}}}
+}
+
+Id = Annotated[str, Path(description="The id of a conversation, 12 characters.")]
+Label = Annotated[str, Path(description="The label of a source.")]
+Source = Annotated[
+    str | None, Query(description="Only conversations from this source: its label or its format.")
+]
+Project = Annotated[
+    str | None, Query(description="Only conversations with this project, as the provider names it.")
+]
+Since = Annotated[
+    AwareDatetime | None, Query(description="Only conversations that went on at this time or later.")
+]
+Until = Annotated[AwareDatetime | None, Query(description="Only conversations that ended before this time.")]
+DryRun = Annotated[bool, Query(description="Count what would be deleted, and delete nothing.")]
+
+
+@PAIR.route(
+    "GET",
+    "/conversations",
+    summary="List conversations",
+    admin_summary="List conversations of a user, as an admin",
+    admin_description="Return the conversations of the user in Memex-User.",
+)
+async def list_conversations(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    source: Source = None,
+    project: Project = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
+    cursor: str | None = None,
+) -> ListConversationsResult:
+    """Return the user's imported conversations, the newest first."""
+    given = {"source": source, "project": project, "since": since, "until": until}
+    return await reading.list_all(
+        service, caller, given | {"limit": limit, "cursor": cursor}, tool_call_id=tool_call_id
+    )
+
+
+@PAIR.route(
+    "POST",
+    "/conversations",
+    summary="Put conversations in",
+    admin_summary="Put conversations in for a user, as an admin",
+    admin_description="Store conversations for the user in Memex-User.",
+    openapi_extra=LINES,
+)
+async def put_conversations(
+    request: Request,
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    again: Annotated[bool, Query(description="Bring conversations back that were deleted.")] = False,
+) -> PutConversationsResult:
+    """Store conversations, all of a request or none. The same request again changes nothing.
+
+    The body is JSON lines, at most 8 MiB: first the source, then a conversation with its messages a line, at most
+    2,000 messages together. A longer conversation comes in parts: all but the last with `is_complete` false, all
+    but the first with `is_continued`.
+    """
+    source, conversations = putting.parse_lines(await request.body())
+    return await putting.put(service, caller, source, conversations, again=again, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "POST",
+    "/conversations/wanted",
+    summary="Ask which conversations are wanted",
+    admin_summary="Ask which conversations of a user are wanted, as an admin",
+    admin_description="Compare with what is stored for the user in Memex-User.",
+)
+async def wanted_conversations(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    body: WantedArguments,
+) -> WantedResult:
+    """Return which conversations are not stored as they were read, so that the others need not be sent."""
+    return await putting.wanted(service, caller, body, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "POST",
+    "/conversations/find",
+    summary="Find what was said",
+    admin_summary="Find what a user and assistants said, as an admin",
+    admin_description="Search the conversations of the user in Memex-User.",
+)
+async def find_messages(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    body: FindMessagesArguments,
+) -> FindMessagesResult:
+    """Return the messages that fit a query best, by words. Without a hit, `guidance` says why."""
+    return await finding.find(service, caller, body.model_dump(exclude_unset=True), tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "POST",
+    "/conversations/delete",
+    summary="Delete conversations",
+    admin_summary="Delete conversations of a user, as an admin",
+    admin_description="Delete conversations of the user in Memex-User.",
+)
+async def delete_conversations(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    body: DeleteArguments,
+) -> DeleteResult:
+    """Delete the conversations that all of the conditions name, and return a receipt."""
+    return await removing.delete(
+        service, caller, body.model_dump(exclude_unset=True), tool_call_id=tool_call_id
+    )
+
+
+@PAIR.route(
+    "GET",
+    "/conversations/{conversation_id}",
+    summary="Read a conversation",
+    admin_summary="Read a conversation of a user, as an admin",
+    admin_description="Return a conversation of the user in Memex-User.",
+)
+async def read_conversation(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    conversation_id: Id,
+    message: Annotated[int | None, Query(ge=1, description="Read around the message of this number.")] = None,
+    around: Annotated[int, Query(ge=0, le=500, description="How many messages before and after it.")] = 5,
+    all_branches: Annotated[bool, Query(description="Also messages on branches that were given up.")] = False,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    cursor: str | None = None,
+) -> ThreadResult:
+    """Return the messages of a conversation in their order, or those around one of them."""
+    given: dict[str, Any] = {"around": around, "all_branches": all_branches, "limit": limit, "cursor": cursor}
+    reference = conversation_id if message is None else f"{conversation_id}#{message}"
+    return await reading.read(service, caller, given | {"reference": reference}, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "DELETE",
+    "/conversations/{conversation_id}",
+    summary="Delete a conversation",
+    admin_summary="Delete a conversation of a user, as an admin",
+    admin_description="Delete a conversation of the user in Memex-User.",
+)
+async def delete_conversation(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    conversation_id: Id,
+    dry_run: DryRun = False,
+) -> DeleteResult:
+    """Delete a conversation with all that is derived of it, and return a receipt."""
+    given = {"conversations": [conversation_id], "dry_run": dry_run}
+    return await removing.delete(service, caller, given, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "GET",
+    "/sources",
+    summary="List the sources of conversations",
+    admin_summary="List the sources of a user's conversations, as an admin",
+    admin_description="Return where the conversations of the user in Memex-User came from.",
+)
+async def list_sources(
+    service: ServiceDependency, caller: HeaderCaller, tool_call_id: HeaderToolCallId
+) -> SourcesResult:
+    """Return where the user's conversations came from, and what the newest import of each left out."""
+    return await reading.sources(service, caller, tool_call_id=tool_call_id)
+
+
+@PAIR.route(
+    "DELETE",
+    "/sources/{label}",
+    summary="Delete the conversations of a source",
+    admin_summary="Delete the conversations of a source of a user, as an admin",
+    admin_description="Delete the conversations of a source of the user in Memex-User.",
+)
+async def delete_source(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    label: Label,
+    dry_run: DryRun = False,
+) -> DeleteResult:
+    """Delete all conversations from a source, and return a receipt."""
+    given = {"source": label, "dry_run": dry_run}
+    return await removing.delete(service, caller, given, tool_call_id=tool_call_id)

@@ -1,0 +1,1 @@
+"""Conversations: what a caller may ask about what was said elsewhere."""

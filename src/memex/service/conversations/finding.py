@@ -1,0 +1,171 @@
+"""Find messages, and say why there are none."""
+
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, Field
+
+from memex.service.call import Caller
+from memex.service.conversations.results import (
+    ConversationResult,
+    MessageResult,
+    ReadResult,
+    conversation_result,
+    message_result,
+)
+from memex.service.secrets.guard import guard
+from memex.service.service import Service
+from memex.service.tools.tool import Arguments, ResultPart, StorableText, Tool
+from memex.store.conversations.find import MessageFilters, Searched, describe_search, find_messages
+from memex.store.conversations.records import MessageHit, Role
+from memex.store.log.call import CallAnswer
+
+NAME = "conversation_find"
+
+
+class FindMessagesArguments(Arguments):
+    """Find what was said in the user's imported conversations.
+
+    `query` is a question or some words. Filters: `source` (a label or a format), `project` (the provider's label),
+    `role`, `since` and `until` (times), `conversation` (an id), `human` (only what a person typed), `all_branches`
+    (also branches of a conversation that were given up). `explain` adds what was searched.
+    """
+
+    query: Annotated[StorableText, Field(min_length=1, max_length=10_000)]
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+    source: Annotated[StorableText | None, Field(max_length=200)] = None
+    project: Annotated[StorableText | None, Field(max_length=200)] = None
+    role: Role | None = None
+    since: Annotated[AwareDatetime | None, Field(strict=False)] = None
+    until: Annotated[AwareDatetime | None, Field(strict=False)] = None
+    conversation: Annotated[str | None, Field(pattern=r"^[0-9a-z]{12}$")] = None
+    human: bool = False
+    all_branches: bool = False
+    explain: bool = False
+
+    @property
+    def filters(self) -> MessageFilters:
+        """The filters as the store takes them."""
+        return MessageFilters(
+            source=self.source,
+            project=self.project,
+            role=self.role,
+            since=self.since,
+            until=self.until,
+            conversation_id=self.conversation,
+            human=self.human,
+            all_branches=self.all_branches,
+        )
+
+
+class MessageHitResult(ResultPart):
+    """A message that was found, with the passage that fits best; `terms` says what each word adds to the score."""
+
+    reference: str
+    conversation: ConversationResult
+    message: MessageResult
+    start: int
+    end: int
+    snippet: str
+    score: int
+    terms: dict[str, int]
+    borrowed: dict[str, int]
+
+
+class SearchedResult(ResultPart):
+    """What was searched: passages, in how many of them each word stands, and words that are spelled like others."""
+
+    passages: int
+    words: dict[str, int]
+    near: dict[str, list[str]]
+    without_filters: int | None
+
+
+class FindMessagesResult(ReadResult):
+    """The messages that fit best. Without a hit, or with `explain`, `guidance` says why and what to try next."""
+
+    hits: list[MessageHitResult]
+    searched: SearchedResult | None
+    guidance: list[str]
+
+
+async def find(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> FindMessagesResult:
+    """Return the messages that fit a query best, and log which; `given` is as FindMessagesArguments has it.
+
+    Raises:
+        ValidationFailed: an argument is wrong.
+    """
+    asked = {name: value for name, value in given.items() if value is not None}
+    query = asked.get("query")
+    if isinstance(query, str):
+        guarded = await guard(service.policies_of(caller), "memory_find", {"query": query})
+        asked["query"] = guarded.used["query"]
+    plain = {
+        name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in asked.items()
+    }
+    async with service.recorder.recorded(caller, NAME, plain, tool_call_id=tool_call_id) as log:
+        arguments = TOOL.parse(asked)
+        scope, hits, searched = caller.access.conversations, [], None
+        if scope is not None:
+            narrowed = caller.access.for_conversations()
+            async with service.database.transaction(narrowed, snapshot=True) as connection:
+                hits = await find_messages(
+                    connection, scope, arguments.query, arguments.filters, limit=arguments.limit
+                )
+                if arguments.explain or not hits:
+                    searched = await describe_search(connection, scope, arguments.query, arguments.filters)
+        result = FindMessagesResult(
+            hits=[_hit(hit) for hit in hits],
+            searched=_searched(searched) if searched else None,
+            guidance=[] if hits else _guidance(searched, arguments),
+        )
+        logged = {"messages": [f"{hit.reference}" for hit in hits]}
+        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+def _hit(hit: MessageHit) -> MessageHitResult:
+    return MessageHitResult(
+        reference=hit.reference,
+        conversation=conversation_result(hit.conversation),
+        message=message_result(hit.conversation.conversation_id, hit.message),
+        start=hit.span[0],
+        end=hit.span[1],
+        snippet=hit.snippet,
+        score=hit.score,
+        terms=hit.terms,
+        borrowed=hit.borrowed,
+    )
+
+
+def _searched(searched: Searched) -> SearchedResult:
+    return SearchedResult(
+        passages=searched.chunks,
+        words=searched.words,
+        near={word: list(spellings) for word, spellings in searched.near.items()},
+        without_filters=searched.unfiltered,
+    )
+
+
+def _guidance(searched: Searched | None, arguments: FindMessagesArguments) -> list[str]:
+    """Return why nothing was found, and what to try next."""
+    if searched is None or not searched.chunks:
+        return ["No conversation has been imported for this user. Import one with `memex ingest PATH`."]
+    said = [f"{searched.chunks:,} passages of conversations were searched."]
+    if searched.unfiltered:
+        said.append(
+            f"Without the filters, {searched.unfiltered:,} passages hold words of the query. Leave out a filter."
+        )
+    missing = [word for word, count in searched.words.items() if not count]
+    if missing:
+        said.append(f"These words stand in no conversation: {', '.join(missing[:10])}.")
+    said += [
+        f"Words that are spelled like {word!r}: {', '.join(near)}." for word, near in searched.near.items()
+    ]
+    if not arguments.all_branches and not searched.unfiltered and len(missing) < len(searched.words):
+        said.append("The words stand only in branches that were given up: use all_branches to search them.")
+    return said
+
+
+TOOL: Tool[FindMessagesArguments] = Tool(NAME, FindMessagesArguments, FindMessagesResult)

@@ -1,0 +1,372 @@
+"""Put conversations into the store: the normal form in which every reader and every program sends them."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, Field, ValidationError
+
+from memex.errors import SecretRefused, ValidationFailed
+from memex.service.call import Caller
+from memex.service.secrets.guard import MAX_REPORTED, report
+from memex.service.service import Service
+from memex.service.tools.tool import (
+    Arguments,
+    ResultPart,
+    StorableText,
+    ToolResult,
+    describe_problem,
+)
+from memex.store.access import SecretPolicy
+from memex.store.conversations.ingest import MAX_MESSAGES, put_conversations
+from memex.store.conversations.known import known_conversations
+from memex.store.conversations.records import (
+    NewConversation,
+    NewMessage,
+    Role,
+    SourceName,
+    make_conversation_id,
+)
+from memex.store.log.call import CallAnswer
+from memex.store.text_pool import offload
+from memex.subagent.secrets.finding import find_secrets, redact
+from memex.subagent.secrets.found import FoundSecret
+
+NAME = "conversation_put"
+WANTED = "conversation_wanted"
+MAX_TEXT_CHARS = 1 << 20  # of a message
+MAX_TITLE_CHARS = 1_000
+MAX_ID_CHARS = 500
+MAX_CONVERSATIONS = 1_000  # of a request
+
+Label = Annotated[StorableText, Field(min_length=1, max_length=200)]
+
+
+class SourceInput(Arguments):
+    """Where conversations come from.
+
+    `kind` is the format, such as chatgpt; `label` the name that people give the source, by default the kind; and
+    `account` the account as the export names it.
+    """
+
+    kind: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+    label: Label | None = None
+    account: Annotated[StorableText, Field(max_length=200)] = ""
+    reader_version: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    skipped: Annotated[dict[str, int], Field(max_length=100)] = Field(default_factory=dict)
+
+    @property
+    def name(self) -> SourceName:
+        """The source as the store names it."""
+        return SourceName(self.kind, self.label or self.kind, self.account)
+
+
+class MessageInput(Arguments):
+    """A message. `id` is the provider's, or its place in the file; `parent` the id of the one that it answers."""
+
+    id: Annotated[StorableText, Field(min_length=1, max_length=MAX_ID_CHARS)]
+    role: Role
+    text: Annotated[StorableText, Field(min_length=1, max_length=MAX_TEXT_CHARS)]
+    parent: Annotated[StorableText | None, Field(max_length=MAX_ID_CHARS)] = None
+    part: Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")] = "message"
+    author: Annotated[StorableText | None, Field(max_length=200)] = None
+    said_at: Annotated[AwareDatetime | None, Field(strict=False)] = None
+    model: Annotated[StorableText | None, Field(max_length=200)] = None
+    human_authored: bool | None = None  # by default what a user said
+    on_path: bool = True
+    origin: Annotated[StorableText, Field(max_length=1_000)] = ""
+
+
+class ConversationInput(Arguments):
+    """A conversation, or a part of one.
+
+    Without `is_continued` the messages are the whole conversation: stored messages that are not among them leave
+    the path. With it they follow what is stored. `is_complete` is false for a part that is not the last. `sha256`
+    is a digest of what was read, by which `wanted` knows the conversation again; make it of texts without secrets.
+    """
+
+    id: Annotated[StorableText, Field(min_length=1, max_length=MAX_ID_CHARS)]
+    title: Annotated[StorableText, Field(max_length=MAX_TITLE_CHARS)] = ""
+    messages: Annotated[list[MessageInput], Field(min_length=1, max_length=MAX_MESSAGES)]
+    project: Annotated[StorableText, Field(max_length=200)] = ""
+    started_at: Annotated[AwareDatetime | None, Field(strict=False)] = None
+    last_at: Annotated[AwareDatetime | None, Field(strict=False)] = None
+    sha256: Annotated[str | None, Field(pattern=r"^[0-9a-f]{64}$")] = None
+    is_continued: bool = False
+    is_complete: bool = True
+
+
+class KnownConversation(Arguments):
+    """A conversation that a program could send: its id with the provider, and the digest of what was read of it."""
+
+    id: Annotated[StorableText, Field(min_length=1, max_length=MAX_ID_CHARS)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class WantedArguments(Arguments):
+    """Which of some conversations are wanted."""
+
+    source: SourceInput
+    conversations: Annotated[list[KnownConversation], Field(max_length=10_000)]
+
+
+class PutConversationResult(ResultPart):
+    """What became of a conversation; `removed` says that a person removed it before, so that it was left out."""
+
+    id: str
+    provider_id: str
+    change: Literal["created", "grown", "unchanged", "removed"]
+    added: int
+
+
+class MessageSecret(ResultPart):
+    """Where a message looks like holding a secret, and what was done about it; never the secret itself."""
+
+    conversation: str
+    message: str
+    line: int
+    column: int
+    kind: str
+    action: Literal["redacted", "flagged", "refused"]
+
+
+class PutConversationsResult(ToolResult):
+    """What became of the conversations of a request, in their order, and the secrets that were found in them."""
+
+    conversations: list[PutConversationResult]
+    messages_added: int
+    found_secrets: list[MessageSecret]
+    secrets_count: int
+
+
+class WantedResult(ToolResult):
+    """The conversations of which something may be new, by the ids with which they were named."""
+
+    wanted: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Guarded:
+    """The texts as the policy lets them through, and where secrets stand in them, by the place of the text."""
+
+    texts: list[str]
+    found: list[tuple[int, FoundSecret]]
+
+
+async def put(
+    service: Service,
+    caller: Caller,
+    source: SourceInput,
+    conversations: Sequence[ConversationInput],
+    *,
+    again: bool = False,
+    tool_call_id: str | None = None,
+) -> PutConversationsResult:
+    """Store conversations, all or none, and log which; a second time changes nothing.
+
+    Args:
+        service: the service.
+        caller: for whose user they are stored.
+        source: where they come from.
+        conversations: with at most 2,000 messages together.
+        again: bring conversations back that a person removed.
+        tool_call_id: the id under which the call is logged.
+
+    Raises:
+        ValidationFailed: the call names no user, or there are too many messages.
+        SecretRefused: a message holds a secret, and the policy of the tenant refuses it. Nothing is stored.
+        LimitExceeded: the user would have too many messages. Nothing is stored.
+    """
+    asked = {"source": source.canonical(), "conversations": len(conversations), "again": again}
+    async with service.recorder.recorded(caller, NAME, asked, tool_call_id=tool_call_id) as log:
+        _check_user(caller)
+        if sum(len(one.messages) for one in conversations) > MAX_MESSAGES:
+            raise ValidationFailed(
+                f"The request has over {MAX_MESSAGES:,} messages.", hint="Send them in several requests."
+            )
+        access = await service.identities.open_conversations(caller)
+        policy = service.policies_of(caller).remember
+        texts = [message.text for one in conversations for message in one.messages]
+        titles = [one.title for one in conversations]
+        chars = sum(map(len, texts)) + sum(map(len, titles))
+        guarded = await offload.run(chars, _guard, [*texts, *titles], policy)
+        places = [(one.id, message.id) for one in conversations for message in one.messages]
+        places += [(one.id, "title") for one in conversations]
+        secrets = _report([*texts, *titles], guarded, policy, places)
+        if policy == "refuse" and secrets:
+            raise SecretRefused(
+                f"A message of the conversation {secrets[0].conversation!r} looks like a secret "
+                f"({secrets[0].kind}). Nothing was stored.",
+                secrets=[one.model_dump() for one in secrets[:MAX_REPORTED]],
+            )
+        stored = await put_conversations(
+            service.database,
+            access,
+            source.name,
+            _new_conversations(conversations, guarded.texts),
+            reader_version=source.reader_version,
+            now=log.call.request.now,
+            max_messages=service.max_messages,
+            skipped=source.skipped,
+            again=again,
+        )
+        result = PutConversationsResult(
+            conversations=[
+                PutConversationResult(
+                    id=one.conversation_id, provider_id=read.id, change=one.change, added=one.added
+                )
+                for one, read in zip(stored, conversations, strict=True)
+            ],
+            messages_added=sum(one.added for one in stored),
+            found_secrets=secrets[:MAX_REPORTED],
+            secrets_count=len(secrets),
+        )
+        log.call.record.secrets[:] = [
+            {"argument": f"{one.conversation}: {one.message}"[:200]}
+            | one.model_dump(exclude={"conversation", "message"})
+            for one in secrets[:MAX_REPORTED]
+        ]
+        changes = Counter(one.change for one in stored)
+        logged = {"changes": dict(changes), "messages_added": result.messages_added}
+        logged |= {
+            "conversations": [one.conversation_id for one in stored if one.change in ("created", "grown")]
+        }
+        await log.add("answered", CallAnswer(result.body(), asked, logged))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def wanted(
+    service: Service, caller: Caller, arguments: WantedArguments, *, tool_call_id: str | None = None
+) -> WantedResult:
+    """Return which conversations are not stored as they were read, so that a program need not send the others."""
+    asked = {"source": arguments.source.canonical(), "conversations": len(arguments.conversations)}
+    async with service.recorder.recorded(caller, WANTED, asked, tool_call_id=tool_call_id) as log:
+        _check_user(caller)
+        source = arguments.source.name
+        ids = {
+            make_conversation_id(source.kind, source.account, one.id): one for one in arguments.conversations
+        }
+        known = await known_conversations(service.database, caller.access, list(ids))
+        missing = [
+            one.id
+            for conversation_id, one in ids.items()
+            if known.get(conversation_id) != (bytes.fromhex(one.sha256), arguments.source.reader_version)
+        ]
+        result = WantedResult(wanted=missing)
+        await log.add("answered", CallAnswer(result.body(), asked, {"wanted": len(missing)}))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+def parse_lines(body: bytes) -> tuple[SourceInput, list[ConversationInput]]:
+    """Return the source and the conversations of a request of JSON lines.
+
+    The first line is the source, and each other one a conversation.
+
+    Raises:
+        ValidationFailed: a line is malformed; the message names it.
+    """
+    lines = [(number, line) for number, line in enumerate(body.split(b"\n"), start=1) if line.strip()]
+    if len(lines) < 2:
+        raise ValidationFailed(
+            "The request has no conversation.",
+            hint="Send JSON lines: first the source, then a conversation a line.",
+        )
+    if len(lines) > MAX_CONVERSATIONS + 1:
+        raise ValidationFailed(
+            f"The request has over {MAX_CONVERSATIONS:,} conversations.",
+            hint="Send them in several requests.",
+        )
+    (number, first), *rest = lines
+    source: SourceInput = _parsed(SourceInput, number, first)
+    return source, [_parsed(ConversationInput, number, line) for number, line in rest]
+
+
+def _parsed(model: type[Any], number: int, line: bytes) -> Any:
+    try:
+        return model.model_validate_json(line)
+    except ValidationError as error:
+        problem = describe_problem(error.errors(include_url=False)[0])
+        raise ValidationFailed(f"Line {number}: {problem}.") from None
+
+
+def _check_user(caller: Caller) -> None:
+    if caller.access.user_id is None:
+        raise ValidationFailed("This call names no user.", hint="Name the user in the context: userId.")
+
+
+def _guard(texts: Sequence[str], policy: SecretPolicy) -> _Guarded:
+    """Return texts as a policy lets them through; in a process of its own where they are long."""
+    if policy == "off":
+        return _Guarded(list(texts), [])
+    clean, found = [], []
+    for place, text in enumerate(texts):
+        secrets = find_secrets(text)
+        clean.append(redact(text, secrets) if secrets and policy == "redact" else text)
+        found += [(place, one) for one in secrets]
+    return _Guarded(clean, found)
+
+
+def _report(
+    texts: Sequence[str], guarded: _Guarded, policy: SecretPolicy, places: Sequence[tuple[str, str]]
+) -> list[MessageSecret]:
+    by_place: dict[int, list[FoundSecret]] = {}
+    for place, one in guarded.found:
+        by_place.setdefault(place, []).append(one)
+    return [
+        MessageSecret(conversation=places[place][0], message=places[place][1], **one)
+        for place, secrets in by_place.items()
+        for one in report(texts[place], secrets, policy)
+    ]
+
+
+def _new_conversations(
+    conversations: Sequence[ConversationInput], texts: Sequence[str]
+) -> list[NewConversation]:
+    """Return conversations with these texts: those of all messages, and then the titles."""
+    messages = iter(texts)
+    titles = texts[len(texts) - len(conversations) :]
+    return [
+        _new_conversation(one, title, [next(messages) for _ in one.messages])
+        for one, title in zip(conversations, titles, strict=True)
+    ]
+
+
+def _new_conversation(read: ConversationInput, title: str, texts: Sequence[str]) -> NewConversation:
+    times = [message.said_at for message in read.messages if message.said_at]
+    return NewConversation(
+        provider_id=read.id,
+        title=title,
+        messages=[
+            NewMessage(
+                provider_id=message.id,
+                role=message.role,
+                text=text,
+                parent=message.parent,
+                part=message.part,
+                author=message.author,
+                said_at=message.said_at,
+                model=message.model,
+                human_authored=message.role == "user"
+                if message.human_authored is None
+                else message.human_authored,
+                on_path=message.on_path,
+                origin=message.origin,
+            )
+            for message, text in zip(read.messages, texts, strict=True)
+        ],
+        sha256=bytes.fromhex(read.sha256) if read.sha256 else _digest(read, texts),
+        project=read.project,
+        started_at=read.started_at or min(times, default=None),
+        last_at=read.last_at or max(times, default=None),
+        is_continued=read.is_continued,
+        is_complete=read.is_complete,
+    )
+
+
+def _digest(read: ConversationInput, texts: Sequence[str]) -> bytes:
+    """Return a digest of a conversation with the texts as they are stored, which may have lost secrets."""
+    named = [(one.id, one.on_path, text) for one, text in zip(read.messages, texts, strict=True)]
+    return hashlib.sha256(json.dumps([read.project, named]).encode()).digest()

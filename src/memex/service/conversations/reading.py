@@ -1,0 +1,212 @@
+"""Read conversations: a thread around a message, all of them by time, and where they came from."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, Field
+
+from memex.errors import ConversationNotFound, ValidationFailed
+from memex.service.call import Caller
+from memex.service.conversations.results import (
+    ConversationResult,
+    ListedConversation,
+    MessageResult,
+    ReadResult,
+    conversation_result,
+    listed_conversation,
+    message_result,
+)
+from memex.service.service import Service
+from memex.service.tools.tool import (
+    Arguments,
+    ResultPart,
+    StorableText,
+    Tool,
+    from_cursor,
+    to_cursor,
+)
+from memex.store.conversations.read import list_conversations, list_sources, read_thread
+from memex.store.conversations.records import parse_reference
+from memex.store.log.call import CallAnswer
+
+READ, LIST, SOURCES = "conversation_read", "conversation_list", "conversation_sources"
+
+
+class ReadThreadArguments(Arguments):
+    """Read a conversation of the user, whole or around a message.
+
+    `reference` is an id, or `ID#number` for a message with those around it, as conversation_find returns it.
+    """
+
+    reference: Annotated[str, Field(min_length=1, max_length=100)]
+    around: Annotated[int, Field(ge=0, le=500)] = 5  # messages before and after the named one
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
+    all_branches: bool = False
+    cursor: str | None = None
+
+
+class ThreadResult(ReadResult):
+    """A conversation, or a part of it; `next_cursor` leads to the next part."""
+
+    conversation: ConversationResult
+    messages: list[MessageResult]
+    next_cursor: str | None
+
+
+class ListConversationsArguments(Arguments):
+    """List the user's imported conversations, the newest first.
+
+    Filters: `source` (a label or a format), `project` (the provider's label), `since` and `until` (times).
+    """
+
+    source: Annotated[StorableText | None, Field(max_length=200)] = None
+    project: Annotated[StorableText | None, Field(max_length=200)] = None
+    since: Annotated[AwareDatetime | None, Field(strict=False)] = None
+    until: Annotated[AwareDatetime | None, Field(strict=False)] = None
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 50
+    cursor: str | None = None
+
+
+class ListConversationsResult(ReadResult):
+    """Conversations, the newest first; `next_cursor` leads to the next page."""
+
+    conversations: list[ListedConversation]
+    next_cursor: str | None
+
+
+class SourceResult(ResultPart):
+    """What was imported from a source, and what the newest import left out, by reason."""
+
+    kind: str
+    label: str
+    account: str
+    reader_version: int
+    imported_at: str
+    skipped: dict[str, int]
+    conversations: int
+    messages: int
+    human_messages: int
+    text_bytes: int
+    started_at: str | None
+    last_at: str | None
+
+
+class SourcesResult(ReadResult):
+    """Where the user's conversations came from."""
+
+    sources: list[SourceResult]
+
+
+async def read(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> ThreadResult:
+    """Return a conversation, or the part around a message, and log which messages were shown.
+
+    Raises:
+        ValidationFailed: an argument is wrong.
+        ConversationNotFound: the user has no such conversation, or it has no such message.
+    """
+    asked = {name: value for name, value in given.items() if value is not None}
+    async with service.recorder.recorded(caller, READ, asked, tool_call_id=tool_call_id) as log:
+        arguments = _READ.parse(asked)
+        named = parse_reference(arguments.reference)
+        if named is None:
+            raise ConversationNotFound(
+                f"{arguments.reference[:50]!r} names no conversation.",
+                hint="A conversation is named by its 12 characters, and a message by a number behind them: ID#41.",
+            )
+        conversation_id, number = named
+        after = from_cursor(arguments.cursor, int, int) if arguments.cursor is not None else None
+        around = number if after is None else None
+        narrowed = caller.access.for_conversations()
+        async with service.database.transaction(narrowed, snapshot=True) as connection:
+            thread = await read_thread(
+                connection,
+                caller.access.conversations,
+                conversation_id,
+                limit=arguments.limit if around is None else 2 * arguments.around + 1,
+                around=around,
+                before=arguments.around,
+                all_branches=arguments.all_branches,
+                after=(after[0], after[1]) if after else None,
+            )
+        result = ThreadResult(
+            conversation=conversation_result(thread.conversation),
+            messages=[message_result(conversation_id, one) for one in thread.messages],
+            next_cursor=to_cursor(*thread.after) if thread.after else None,
+        )
+        logged = {"messages": [one.reference for one in result.messages]}
+        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def list_all(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> ListConversationsResult:
+    """Return conversations, the newest first, and log which; raises ValidationFailed for a wrong argument."""
+    asked = {name: value for name, value in given.items() if value is not None}
+    plain = {
+        name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in asked.items()
+    }
+    async with service.recorder.recorded(caller, LIST, plain, tool_call_id=tool_call_id) as log:
+        arguments = _LIST.parse(asked)
+        async with service.database.transaction(caller.access.for_conversations()) as connection:
+            listed, after = await list_conversations(
+                connection,
+                caller.access.conversations,
+                limit=arguments.limit,
+                source=arguments.source,
+                project=arguments.project,
+                since=arguments.since,
+                until=arguments.until,
+                after=_place(arguments.cursor),
+            )
+        result = ListConversationsResult(
+            conversations=[listed_conversation(one) for one in listed],
+            next_cursor=to_cursor(after[0].isoformat() if after[0] else "", after[1]) if after else None,
+        )
+        logged = {"conversations": [one.id for one in result.conversations]}
+        await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def sources(service: Service, caller: Caller, *, tool_call_id: str | None = None) -> SourcesResult:
+    """Return where the user's conversations came from, and log that it was asked."""
+    async with service.recorder.recorded(caller, SOURCES, {}, tool_call_id=tool_call_id) as log:
+        async with service.database.transaction(caller.access.for_conversations()) as connection:
+            found = await list_sources(connection, caller.access.conversations)
+        result = SourcesResult(
+            sources=[
+                SourceResult(
+                    kind=one.name.kind,
+                    label=one.name.label,
+                    account=one.name.account,
+                    reader_version=one.reader_version,
+                    imported_at=one.imported_at.isoformat(),
+                    skipped=dict(one.skipped),
+                    conversations=one.conversations,
+                    messages=one.messages,
+                    human_messages=one.human_messages,
+                    text_bytes=one.text_bytes,
+                    started_at=one.started_at.isoformat() if one.started_at else None,
+                    last_at=one.last_at.isoformat() if one.last_at else None,
+                )
+                for one in found
+            ]
+        )
+        await log.add("answered", CallAnswer(result.body(), {}, {"sources": len(found)}))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+def _place(cursor: str | None) -> tuple[datetime | None, int] | None:
+    if cursor is None:
+        return None
+    at, number = from_cursor(cursor, str, int)
+    try:
+        return datetime.fromisoformat(at) if at else None, number
+    except ValueError:
+        raise ValidationFailed("The cursor is malformed.", hint="Send next_cursor as it came.") from None
+
+
+_READ: Tool[ReadThreadArguments] = Tool(READ, ReadThreadArguments, ThreadResult)
+_LIST: Tool[ListConversationsArguments] = Tool(LIST, ListConversationsArguments, ListConversationsResult)

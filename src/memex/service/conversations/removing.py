@@ -1,0 +1,104 @@
+"""Remove conversations: first what would go, then, on request, all of it with a receipt."""
+
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, Field
+
+from memex.errors import ConversationNotFound, ValidationFailed
+from memex.service.call import Caller
+from memex.service.service import Service
+from memex.service.tools.tool import Arguments, ResultPart, StorableText, Tool, ToolResult
+from memex.store.conversations.remove import remove_conversation, select_conversations
+from memex.store.log.call import CallAnswer
+from memex.store.records import Status
+
+NAME = "conversation_delete"
+MAX_NAMED = 100  # conversations of the receipt
+
+
+class DeleteArguments(Arguments):
+    """Which conversations go: those that all of the conditions name. `dry_run` only counts."""
+
+    conversations: Annotated[
+        list[Annotated[str, Field(pattern=r"^[0-9a-z]{12}$")]] | None, Field(min_length=1, max_length=1_000)
+    ] = None
+    source: Annotated[StorableText | None, Field(max_length=200)] = None
+    before: Annotated[AwareDatetime | None, Field(strict=False)] = None
+    dry_run: bool = False
+
+
+class DeletedConversation(ResultPart):
+    """A conversation that went, or would go."""
+
+    id: str
+    title: str
+    messages: int
+
+
+class DeleteResult(ToolResult):
+    """A receipt: how much went, or would go with `dry_run`. `deleted` names the first 100."""
+
+    conversations: int
+    messages: int
+    text_bytes: int
+    deleted: list[DeletedConversation]
+    dry_run: bool
+
+
+async def delete(
+    service: Service, caller: Caller, given: dict[str, Any], *, tool_call_id: str | None = None
+) -> DeleteResult:
+    """Delete conversations with all that is derived of them, a transaction each, and return a receipt.
+
+    What was deleted does not come back with the next export, unless that is asked for. A run that was cut off is
+    finished by the same request.
+
+    Raises:
+        ValidationFailed: an argument is wrong, or nothing says which conversations go.
+        ConversationNotFound: one of the named conversations is not the user's.
+    """
+    asked = {name: value for name, value in given.items() if value is not None}
+    plain = {
+        name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in asked.items()
+    }
+    async with service.recorder.recorded(caller, NAME, plain, tool_call_id=tool_call_id) as log:
+        arguments = _TOOL.parse(asked)
+        if arguments.conversations is None and arguments.source is None and arguments.before is None:
+            raise ValidationFailed(
+                "Nothing says which conversations to delete.", hint="Name conversations, a source, or a date."
+            )
+        selected = await select_conversations(
+            service.database,
+            caller.access,
+            conversation_ids=arguments.conversations,
+            source=arguments.source,
+            before=arguments.before,
+        )
+        missing = set(arguments.conversations or ()) - {one.conversation_id for one in selected}
+        if missing and arguments.source is None and arguments.before is None:
+            raise ConversationNotFound(f"There is no conversation {min(missing)!r} for this user.")
+        gone = selected
+        if not arguments.dry_run:
+            gone = []
+            for one in selected:
+                removed = await remove_conversation(
+                    service.database, caller.access, one, now=log.call.request.now
+                )
+                gone += [one] if removed else []
+        result = DeleteResult(
+            conversations=len(gone),
+            messages=sum(one.messages for one in gone),
+            text_bytes=sum(one.text_bytes for one in gone),
+            deleted=[
+                DeletedConversation(id=one.conversation_id, title=one.title, messages=one.messages)
+                for one in gone[:MAX_NAMED]
+            ],
+            dry_run=arguments.dry_run,
+        )
+        logged = {"conversations": [one.conversation_id for one in gone], "messages": result.messages}
+        status: Status = "dry_run" if arguments.dry_run else "answered"
+        await log.add(status, CallAnswer(result.body(), arguments.canonical(), logged))
+    return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+_TOOL: Tool[DeleteArguments] = Tool(NAME, DeleteArguments, DeleteResult)
