@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
 from memex import distribution
+from memex.api.conversations import LocalConversations
 from memex.api.local_evals import LocalEvals
 from memex.api.protocol import Document, ReplayableKind
 from memex.call_context import CallContext
@@ -85,6 +86,10 @@ class LocalMemex(LocalEvals):
             ) from error
         self._service.rate_limits.count_request(caller)
         return self._service, caller
+
+    @property
+    def conversations(self) -> LocalConversations:
+        return LocalConversations(self)
 
     async def me(self, context: CallContext) -> Document:
         service, caller = await self.caller(context)

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, Unpack
 
+from memex.api.conversations import Conversations
 from memex.api.local import OwnedMemex
 from memex.api.moments import AsOf, to_json
 from memex.api.protocol import MemexApi
@@ -130,6 +131,7 @@ class UserMemory:
         self._context = context
         self.waiting = Review(api, context)  # what waits for a person, and decisions about it
         self.search = Search(api, context)  # why a search shows a file, or does not
+        self.conversations = Conversations(api.conversations, context)  # evidence, beside memory
 
     async def remember(
         self,

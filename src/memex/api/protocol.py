@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from memex.call_context import CallContext
 
 if TYPE_CHECKING:
+    from memex.api.conversations import ConversationsApi
     from memex.service.review.items import Decision, ItemKind
     from memex.service.vaults.transfer_report import Progress
     from memex.service.vaults.vault_export import Writer
@@ -19,6 +20,11 @@ ReplayableKind = Literal["context", "remember", "reads", "all"]
 
 class MemexApi(Protocol):
     """The operations of a Memex. Each acts for a context, answers with JSON, and raises MemexErrors."""
+
+    @property
+    def conversations(self) -> "ConversationsApi":
+        """What can be asked about imported conversations."""
+        ...
 
     async def me(self, context: CallContext) -> Document:
         """Return whose key this is, the mounts that are read for the user, and the version of the service."""

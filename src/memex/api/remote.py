@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memex.api.protocol import Document
+from memex.api.remote_conversations import RemoteConversations
 from memex.call_context import CallContext
 from memex.errors import InvalidPath, LimitExceeded, Refused, ValidationFailed
 from memex.remote import TRANSFER_TIMEOUT_S, Remote, context_headers, new_tool_call_id
@@ -22,6 +23,11 @@ MAX_ZIP_BYTES = 16 << 20  # of a vault, in one request
 
 class RemoteMemex(Remote):
     """A service at an address, asked with one key: everything of `MemexApi`."""
+
+    @property
+    def conversations(self) -> RemoteConversations:
+        """What can be asked about imported conversations."""
+        return RemoteConversations(self)
 
     async def import_vault(
         self,

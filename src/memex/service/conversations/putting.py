@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -282,6 +282,11 @@ def parse_lines(body: bytes) -> tuple[SourceInput, list[ConversationInput]]:
     (number, first), *rest = lines
     source: SourceInput = _parsed(SourceInput, number, first)
     return source, [_parsed(ConversationInput, number, line) for number, line in rest]
+
+
+def to_lines(documents: Iterable[Mapping[str, Any]]) -> bytes:
+    """Return documents as the JSON lines that `parse_lines` reads."""
+    return b"".join(f"{json.dumps(one, ensure_ascii=False, default=str)}\n".encode() for one in documents)
 
 
 def _parsed(model: type[Any], number: int, line: bytes) -> Any:

@@ -1,0 +1,243 @@
+"""Conversations from Python: `memory.conversations.find("retry budget")`, and how a Memex is asked for them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from memex.call_context import CallContext
+from memex.service.conversations import finding, putting, reading, removing
+from memex.service.conversations.finding import FindMessagesResult
+from memex.service.conversations.putting import PutConversationsResult, WantedArguments
+from memex.service.conversations.reading import ListConversationsResult, SourcesResult, ThreadResult
+from memex.service.conversations.removing import DeleteResult
+
+if TYPE_CHECKING:
+    from memex.api.local import LocalMemex
+
+Document = dict[str, Any]
+
+
+class ConversationsApi(Protocol):
+    """What can be asked about conversations. Each method acts for a context and answers with JSON."""
+
+    async def put(self, context: CallContext, lines: bytes, *, again: bool = False) -> Document:
+        """Store conversations: JSON lines, the source first, then a conversation a line."""
+        ...
+
+    async def wanted(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Return which conversations are not stored as they were read."""
+        ...
+
+    async def find(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Return the messages that fit a query best."""
+        ...
+
+    async def read(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Return a conversation, or the part around a message."""
+        ...
+
+    async def list(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Return conversations, the newest first."""
+        ...
+
+    async def sources(self, context: CallContext) -> Document:
+        """Return where the conversations came from."""
+        ...
+
+    async def delete(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        """Delete conversations, or count them with `dry_run`, and return a receipt."""
+        ...
+
+
+class LocalConversations:
+    """Conversations of a service in this process."""
+
+    # ruff: noqa: D102  # `ConversationsApi` says what each method does
+
+    def __init__(self, memex: "LocalMemex") -> None:
+        self._memex = memex
+
+    async def put(self, context: CallContext, lines: bytes, *, again: bool = False) -> Document:
+        service, caller = await self._memex.caller(context, putting.NAME)
+        source, conversations = putting.parse_lines(lines)
+        done = await putting.put(
+            service, caller, source, conversations, again=again, tool_call_id=context.tool_call_id
+        )
+        return done.model_dump(mode="json")
+
+    async def wanted(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        service, caller = await self._memex.caller(context, putting.WANTED)
+        arguments = WantedArguments.model_validate(asked)
+        done = await putting.wanted(service, caller, arguments, tool_call_id=context.tool_call_id)
+        return done.model_dump(mode="json")
+
+    async def find(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        service, caller = await self._memex.caller(context, finding.NAME)
+        done = await finding.find(service, caller, dict(asked), tool_call_id=context.tool_call_id)
+        return done.model_dump(mode="json")
+
+    async def read(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        service, caller = await self._memex.caller(context, reading.READ)
+        done = await reading.read(service, caller, dict(asked), tool_call_id=context.tool_call_id)
+        return done.model_dump(mode="json")
+
+    async def list(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        service, caller = await self._memex.caller(context, reading.LIST)
+        done = await reading.list_all(service, caller, dict(asked), tool_call_id=context.tool_call_id)
+        return done.model_dump(mode="json")
+
+    async def sources(self, context: CallContext) -> Document:
+        service, caller = await self._memex.caller(context, reading.SOURCES)
+        return (await reading.sources(service, caller, tool_call_id=context.tool_call_id)).model_dump(
+            mode="json"
+        )
+
+    async def delete(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
+        service, caller = await self._memex.caller(context, removing.NAME)
+        done = await removing.delete(service, caller, dict(asked), tool_call_id=context.tool_call_id)
+        return done.model_dump(mode="json")
+
+
+class Conversations:
+    """The imported conversations of one user: evidence beside memory, which no method of memory shows or changes."""
+
+    def __init__(self, api: ConversationsApi, context: CallContext) -> None:
+        self._api = api
+        self._context = context
+
+    async def put(
+        self,
+        source: Mapping[str, Any],
+        conversations: Iterable[Mapping[str, Any]],
+        *,
+        again: bool = False,
+        tool_call_id: str | None = None,
+    ) -> PutConversationsResult:
+        """Store conversations, all or none; a second time changes nothing.
+
+        Args:
+            source: where they come from: `kind`, such as `chatgpt`, and if wanted `label` and `account`.
+            conversations: each with `id`, `title` and `messages`, which have `id`, `role` and `text`; see
+                `POST /v1/conversations`. At most 2,000 messages together.
+            again: bring conversations back that were deleted.
+            tool_call_id: the id under which the call is logged.
+
+        Raises:
+            ValidationFailed: something is malformed; the message names the line.
+            LimitExceeded: the user would have more messages than `MEMEX_MAX_MESSAGES`.
+        """
+        lines = putting.to_lines([source, *conversations])
+        done = await self._api.put(self._under(tool_call_id), lines, again=again)
+        return PutConversationsResult.model_validate(done)
+
+    async def find(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        source: str | None = None,
+        project: str | None = None,
+        role: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        conversation: str | None = None,
+        human: bool = False,
+        all_branches: bool = False,
+        explain: bool = False,
+        tool_call_id: str | None = None,
+    ) -> FindMessagesResult:
+        """Return the messages that fit a query best. Without a hit, `guidance` says why.
+
+        Filters: `source` (a label or a format), `project` (the provider's label), `role`, times, `conversation` (an
+        id), `human` (only what a person typed). `all_branches` also searches branches that were given up.
+        """
+        asked = {
+            "query": query,
+            "limit": limit,
+            "source": source,
+            "project": project,
+            "role": role,
+            "since": since.isoformat() if since else None,
+            "until": until.isoformat() if until else None,
+            "conversation": conversation,
+            "human": human,
+            "all_branches": all_branches,
+            "explain": explain,
+        }
+        return FindMessagesResult.model_validate(await self._api.find(self._under(tool_call_id), asked))
+
+    async def read(
+        self,
+        reference: str,
+        *,
+        around: int = 5,
+        limit: int = 100,
+        all_branches: bool = False,
+        cursor: str | None = None,
+        tool_call_id: str | None = None,
+    ) -> ThreadResult:
+        """Return a conversation by its id, or for `ID#number` a message with `around` messages on each side.
+
+        Raises:
+            ConversationNotFound: the user has no such conversation, or it has no such message.
+        """
+        asked = {
+            "reference": reference,
+            "around": around,
+            "limit": limit,
+            "all_branches": all_branches,
+            "cursor": cursor,
+        }
+        return ThreadResult.model_validate(await self._api.read(self._under(tool_call_id), asked))
+
+    async def list(
+        self,
+        *,
+        source: str | None = None,
+        project: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        tool_call_id: str | None = None,
+    ) -> ListConversationsResult:
+        """Return conversations, the newest first."""
+        asked = {
+            "source": source,
+            "project": project,
+            "since": since.isoformat() if since else None,
+            "until": until.isoformat() if until else None,
+            "limit": limit,
+            "cursor": cursor,
+        }
+        return ListConversationsResult.model_validate(await self._api.list(self._under(tool_call_id), asked))
+
+    async def sources(self) -> SourcesResult:
+        """Return where the conversations came from, and what the newest import of each source left out."""
+        return SourcesResult.model_validate(await self._api.sources(self._context))
+
+    async def delete(
+        self,
+        conversations: Sequence[str] | None = None,
+        *,
+        source: str | None = None,
+        before: datetime | None = None,
+        dry_run: bool = False,
+        tool_call_id: str | None = None,
+    ) -> DeleteResult:
+        """Delete the conversations that all of the conditions name, and return a receipt; `dry_run` only counts.
+
+        Raises:
+            ValidationFailed: nothing says which conversations go.
+            ConversationNotFound: one of the named ones is not the user's.
+        """
+        asked = {
+            "conversations": None if conversations is None else [*conversations],
+            "source": source,
+            "before": before.isoformat() if before else None,
+            "dry_run": dry_run,
+        }
+        return DeleteResult.model_validate(await self._api.delete(self._under(tool_call_id), asked))
+
+    def _under(self, tool_call_id: str | None) -> CallContext:
+        return self._context.under(tool_call_id) if tool_call_id else self._context
