@@ -317,5 +317,6 @@ def conversation_of(record: Mapping[str, Any]) -> Conversation:
 
 def message_of(record: Mapping[str, Any]) -> Message:
     """Return a message from the columns of a row."""
-    columns = {name: record[name] for name in Message.__dataclass_fields__}
-    return Message(**columns | {"sha256": bytes(record["sha256"]).hex()})
+    columns = {name: record[name] for name in Message.__dataclass_fields__ if name != "provider_id"}
+    columns["sha256"] = bytes(record["sha256"]).hex()
+    return Message(**columns, provider_id=record["message_provider_id"])

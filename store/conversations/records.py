@@ -125,6 +125,7 @@ class Message:
     """A message of a conversation, named by its number in the conversation."""
 
     number: int
+    provider_id: str
     parent: int | None
     role: Role
     part: str

@@ -99,7 +99,7 @@ class LocalConversations:
 
 
 class Conversations:
-    """The imported conversations of one user: evidence beside memory, which no method of memory shows or changes."""
+    """The imported conversations of one user: evidence beside memory. No method of memory shows or changes them."""
 
     def __init__(self, api: ConversationsApi, context: CallContext) -> None:
         self._api = api

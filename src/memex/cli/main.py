@@ -12,6 +12,7 @@ import typer
 from memex.cli.parameters import skip_needless_coercion
 
 MEMORY, FILES, VERSIONS, LOG, SERVICE = "Memory", "Files", "Versions", "Log", "Service"
+CONVERSATIONS = "Conversations"
 
 COMPLETION = "_MEMEX_COMPLETE"  # set by the shell, which asks how a command may go on
 
@@ -35,6 +36,12 @@ COMMANDS = (
     (FILES, "find", "memory.files:find"),
     (FILES, "import", "memory.transfer:import_vault"),
     (FILES, "export", "memory.transfer:export_files"),
+    (CONVERSATIONS, "dig", "conversations.finding:dig"),
+    (CONVERSATIONS, "thread", "conversations.reading:thread"),
+    (CONVERSATIONS, "timeline", "conversations.reading:timeline"),
+    (CONVERSATIONS, "corpus", "conversations.reading:corpus"),
+    (CONVERSATIONS, "sources", "conversations.reading:sources"),
+    (CONVERSATIONS, "conversations", "conversations.removing:app"),
     (VERSIONS, "history", "memory.revisions:history"),
     (VERSIONS, "diff", "memory.revisions:diff"),
     (VERSIONS, "restore", "memory.revisions:restore"),

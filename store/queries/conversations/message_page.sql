@@ -24,7 +24,7 @@ first as (
            order by message.position desc
            limit %(before)s::integer + 1) as ahead
 )
-select message.number, message.position, message.parent, message.role, message.part, message.author, message.text,
+select message.number, message.provider_id as message_provider_id, message.position, message.parent, message.role, message.part, message.author, message.text,
        message.sha256, message.said_at, message.model, message.human_authored, message.on_path, message.origin
   from message
   join conversation_read using (conversation_no)

@@ -1,5 +1,6 @@
 -- Messages with their conversations, and of a chunk of each how often each lexeme of a query stands in it.
-select message.message_id, message.number, message.parent, message.role, message.part, message.author, message.text,
+select message.message_id, message.number, message.provider_id as message_provider_id,
+       message.parent, message.role, message.part, message.author, message.text,
        message.sha256, message.said_at, message.model, message.human_authored, message.on_path, message.origin,
        conversation.conversation_id, conversation.provider_id, conversation.title, conversation.project,
        conversation.started_at, conversation.last_at, conversation.is_complete, source.kind, source.label,

@@ -20,6 +20,7 @@ class ConversationResult(ResultPart):
     """A conversation without its messages; `messages` counts those on the path."""
 
     id: str
+    provider_id: str
     title: str
     source: SourceName
     project: str
@@ -40,6 +41,7 @@ class MessageResult(ResultPart):
 
     reference: str
     number: int
+    provider_id: str
     parent: int | None
     role: str
     part: str
@@ -76,6 +78,7 @@ def message_result(conversation_id: str, message: Message) -> MessageResult:
     return MessageResult(
         reference=reference(conversation_id, message.number),
         number=message.number,
+        provider_id=message.provider_id,
         parent=message.parent,
         role=message.role,
         part=message.part,
@@ -99,6 +102,7 @@ def _columns(conversation: Conversation) -> dict[str, Any]:
     source = conversation.source
     return {
         "id": conversation.conversation_id,
+        "provider_id": conversation.provider_id,
         "title": conversation.title,
         "source": SourceName(kind=source.kind, label=source.label, account=source.account),
         "project": conversation.project,

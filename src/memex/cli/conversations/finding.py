@@ -1,0 +1,107 @@
+"""`memex dig` and `memex keyword`: find what was said."""
+
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.conversations.options import (
+    Format,
+    FormatOption,
+    ProviderProjectOption,
+    SinceOption,
+    SourceOption,
+    UntilOption,
+    in_format,
+    parse_moment,
+)
+from memex.cli.output import CommandOutput, Screen, format_time, program_name
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
+
+QueryArgument = Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or some words.")]
+RoleOption = Annotated[str | None, typer.Option(help="Only messages of this role: user or assistant.")]
+ConversationOption = Annotated[
+    str | None, typer.Option(metavar="ID", help="Only messages of this conversation.")
+]
+HumanOption = Annotated[bool, typer.Option("--human", help="Only what a person typed.")]
+BranchesOption = Annotated[
+    bool, typer.Option("--all-branches", help="Also branches of conversations that were given up.")
+]
+ExplainOption = Annotated[
+    bool, typer.Option("--explain", help="Show what each word adds to the score, and what was searched.")
+]
+LimitOption = Annotated[int, typer.Option(min=1, max=100, help="The largest number of results.")]
+
+
+@user_command
+async def dig(
+    session: CommandSession,
+    query: QueryArgument,
+    source: SourceOption = None,
+    of_project: ProviderProjectOption = None,
+    role: RoleOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    conversation: ConversationOption = None,
+    human: HumanOption = False,
+    all_branches: BranchesOption = False,
+    limit: LimitOption = 10,
+    explain: ExplainOption = False,
+    output_format: FormatOption = Format.PANEL,
+) -> CommandOutput:
+    """Find what was said in imported conversations, the best passages first.
+
+    Each result names its message, such as conversations/9k2m4q7wtx3d#41. Read around it with `memex thread`.
+    """
+    asked = {
+        "query": " ".join(query),
+        "source": source,
+        "project": of_project,
+        "role": role,
+        "since": parse_moment(since, "--since"),
+        "until": parse_moment(until, "--until"),
+        "conversation": conversation,
+        "human": human,
+        "all_branches": all_branches,
+        "limit": limit,
+        "explain": explain,
+    }
+    found = await session.api.conversations.find(session.context, asked)
+    ids = [hit["reference"] for hit in found["hits"]]
+    return in_format(
+        output_format,
+        found,
+        ids,
+        lambda screen: _show_hits(screen, found, explain=explain),
+        is_empty=not found["hits"],
+    )
+
+
+def _show_hits(screen: Screen, found: dict[str, Any], *, explain: bool) -> None:
+    for number, hit in enumerate(found["hits"], start=1):
+        conversation, message = hit["conversation"], hit["message"]
+        said_at = format_time(message["said_at"])[:16] if message["said_at"] else "no time"
+        screen.line(
+            (f"{number:>2}  ", "dim"),
+            (conversation["title"] or "(without a title)", "bold"),
+            (f"  {conversation['source']['label']}, {message['role']}, {said_at}", "dim"),
+        )
+        screen.line("    ", hit["snippet"])
+        screen.line(("    " + hit["reference"].removeprefix("conversations/"), "cyan"))
+        if explain:
+            words = ", ".join(f"{word} {score:,}" for word, score in hit["terms"].items())
+            beside = ", ".join(f"{word} {score:,}" for word, score in hit["borrowed"].items())
+            screen.line((f"    score {hit['score']:,}: {words}", "dim"))
+            if beside:
+                screen.line((f"    from the messages beside it: {beside}", "dim"))
+    if found["hits"]:
+        first = found["hits"][0]["reference"].removeprefix("conversations/")
+        screen.line((f"Read around a result with `{program_name()} thread {first}`.", "dim"))
+    else:
+        screen.line("Nothing was found.")
+    for line in found["guidance"]:
+        screen.line(line)
+    searched = found["searched"]
+    if explain and searched:
+        words = ", ".join(f"{word} ({count:,})" for word, count in searched["words"].items())
+        screen.line((f"{searched['passages']:,} passages searched; words: {words}", "dim"))

@@ -1,0 +1,208 @@
+"""`memex thread`, `timeline`, `sources` and `corpus`: read conversations, and see what was imported."""
+
+from typing import Annotated, Any
+
+import typer
+
+from memex.cli.conversations.options import (
+    Format,
+    FormatOption,
+    ProviderProjectOption,
+    SinceOption,
+    SourceOption,
+    UntilOption,
+    in_format,
+    parse_moment,
+)
+from memex.cli.options import Cursor
+from memex.cli.output import Column, CommandOutput, Screen, format_count, format_size, format_time, shorten
+from memex.cli.session.commands import user_command
+from memex.cli.session.session import CommandSession
+
+MAX_FIRST_WORDS = 70
+PAGE = 1_000  # messages of one request of `thread --all`
+NOTHING_IMPORTED = (
+    "No conversation has been imported. Import an export or a transcript with `memex ingest PATH`."
+)
+
+
+@user_command
+async def thread(
+    session: CommandSession,
+    reference: Annotated[
+        str, typer.Argument(metavar="ID|ID#N", help="A conversation, or a message of it by its number.")
+    ],
+    around: Annotated[
+        int, typer.Option(min=0, max=500, help="How many messages to show before and after the message.")
+    ] = 5,
+    whole: Annotated[bool, typer.Option("--all", help="Show the whole conversation.")] = False,
+    all_branches: Annotated[
+        bool, typer.Option("--all-branches", help="Also messages on branches that were given up.")
+    ] = False,
+    cursor: Cursor = None,
+    output_format: FormatOption = Format.PANEL,
+) -> CommandOutput:
+    """Read a conversation, or a message with those around it."""
+    api, context = session.api.conversations, session.context
+    asked: dict[str, Any] = {"reference": reference, "around": around, "all_branches": all_branches}
+    if whole:
+        asked |= {"reference": reference.partition("#")[0], "limit": PAGE}
+    found = await api.read(context, asked | {"cursor": cursor})
+    while whole and found["next_cursor"]:
+        more = await api.read(context, asked | {"cursor": found["next_cursor"]})
+        found["messages"] += more["messages"]
+        found["next_cursor"] = more["next_cursor"]
+    ids = [message["reference"] for message in found["messages"]]
+    return in_format(output_format, found, ids, lambda screen: _show_thread(screen, found, reference))
+
+
+@user_command
+async def timeline(
+    session: CommandSession,
+    source: SourceOption = None,
+    of_project: ProviderProjectOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="The largest number of results.")] = 30,
+    cursor: Cursor = None,
+    output_format: FormatOption = Format.PANEL,
+) -> CommandOutput:
+    """List the imported conversations, the newest first."""
+    asked = {
+        "source": source,
+        "project": of_project,
+        "since": parse_moment(since, "--since"),
+        "until": parse_moment(until, "--until"),
+        "limit": limit,
+        "cursor": cursor,
+    }
+    found = await session.api.conversations.list(session.context, asked)
+    ids = [conversation["id"] for conversation in found["conversations"]]
+    return in_format(
+        output_format, found, ids, lambda screen: _show_timeline(screen, found), is_empty=not ids
+    )
+
+
+@user_command
+async def sources(session: CommandSession, output_format: FormatOption = Format.PANEL) -> CommandOutput:
+    """List where the conversations came from, and what the newest import of each source left out."""
+    found = await session.api.conversations.sources(session.context)
+    ids = [source["label"] for source in found["sources"]]
+    return in_format(output_format, found, ids, lambda screen: _show_sources(screen, found), is_empty=not ids)
+
+
+@user_command
+async def corpus(session: CommandSession, output_format: FormatOption = Format.PANEL) -> CommandOutput:
+    """Show how much was imported, from when to when, and its size."""
+    found = (await session.api.conversations.sources(session.context))["sources"]
+    times = sorted(
+        time for source in found for time in (source["started_at"], source["last_at"]) if time is not None
+    )
+    document = {
+        "conversations": sum(source["conversations"] for source in found),
+        "messages": sum(source["messages"] for source in found),
+        "human_messages": sum(source["human_messages"] for source in found),
+        "text_bytes": sum(source["text_bytes"] for source in found),
+        "started_at": times[0] if times else None,
+        "last_at": times[-1] if times else None,
+        "sources": found,
+    }
+    ids = [source["label"] for source in found]
+    return in_format(
+        output_format, document, ids, lambda screen: _show_corpus(screen, document), is_empty=not found
+    )
+
+
+def _show_thread(screen: Screen, found: dict[str, Any], reference: str) -> None:
+    conversation = found["conversation"]
+    screen.line((conversation["title"] or "(without a title)", "bold"))
+    project = f", {conversation['project']}" if conversation["project"] else ""
+    screen.line((f"{conversation['source']['label']}{project}, {conversation['id']}", "dim"))
+    if not conversation["is_complete"]:
+        screen.line(("Not all of it has been imported yet: run the import again.", "yellow"))
+    named = reference.partition("#")[2]
+    for message in found["messages"]:
+        said_at = f"  {format_time(message['said_at'])[:16]}" if message["said_at"] else ""
+        branch = "" if message["on_path"] else "  on a branch that was given up"
+        mark = "▸ " if named == str(message["number"]) else ""
+        screen.line()
+        screen.line(
+            (f"{mark}#{message['number']} {message['author'] or message['role']}", "bold cyan"),
+            (f"{said_at}{branch}", "dim"),
+        )
+        screen.line(message["text"])
+    screen.more(found["next_cursor"])
+
+
+def _show_timeline(screen: Screen, found: dict[str, Any]) -> None:
+    if not found["conversations"]:
+        screen.line(NOTHING_IMPORTED)
+        return
+    columns = [
+        Column("id", "cyan", whole=True),
+        Column("last", "dim", whole=True),
+        Column("source", cut=True),
+        Column("title", "bold", cut=True),
+        Column("messages", align="right", whole=True),
+        Column("first words", "dim", cut=True),
+    ]
+    rows = [
+        (
+            one["id"],
+            format_time(one["last_at"])[:10] if one["last_at"] else "",
+            one["source"]["label"],
+            one["title"] or "(without a title)",
+            f"{one['messages']:,}",
+            shorten(one["first_words"], MAX_FIRST_WORDS),
+        )
+        for one in found["conversations"]
+    ]
+    screen.table(columns, rows)
+    screen.more(found["next_cursor"])
+
+
+def _show_sources(screen: Screen, found: dict[str, Any]) -> None:
+    if not found["sources"]:
+        screen.line(NOTHING_IMPORTED)
+        return
+    columns = [
+        Column("label", "bold"),
+        Column("format"),
+        Column("account", "dim", cut=True),
+        Column("conversations", align="right", whole=True),
+        Column("messages", align="right", whole=True),
+        Column("imported", "dim", whole=True),
+        Column("left out", "dim"),
+    ]
+    rows = [
+        (
+            one["label"],
+            one["kind"],
+            one["account"],
+            f"{one['conversations']:,}",
+            f"{one['messages']:,}",
+            format_time(one["imported_at"])[:16],
+            ", ".join(f"{count:,} {reason}" for reason, count in one["skipped"].items()),
+        )
+        for one in found["sources"]
+    ]
+    screen.table(columns, rows)
+
+
+def _show_corpus(screen: Screen, document: dict[str, Any]) -> None:
+    if not document["sources"]:
+        screen.line(NOTHING_IMPORTED)
+        return
+    screen.line(
+        (format_count(document["conversations"], "conversation"), "bold"),
+        f" with {format_count(document['messages'], 'message')}, "
+        f"of which a person wrote {document['human_messages']:,}; {format_size(document['text_bytes'])} of text",
+    )
+    if document["started_at"]:
+        screen.line(
+            (
+                f"from {format_time(document['started_at'])[:10]} to {format_time(document['last_at'])[:10]}",
+                "dim",
+            )
+        )
+    _show_sources(screen, document)
