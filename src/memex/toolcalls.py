@@ -20,6 +20,8 @@ AGENT_ARGUMENTS = {
 }
 NOTHING_KNOWN = "Nothing is known about that."
 MORE = "More was found than the budget holds: ask for more characters, or more narrowly."
+MAX_THREAD_CHARS = 20_000
+MORE_MESSAGES = "There is more: name a message as ID#number to read around it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,35 @@ def result_text(tool: str, result: Mapping[str, Any]) -> str:
         return _context_text(result)
     if tool == "memory_remember":
         return _remember_text(result)
+    if tool == "conversation_find":
+        return _messages_text(result)
+    if tool == "conversation_read":
+        return _thread_text(result)
     return json.dumps(dict(result), ensure_ascii=False)
+
+
+def _messages_text(result: Mapping[str, Any]) -> str:
+    """Return the passages that were found, each with the reference by which it is cited."""
+    found = [
+        f"[{hit['reference']}] {hit['conversation']['title'] or 'without a title'}, {_speaker(hit['message'])}\n"
+        f"{hit['message']['text']}"
+        for hit in result["hits"]
+    ]
+    return "\n\n".join([*found, *result["guidance"]])
+
+
+def _thread_text(result: Mapping[str, Any]) -> str:
+    """Return who said what in a conversation, at most `MAX_THREAD_CHARS` characters."""
+    parts = [f"# {result['conversation']['title'] or 'Without a title'}"]
+    parts += [f"[{one['reference']}] {_speaker(one)}\n{one['text']}" for one in result["messages"]]
+    text = "\n\n".join(parts)
+    if len(text) <= MAX_THREAD_CHARS:
+        return text if result["next_cursor"] is None else f"{text}\n\n{MORE_MESSAGES}"
+    return f"{text[:MAX_THREAD_CHARS]}…\n\n{MORE_MESSAGES}"
+
+
+def _speaker(message: Mapping[str, Any]) -> str:
+    return f"{message['role']}, {message['said_at']}" if message["said_at"] else str(message["role"])
 
 
 def error_text(error: MemexError) -> str:

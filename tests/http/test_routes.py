@@ -176,13 +176,16 @@ ROUTES: dict[str, list[Try]] = {
     "GET /health/ready": [Try(everyone())],
     **{
         f"GET /.well-known/oauth-protected-resource{path}": [Try(everyone())]
-        for path in ("", "/mcp", "/mcp/files", "/mcp/admin")
+        for path in ("", "/mcp", "/mcp/files", "/mcp/conversations", "/mcp/admin")
     },
     "POST /mcp": [
         said("memory_context", agents(backend=OK) | {"alice as bob": OK}, WORDS[NOTE], query="word")
     ],
     "POST /mcp/files": [
         said("memory_find", agents(backend=OK) | {"alice as bob": OK}, WORDS[NOTE], query="word")
+    ],
+    "POST /mcp/conversations": [
+        said("conversation_find", agents(backend=OK) | {"alice as bob": OK}, WORDS[NOTE], query="word")
     ],
     "POST /mcp/admin": [said("memory_find", admins(), WORDS[NOTE], query="word")],
     # Without a key they are of the whole process, for who runs it: tests/http/test_strictness.py.

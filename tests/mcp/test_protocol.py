@@ -152,8 +152,10 @@ def test_a_key_is_for_the_paths_of_its_role(http: httpx2.Client, key_of: KeyOf) 
     assert codes == {
         ("agent", "/mcp"): 200,
         ("agent", "/mcp/files"): 200,
+        ("agent", "/mcp/conversations"): 200,
         ("agent", "/mcp/admin"): "FORBIDDEN",
         ("admin", "/mcp"): "FORBIDDEN",
+        ("admin", "/mcp/conversations"): "FORBIDDEN",
         ("admin", "/mcp/files"): "FORBIDDEN",
         ("admin", "/mcp/admin"): 200,
     }

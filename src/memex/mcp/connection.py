@@ -7,6 +7,7 @@ from typing import Any
 from memex.api.protocol import MemexApi
 from memex.call_context import CallContext
 from memex.mcp.tools import OPERATION, OPERATIONS, REVERT
+from memex.service.conversations import finding, reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class McpConnection:
 async def run_tool(
     api: MemexApi, context: CallContext, tool: str, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Run a tool, or one of the operations that only admins have as tools, and return its result."""
+    """Run a tool of memory, of conversations, or of the operations that only admins have as tools."""
     given = dict(arguments)
     if tool == OPERATIONS.name:
         page = OPERATIONS.parse(given)
@@ -30,4 +31,10 @@ async def run_tool(
     if tool == REVERT.name:
         undone = REVERT.parse(given)
         return await api.revert(context, undone.tool_call_id, reason=undone.reason)
+    if tool == finding.NAME:
+        return await api.conversations.find(context, given)
+    if tool == reading.READ:
+        return await api.conversations.read(context, given)
+    if tool == reading.LIST:
+        return await api.conversations.list(context, given)
     return await api.execute(context, tool, given)

@@ -7,7 +7,8 @@ from mcp import types
 from memex.errors import InvalidPath
 
 SCHEME = "memex://"
-MARKDOWN = "text/markdown"
+MARKDOWN, PLAIN = "text/markdown", "text/plain"
+CONVERSATIONS = "conversations/"
 HINT = "A file's address is memex:// before its path, such as memex://user/profile.md, percent-encoded."
 
 TEMPLATES = (
@@ -31,6 +32,22 @@ TEMPLATES = (
         uri_template="memex://projects/{slug}/{+path}",
         description="A file of a project that the user is a member of.",
         mime_type=MARKDOWN,
+    ),
+)
+CONVERSATION_TEMPLATES = (
+    types.ResourceTemplate(
+        name="conversation",
+        title="An imported conversation",
+        uri_template="memex://conversations/{id}",
+        description="The first 100 messages of a conversation.",
+        mime_type=PLAIN,
+    ),
+    types.ResourceTemplate(
+        name="message",
+        title="A message of an imported conversation",
+        uri_template="memex://conversations/{id}/{number}",
+        description="A message with those around it.",
+        mime_type=PLAIN,
     ),
 )
 

@@ -22,9 +22,18 @@ from memex import distribution, toolcalls
 from memex.errors import MemexError, NotFound, Refused, ValidationFailed
 from memex.logging import frames
 from memex.mcp.connection import McpConnection, run_tool
-from memex.mcp.resources import MARKDOWN, TEMPLATES, path_of, to_resource
+from memex.mcp.resources import (
+    CONVERSATION_TEMPLATES,
+    CONVERSATIONS,
+    MARKDOWN,
+    PLAIN,
+    TEMPLATES,
+    path_of,
+    to_resource,
+)
 from memex.mcp.tools import McpProfile, build_listing
 from memex.remote import new_tool_call_id
+from memex.service.conversations import reading
 from memex.service.tools.aliases import translate
 from memex.service.tools.prompt_block import PROMPT
 from memex.store.paths import check_id
@@ -87,13 +96,22 @@ def new_server(
     async def list_templates(
         _: Context, __: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=list(TEMPLATES))
+        own = CONVERSATION_TEMPLATES if profile == "conversations" else ()
+        return types.ListResourceTemplatesResult(resource_templates=[*TEMPLATES, *own])
 
     async def read_resource(
         context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        asked = {"path": path_of(str(params.uri))}
+        path = path_of(str(params.uri))
         connection = _acting(connection_of(context), context)
+        if profile == "conversations" and path.startswith(CONVERSATIONS):
+            reference = path.removeprefix(CONVERSATIONS).replace("/", "#")
+            found = await connection.api.conversations.read(connection.context, {"reference": reference})
+            text = toolcalls.result_text(reading.READ, found)
+            return types.ReadResourceResult(
+                contents=[types.TextResourceContents(uri=params.uri, mime_type=PLAIN, text=text)]
+            )
+        asked = {"path": path}
         file = await connection.api.execute(connection.context, "memory_read", asked)
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=file["content"])]

@@ -9,12 +9,13 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from mcp import types
-from memex.service.tools.definitions import ToolDefinition, define
+from memex.service.conversations import finding, reading
+from memex.service.tools.definitions import Profile, ToolDefinition, define
 from memex.service.tools.revisions import RevertResult
 from memex.service.tools.tool import Arguments, Tool, ToolResult
 from memex.store.writes.edits import MAX_REASON_CHARS
 
-McpProfile = Literal["agent", "files", "admin"]
+McpProfile = Literal["agent", "files", "conversations", "admin"]
 MCP_PROFILES: tuple[McpProfile, ...] = get_args(McpProfile)
 
 # Words of JSON Schema that only tell people something. A property may bear such a name, but then it is no text.
@@ -58,6 +59,11 @@ class RevertCallArguments(Arguments):
 OPERATIONS = Tool("memory_operations", ListCallsArguments, CallsResult)
 OPERATION = Tool("memory_operation", ShowCallArguments, AttemptsResult)
 REVERT = Tool("memory_revert", RevertCallArguments, RevertResult)
+CONVERSATION_TOOLS: Mapping[Tool[Any], str] = {
+    finding.TOOL: "Find what was said",
+    reading.READ_TOOL: "Read a conversation",
+    reading.LIST_TOOL: "List conversations",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +82,15 @@ class ToolListing:
 @cache
 def build_listing(profile: McpProfile, prompts_dir: Path | None = None) -> ToolListing:
     """Return the tools of a profile; prompts of a directory go before ours."""
-    told = [
-        _render_definition(one) for one in define("agent" if profile == "agent" else "files", prompts_dir)
-    ]
+    own: Profile = "agent" if profile in ("agent", "conversations") else "files"
+    told = [_render_definition(one) for one in define(own, prompts_dir)]
+    if profile == "conversations":
+        told += [_own_tool(tool, title, is_read_only=True) for tool, title in CONVERSATION_TOOLS.items()]
     if profile == "admin":
         told += [
-            _admin_tool(OPERATIONS, "List calls", is_read_only=True),
-            _admin_tool(OPERATION, "Show a call", is_read_only=True),
-            _admin_tool(REVERT, "Undo a call", is_read_only=False),
+            _own_tool(OPERATIONS, "List calls", is_read_only=True),
+            _own_tool(OPERATION, "Show a call", is_read_only=True),
+            _own_tool(REVERT, "Undo a call", is_read_only=False),
         ]
     return ToolListing(tuple(told), {tool.name: tuple(tool.input_schema["properties"]) for tool in told})
 
@@ -121,7 +128,7 @@ def _render_definition(definition: ToolDefinition) -> types.Tool:
     )
 
 
-def _admin_tool(tool: Tool[Any], title: str, *, is_read_only: bool) -> types.Tool:
+def _own_tool(tool: Tool[Any], title: str, *, is_read_only: bool) -> types.Tool:
     return types.Tool(
         name=tool.name,
         title=title,

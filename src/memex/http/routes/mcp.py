@@ -37,7 +37,12 @@ if TYPE_CHECKING:
     from memex.mcp.connection import McpConnection
     from memex.mcp.tools import McpProfile
 
-PATHS: "Mapping[str, McpProfile]" = {"/mcp": "agent", "/mcp/files": "files", "/mcp/admin": "admin"}
+PATHS: "Mapping[str, McpProfile]" = {
+    "/mcp": "agent",
+    "/mcp/files": "files",
+    "/mcp/conversations": "conversations",
+    "/mcp/admin": "admin",
+}
 METADATA = "/.well-known/oauth-protected-resource"
 NOBODY_HINT = "Send the header Memex-User, or use a key that is bound to a user."
 INVALID_REQUEST = -32600  # JSON-RPC 2.0, section 5.1

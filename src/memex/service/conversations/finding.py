@@ -1,5 +1,6 @@
 """Find messages, and say why there are none."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import AwareDatetime, Field
@@ -58,7 +59,10 @@ class FindMessagesArguments(Arguments):
 
 
 class MessageHitResult(ResultPart):
-    """A message that was found, with the passage that fits best; `terms` says what each word adds to the score."""
+    """A message that was found; its `text` is the passage that fits best, from `start` to `end` of the whole text.
+
+    `terms` says what each word adds to the score, and `borrowed` what the words of messages beside it add.
+    """
 
     reference: str
     conversation: ConversationResult
@@ -129,7 +133,10 @@ def _hit(hit: MessageHit) -> MessageHitResult:
     return MessageHitResult(
         reference=hit.reference,
         conversation=conversation_result(hit.conversation),
-        message=message_result(hit.conversation.conversation_id, hit.message),
+        message=message_result(
+            hit.conversation.conversation_id,
+            replace(hit.message, text=hit.message.text[hit.span[0] : hit.span[1]]),
+        ),
         start=hit.span[0],
         end=hit.span[1],
         snippet=hit.snippet,

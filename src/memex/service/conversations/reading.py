@@ -108,7 +108,7 @@ async def read(
     """
     asked = {name: value for name, value in given.items() if value is not None}
     async with service.recorder.recorded(caller, READ, asked, tool_call_id=tool_call_id) as log:
-        arguments = _READ.parse(asked)
+        arguments = READ_TOOL.parse(asked)
         named = parse_reference(arguments.reference)
         if named is None:
             raise ConversationNotFound(
@@ -149,7 +149,7 @@ async def list_all(
         name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in asked.items()
     }
     async with service.recorder.recorded(caller, LIST, plain, tool_call_id=tool_call_id) as log:
-        arguments = _LIST.parse(asked)
+        arguments = LIST_TOOL.parse(asked)
         async with service.database.transaction(caller.access.for_conversations()) as connection:
             listed, after = await list_conversations(
                 connection,
@@ -208,5 +208,5 @@ def _place(cursor: str | None) -> tuple[datetime | None, int] | None:
         raise ValidationFailed("The cursor is malformed.", hint="Send next_cursor as it came.") from None
 
 
-_READ: Tool[ReadThreadArguments] = Tool(READ, ReadThreadArguments, ThreadResult)
-_LIST: Tool[ListConversationsArguments] = Tool(LIST, ListConversationsArguments, ListConversationsResult)
+READ_TOOL: Tool[ReadThreadArguments] = Tool(READ, ReadThreadArguments, ThreadResult)
+LIST_TOOL: Tool[ListConversationsArguments] = Tool(LIST, ListConversationsArguments, ListConversationsResult)

@@ -1,0 +1,72 @@
+"""Conversations over MCP: the tools of the profile, and threads as resources."""
+
+import httpx2
+from mcp.types import TextContent, TextResourceContents
+from tests.http.conftest import KeyOf
+from tests.kit.http_service import Served
+from tests.mcp.conftest import Connect
+
+LINES = (
+    '{"kind": "chatgpt"}\n'
+    '{"id": "c1", "title": "Tea", "messages": ['
+    '{"id": "1", "role": "user", "text": "How hot for oolong?", "said_at": "2026-02-03T07:00:00Z"},'
+    '{"id": "2", "role": "assistant", "text": "Ninety degrees.", "parent": "1"}]}\n'
+)
+
+
+def put(served: Served, key_of: KeyOf) -> str:
+    """Put a conversation in for alice; return its id."""
+    headers = {"Authorization": f"Bearer {key_of(bound_to='alice', tenant='home')}"}
+    answer = httpx2.post(f"{served.url}/v1/conversations", content=LINES, headers=headers)
+    assert answer.is_success, answer.text
+    return str(answer.json()["conversations"][0]["id"])
+
+
+async def test_an_agent_finds_and_reads_what_was_said(
+    connect: Connect, served: Served, key_of: KeyOf
+) -> None:
+    """It gets passages with the references by which they are cited, and a thread around one of them."""
+    conversation_id = put(served, key_of)
+    async with connect("conversations", bound_to="alice") as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        found = await client.call_tool("conversation_find", {"query": "oolong"})
+        thread = await client.call_tool("conversation_read", {"reference": f"{conversation_id}#2"})
+        listed = await client.call_tool("conversation_list", {})
+        [resource] = (await client.read_resource(f"memex://conversations/{conversation_id}/2")).contents
+        templates = (await client.list_resource_templates()).resource_templates
+
+    assert [name for name in names if name.startswith("conversation")] == [
+        "conversation_find",
+        "conversation_read",
+        "conversation_list",
+    ]
+    [text] = found.content
+    assert isinstance(text, TextContent)
+    assert text.text == (
+        f"[conversations/{conversation_id}#1] Tea, user, 2026-02-03T07:00:00+00:00\nHow hot for oolong?"
+    )
+    assert found.structured_content is not None
+    assert found.structured_content["hits"][0]["message"]["number"] == 1
+    assert thread.structured_content is not None
+    assert [one["number"] for one in thread.structured_content["messages"]] == [1, 2]
+    assert listed.structured_content is not None
+    assert listed.structured_content["conversations"][0]["first_words"] == "How hot for oolong?"
+    assert isinstance(resource, TextResourceContents)
+    assert "Ninety degrees." in resource.text
+    assert "memex://conversations/{id}" in [one.uri_template for one in templates]
+
+
+async def test_conversations_of_others_are_not_there(connect: Connect, served: Served, key_of: KeyOf) -> None:
+    """Nor for the other profiles: an agent with the two tools reads no conversation."""
+    conversation_id = put(served, key_of)
+    async with connect("conversations", bound_to="bob") as bob:
+        found = await bob.call_tool("conversation_find", {"query": "oolong"})
+        refused = await bob.call_tool("conversation_read", {"reference": conversation_id})
+    async with connect("agent", bound_to="alice") as agent:
+        names = [tool.name for tool in (await agent.list_tools()).tools]
+
+    assert found.structured_content is not None
+    assert found.structured_content["hits"] == []
+    assert found.structured_content["guidance"]
+    assert refused.is_error
+    assert not [name for name in names if name.startswith("conversation")]
