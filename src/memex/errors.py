@@ -29,7 +29,9 @@
     │   │   ├── PatchAmbiguous        PATCH_AMBIGUOUS
     │   │   ├── BudgetTooSmall        BUDGET_TOO_SMALL
     │   │   ├── LimitExceeded         LIMIT_EXCEEDED
-    │   │   └── SecretRefused         SECRET_REFUSED
+    │   │   ├── NothingRead           NOTHING_READ
+    │   │   ├── SecretRefused         SECRET_REFUSED
+    │   │   └── UnknownFormat         UNKNOWN_FORMAT
     │   ├── QuotaExceeded             QUOTA_EXCEEDED
     │   └── RateLimited               RATE_LIMITED
     └── Unavailable                   the operator must act
@@ -262,6 +264,19 @@ class SecretRefused(ValidationFailed):
 
     code = "SECRET_REFUSED"
     default_hint = "Take the secret out of the text, and send the rest."
+
+
+class NothingRead(ValidationFailed):
+    """The format of a file is recognised, but the file gives no message; `details` holds its `place`."""
+
+    code = "NOTHING_READ"
+    default_hint = "Check that the export is complete; if it is, its format may be newer than this reader."
+
+
+class UnknownFormat(ValidationFailed):
+    """No reader recognises anything in what was given; the hint lists the formats and how to export them."""
+
+    code = "UNKNOWN_FORMAT"
 
 
 class QuotaExceeded(Refused):

@@ -9,12 +9,10 @@ names memory can hold.
 import errno
 import io
 import os
-import re
 import stat
 import struct
 import unicodedata
 import zipfile
-import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +24,7 @@ from typing import IO
 
 from memex.errors import FileTooLarge, InvalidPath, LimitExceeded, Refused, ValidationFailed
 from memex.sources.manifest import MANIFEST_NAME, MAX_MANIFEST_BYTES, ExportManifest, parse_manifest
+from memex.sources.zips import BROKEN, IS_ENCRYPTED, METHODS, name_of, unsafe_member, unsafe_name
 from memex.store.writes.edits import MAX_FILE_BYTES
 
 SUFFIXES = (".md", ".markdown")
@@ -33,14 +32,10 @@ MAX_ENTRIES = 50_000
 MAX_TOTAL_BYTES = 256 << 20  # of the Markdown that a zip unpacks to; a folder's size is its owner's affair
 
 _ENTRY = b"PK\x01\x02"  # begins each entry of a zip's directory
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others let a member ask for gigabytes of memory
-_IS_ENCRYPTED, _IS_UTF8 = 0x1, 0x800
 _TIME_FIELD, _HAS_MODIFIED = 0x5455, 0x1  # the extra field "extended timestamp" of Info-ZIP: seconds in UTC
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _ZONES = timedelta(hours=12)  # how far behind UTC the clock of a zip may be that does not say its zone
-_DRIVE = re.compile(r"[A-Za-z]:/")
 _NAMING = (errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EILSEQ, errno.EINVAL)
-_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, OSError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +186,7 @@ def _written_file_at(path: Path) -> datetime | None:
 def _of_zip(file: IO[bytes]) -> Vault:
     try:
         archive = zipfile.ZipFile(file)
-    except _BROKEN:
+    except BROKEN:
         raise ValidationFailed(
             "This is no zip that can be read.",
             hint="Name a folder of Markdown files, or a zip of one.",
@@ -205,11 +200,11 @@ def _of_zip(file: IO[bytes]) -> Vault:
     if len(archive.infolist()) > MAX_ENTRIES:
         raise _too_many()
     for info in archive.infolist():
-        name = _name_of(info)
+        name = name_of(info)
         segments = name.split("/")
         if segments[-1] == "":
             continue
-        if error := _unsafe(name, info):
+        if error := unsafe_member(name, info):
             vault.refuse(name, error)
         elif name == MANIFEST_NAME and manifest is None:
             manifest = info
@@ -254,48 +249,16 @@ def zipped_files(content: bytes) -> Sequence[ZippedFile]:
     """Return the files of a zip; raises ValidationFailed if it is none."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
-    except _BROKEN:
+    except BROKEN:
         raise ValidationFailed("This is no zip that can be read.") from None
 
     def read(info: zipfile.ZipInfo) -> bytes:
-        if error := _unsafe(info.filename, info):
+        if error := unsafe_member(info.filename, info):
             raise error
         max_bytes = MAX_MANIFEST_BYTES if info.filename == MANIFEST_NAME else MAX_FILE_BYTES
         return _content_of_member(archive, info, max_bytes)
 
     return [ZippedFile(info.filename, _written_at(info), partial(read, info)) for info in archive.infolist()]
-
-
-def _name_of(info: zipfile.ZipInfo) -> str:
-    """Return the whole name of a member.
-
-    Many programs write UTF-8 without saying so. Python then reads the name as cp437, and this function undoes that.
-    """
-    if info.flag_bits & _IS_UTF8:
-        return info.orig_filename
-    try:
-        return info.orig_filename.encode("cp437").decode()
-    except UnicodeError:
-        return info.orig_filename
-
-
-def _unsafe(name: str, info: zipfile.ZipInfo) -> Refused | None:
-    """Return the error for a member that would endanger a file system; None for a safe one."""
-    if error := _unsafe_name(name):
-        return error
-    if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
-        return ValidationFailed("It is no regular file but a link or a device.")
-    return None
-
-
-def _unsafe_name(name: str) -> InvalidPath | None:
-    if name.startswith("/") or _DRIVE.match(name):
-        return InvalidPath("The name is absolute.")
-    if ".." in name.split("/"):
-        return InvalidPath("The name leads out of the folder.")
-    if "\\" in name:
-        return InvalidPath("The name holds a backslash.")
-    return None
 
 
 def _written_at(info: zipfile.ZipInfo) -> datetime | None:
@@ -333,9 +296,9 @@ def _unix_time(extra: bytes) -> int | None:
 
 
 def _unreadable(info: zipfile.ZipInfo, max_bytes: int = MAX_FILE_BYTES) -> Refused | None:
-    if info.flag_bits & _IS_ENCRYPTED:
+    if info.flag_bits & IS_ENCRYPTED:
         return ValidationFailed("It is encrypted.")
-    if info.compress_type not in _METHODS:
+    if info.compress_type not in METHODS:
         return ValidationFailed("It is compressed in an unusual way.", hint="Pack it by deflate.")
     return _too_large(max_bytes) if info.file_size > max_bytes else None
 
@@ -350,7 +313,7 @@ def _content_of_member(
             content = member.read(max_bytes + 1)
         if len(content) != info.file_size:
             raise zipfile.BadZipFile(info.orig_filename)
-    except _BROKEN:
+    except BROKEN:
         raise ValidationFailed("It cannot be unpacked: the zip is damaged there.") from None
     return content
 
@@ -460,7 +423,7 @@ class FolderWriter:
                 the name leads out of the folder.
             ValidationFailed: nothing more can be written.
         """
-        if unsafe := _unsafe_name(name):
+        if unsafe := unsafe_name(name):
             raise unsafe
         path = self._root / name
         try:

@@ -1,0 +1,223 @@
+"""A file of an export and its JSON, by lines or by elements of an array, in bounded memory."""
+
+import codecs
+import io
+import json
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO, Any, cast
+
+import ijson
+import orjson
+
+from memex.sources.conversations.records import ReadReport
+
+MAX_LINE_BYTES = 32 << 20  # of a line that is needed; what is not needed may be longer and is passed over
+_START_BYTES = 64 << 10  # how much of a long line is looked at to see whether it is needed
+_CHUNK_BYTES = 256 << 10
+_BOM = b"\xef\xbb\xbf"
+_BLANKS = bytes(0x20 if byte < 0x20 and byte not in b"\t\n\r" else byte for byte in range(256))
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFile:
+    """A file that a reader may open as often as it needs.
+
+    Attributes:
+        name: relative to what was given, with slashes; a member of a zip is named behind the zip.
+        size_bytes: as it lies on the disk or in the zip; a hint for progress.
+        open: returns the content, unpacked, from its start; raises OSError.
+    """
+
+    name: str
+    size_bytes: int
+    open: Callable[[], IO[bytes]]
+
+
+class JsonLines:
+    """The objects of a file of JSON lines. Each pass sees the same lines, even when the file grows meanwhile.
+
+    Attributes:
+        number: number of the line that the current object came from, counted from 1.
+        end: bytes that the longest pass has read.
+        count: lines of that pass.
+        ends_in_half: the last line has no end and cannot be read, because it is still being written.
+    """
+
+    def __init__(self, file: ExportFile, is_needed: Callable[[bytes], bool] | None = None) -> None:
+        self.file = file
+        self.number = self.count = 0
+        self.end: int | None = None
+        self.ends_in_half = False
+        self._is_needed = is_needed
+
+    def objects(self, report: ReadReport | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the objects in order; lines that are none are named in the report."""
+        for line in self._lines(report):
+            if isinstance(value := parse_json(line), dict):
+                yield value
+            elif value is _BROKEN and not line.endswith(b"\n"):
+                self.ends_in_half = True
+                if report is not None:
+                    report.skip(
+                        "half_line", self.place, "The last line is not finished; read the file again later."
+                    )
+            elif report is not None:
+                detail = "It is no JSON." if value is _BROKEN else "It is no object."
+                report.damage("no_object", self.place, detail)
+
+    @property
+    def place(self) -> str:
+        """Name the current line."""
+        return f"{self.file.name}#{self.number}"
+
+    def _lines(self, report: ReadReport | None) -> Iterator[bytes]:
+        self.number, at, limit = 0, 0, self.end
+        with self.file.open() as stream:
+            lines = io.BufferedReader(cast("io.RawIOBase", stream), _CHUNK_BYTES)  # which needs only readinto
+            while limit is None or at < limit:
+                line = lines.readline(_START_BYTES)
+                if not line:
+                    break
+                self.number += 1
+                at += len(line)
+                if self._is_needed is not None and not self._is_needed(line):
+                    at += _pass_over(lines, line)
+                    continue
+                if len(line) == _START_BYTES and line[-1] != 0x0A:
+                    whole, more = _rest(lines, line)
+                    at += more
+                    if whole is None:
+                        if report is not None:
+                            report.damage(
+                                "too_long", self.place, f"The line is longer than {MAX_LINE_BYTES >> 20} MiB."
+                            )
+                        continue
+                    line = whole
+                if self.number == 1:
+                    line = line.removeprefix(_BOM)
+                if not line.isspace():
+                    yield line
+        self.end, self.count = at, self.number
+
+
+def _rest(lines: IO[bytes], start: bytes) -> tuple[bytes | None, int]:
+    """Return a long line and how much of it followed its start; None for a line beyond the limit."""
+    pieces, size = [start], len(start)
+    while size <= MAX_LINE_BYTES:
+        piece = lines.readline(1 << 20)
+        pieces.append(piece)
+        size += len(piece)
+        if not piece or piece[-1] == 0x0A:
+            return b"".join(pieces), size - len(start)
+    del pieces
+    return None, size - len(start) + _pass_over(lines, b" ")
+
+
+def _pass_over(lines: IO[bytes], start: bytes) -> int:
+    """Read to the end of a line of which the start is read, and return how much that was."""
+    passed, piece = 0, start
+    while piece and piece[-1] != 0x0A:
+        piece = lines.readline(1 << 20)
+        passed += len(piece)
+    return passed
+
+
+_BROKEN = object()
+
+
+def parse_json(content: bytes) -> Any:
+    """Return the JSON value of a line, also with half surrogate pairs or control characters; `_BROKEN` if none."""
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return json.loads(content.decode("utf-8", "replace"), strict=False)
+    except (ValueError, RecursionError):
+        return _BROKEN
+
+
+class JsonElements:
+    """The elements of an array, or the entries of an object, of a JSON file that may be one line of gigabytes.
+
+    Attributes:
+        prefix: where they are, as ijson writes it: `item` for an array, `conversations.item`, empty for the
+            whole file.
+        is_keyed: the file is an object of elements; each is yielded as its key and its value.
+        count: elements that were read.
+    """
+
+    def __init__(self, file: ExportFile, prefix: str = "item", *, is_keyed: bool = False) -> None:
+        self.file, self.prefix, self.is_keyed, self.count = file, prefix, is_keyed, 0
+
+    def read(self, report: ReadReport | None) -> Iterator[Any]:
+        """Yield the elements; a break is named in the report, and all that stands before it is yielded."""
+        try:
+            with self.file.open() as stream:
+                text = Utf8(stream)
+                yield from self._parse(text, skipped=0)
+        except ijson.JSONError as error:
+            # The parser has not delivered what it had read of the last chunk: go there again, byte by byte.
+            text = yield from self._read_bytewise(max(0, text.passed - 2 * _CHUNK_BYTES))
+            if report is not None:
+                what = str(error).split("\n", 1)[0].removeprefix("b'")
+                report.damage(
+                    "broken_json",
+                    f"{self.file.name}#{self.count}",
+                    f"The file breaks at about byte {text.passed} ({what}); {self.count} elements are read.",
+                )
+
+    def _read_bytewise(self, start: int) -> Generator[Any, None, "Utf8"]:
+        with self.file.open() as stream:
+            text = Utf8(stream, bytewise_from=start)
+            with suppress(ijson.JSONError):
+                yield from self._parse(text, skipped=self.count)
+        return text
+
+    def _parse(self, text: "Utf8", skipped: int) -> Iterator[Any]:
+        parse = ijson.kvitems if self.is_keyed else ijson.items
+        for number, element in enumerate(parse(text, self.prefix, use_float=True, buf_size=_CHUNK_BYTES)):
+            if number >= skipped:
+                self.count = number + 1
+                yield element
+
+
+class Utf8:
+    """A stream of UTF-8 for a strict parser: no byte order mark, wrong bytes replaced, control characters blank.
+
+    Attributes:
+        passed: bytes that were read so far.
+    """
+
+    def __init__(self, stream: IO[bytes], bytewise_from: int | None = None) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._bytewise_from = bytewise_from
+        self._pending = b""
+        self.passed = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Return about `size` bytes; after `bytewise_from`, one character at a time."""
+        if size == 0:
+            return b""  # by which ijson sees that this is a stream of bytes
+        if self._bytewise_from is not None and self.passed >= self._bytewise_from:
+            return self._read_one()
+        return self._chunk(size)
+
+    def _read_one(self) -> bytes:
+        if not self._pending:
+            self._pending = self._chunk(4096)
+        one, self._pending = self._pending[:1], self._pending[1:]
+        return one
+
+    def _chunk(self, size: int) -> bytes:
+        while True:
+            raw = self._stream.read(size if size > 0 else _CHUNK_BYTES)
+            self.passed += len(raw)
+            if raw and raw.isascii() and self._decoder.getstate() == (b"", 0):
+                return raw.translate(_BLANKS)
+            text = self._decoder.decode(raw, final=not raw).encode("utf-8", "replace").translate(_BLANKS)
+            if text or not raw:
+                return text

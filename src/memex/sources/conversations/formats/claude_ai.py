@@ -1,0 +1,301 @@
+"""Exports of Claude.ai: conversations, the documents of projects, and what Claude remembered by itself."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from memex.sources.conversations.branches import in_order, path_to
+from memex.sources.conversations.cleaning import clean, clean_title, derived_key, parse_time, strings
+from memex.sources.conversations.formats.artifacts import Artifacts
+from memex.sources.conversations.reader import FileHead, LinkedFile, elements, holds
+from memex.sources.conversations.records import (
+    Candidate,
+    Include,
+    Part,
+    ReadConversation,
+    ReadMessage,
+    ReadReport,
+    Role,
+)
+
+_ROLES: dict[object, Role] = {"human": "user", "assistant": "assistant"}
+_UNSUPPORTED = "This block is not supported"
+_EXPORT_HINT = "Claude.ai: Settings, Privacy, Export data; give the zips that the mail links to."
+
+
+class ClaudeAI:
+    """The reader of the conversations of Claude.ai."""
+
+    kind = "claude_ai"
+    version = 1
+    label = "Claude.ai export"
+    export_hint = _EXPORT_HINT
+
+    def recognises(self, head: FileHead) -> bool:
+        """Return whether the conversations have `chat_messages`."""
+        return holds(head, _is_conversation)
+
+    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
+        """Yield the conversations."""
+        for name, found in elements(source, _is_conversation, report):
+            place = f"{source.file.name}#{name}"
+            if not isinstance(found.get("chat_messages"), list):
+                report.damage("no_conversation", place, "The element has no list of messages.")
+                continue
+            report.known += 1
+            account = found.get("account")
+            key = found.get("uuid")
+            yield ReadConversation(
+                key=clean(key) if isinstance(key, str) else _derived_key(found),
+                title=clean_title(found.get("name")),
+                project=clean_title(project.get("name"))
+                if isinstance(project := found.get("project"), dict)
+                else None,
+                started_at=parse_time(found.get("created_at")),
+                updated_at=parse_time(found.get("updated_at")),
+                account=uuid
+                if isinstance(account, dict) and isinstance(uuid := account.get("uuid"), str)
+                else None,
+                messages=_messages(found, place, include, report),
+            )
+
+
+class ClaudeProjects:
+    """The reader of `projects.json`, whose documents and instructions are offered as candidates for memory."""
+
+    kind = "claude_ai"
+    version = 1
+    label = "Claude.ai projects"
+    export_hint = _EXPORT_HINT
+
+    def recognises(self, head: FileHead) -> bool:
+        """Return whether there are projects: with `docs` or `prompt_template`."""
+        return holds(head, _is_project)
+
+    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:  # noqa: ARG002
+        """Offer the documents and instructions; there are no conversations."""
+        for name, found in elements(source, _is_project, report):
+            report.known += 1
+            _offer_project(found, f"{source.file.name}#{name}", report)
+        yield from ()
+
+
+class ClaudeMemories:
+    """The reader of `memories.json`, which is offered as candidates for memory."""
+
+    kind = "claude_ai"
+    version = 1
+    label = "Claude.ai memories"
+    export_hint = _EXPORT_HINT
+
+    def recognises(self, head: FileHead) -> bool:
+        """Return whether there are memories of conversations or of projects."""
+        return holds(head, _is_memory)
+
+    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:  # noqa: ARG002
+        """Offer the memories; there are no conversations."""
+        for name, found in elements(source, _is_memory, report):
+            report.known += 1
+            _offer_memories(found, f"{source.file.name}#{name}", report)
+        yield from ()
+
+
+def _is_conversation(element: dict[str, Any]) -> bool:
+    return isinstance(element.get("chat_messages"), list)
+
+
+def _is_project(element: dict[str, Any]) -> bool:
+    return "uuid" in element and ("prompt_template" in element or isinstance(element.get("docs"), list))
+
+
+def _is_memory(element: dict[str, Any]) -> bool:
+    return "conversations_memory" in element or "project_memories" in element
+
+
+def _derived_key(found: dict[str, Any]) -> str:
+    first = next(iter(found["chat_messages"]), None)
+    return derived_key(
+        found.get("created_at"), first.get("uuid") if isinstance(first, dict) else found.get("name")
+    )
+
+
+def _messages(
+    found: dict[str, Any], place: str, include: Include, report: ReadReport
+) -> Iterator[ReadMessage]:
+    messages: dict[str, tuple[int, dict[str, Any]]] = {}
+    for index, message in enumerate(found["chat_messages"]):
+        if not isinstance(message, dict):
+            report.damage("no_object", f"{place}/{index}", "The message is no object.")
+            continue
+        key = message.get("uuid")
+        messages.setdefault(key if isinstance(key, str) and key else f"item:{index}", (index, message))
+    order = _order(found, messages)
+    artifacts, said = _artifacts(messages, [key for key, on_path in order if on_path], report)
+    if next(iter(strings(found.get("summary"))), "").strip():
+        report.skipped["summary"] += 1  # a model wrote it about the conversation; nobody said it
+    model = found.get("model")
+    model = model if isinstance(model, str) else None
+    answered: dict[str, str | None] = {}
+    previous: str | None = None
+    for key, on_path in order:
+        index, message = messages[key]
+        role = _ROLES.get(message.get("sender"))
+        if role is None:
+            report.unknown[f"sender {message.get('sender')}"] += 1
+            continue
+        report.known += 1
+        named = message.get("parent_message_uuid")
+        above = answered.get(named) if named in answered else previous
+        at = parse_time(message.get("created_at"))
+        origin = f"{place}/{index}"
+        slug = model if role == "assistant" else None
+        answered[key] = above
+        if text := clean(said[key] if key in said else Artifacts().take_tags(_text(message), key)):
+            yield ReadMessage(
+                key, above, role, text, "message", None, at, slug, role == "user", on_path, origin
+            )
+            answered[key] = previous = key
+        for number, (kind, part, text, author) in enumerate(_parts(message, include), start=2):
+            if kind is not None and (text := clean(text)):
+                yield ReadMessage(
+                    f"{key}/{number}", above, kind, text, part, author, at, slug, False, on_path, origin
+                )
+        for name, artifact in artifacts.get(key, ()):
+            if text := clean(artifact):
+                yield ReadMessage(
+                    f"artifact:{name}",
+                    answered[key],
+                    role,
+                    text,
+                    "artifact",
+                    None,
+                    at,
+                    slug,
+                    False,
+                    on_path,
+                    origin,
+                )
+
+
+def _order(found: dict[str, Any], messages: dict[str, tuple[int, dict[str, Any]]]) -> list[tuple[str, bool]]:
+    """Return the keys in order, and whether each is on the active branch."""
+    parents: dict[str, str | None] = {}
+    previous: str | None = None
+    for key, (_, message) in messages.items():
+        named = message.get("parent_message_uuid")
+        parents[key] = named if isinstance(named, str) else previous
+        previous = key
+    children = [parent for parent in parents.values() if parent is not None]
+    if len(set(children)) == len(children):
+        return [(key, True) for key in messages]
+    leaf = found.get("current_leaf_message_uuid")
+    path = path_to(leaf if isinstance(leaf, str) and leaf in messages else previous, parents)
+    return list(in_order(path, parents))
+
+
+def _artifacts(
+    messages: dict[str, tuple[int, dict[str, Any]]], path: list[str], report: ReadReport
+) -> tuple[dict[str, list[tuple[str, str]]], dict[str, str]]:
+    """Return the documents by the message that wrote their last text, and what messages say beside tags."""
+    artifacts, said = Artifacts(), {}
+    for key in path:
+        message = messages[key][1]
+        if message.get("sender") != "assistant":
+            continue
+        texts = []
+        for block in _blocks(message):
+            if block.get("type") == "text" and isinstance(text := block.get("text"), str):
+                texts.append(artifacts.take_tags(text, key))
+            elif block.get("type") == "tool_use" and block.get("name") == "artifacts":
+                artifacts.take_call(block.get("input"), key)
+        if not any(text.strip() for text in texts):
+            texts = [artifacts.take_tags(_text(message), key)]
+        said[key] = "\n\n".join(text for text in texts if text.strip())
+    if artifacts.lost:
+        report.skipped["artifact_change_without_its_text"] += artifacts.lost
+    written: dict[str, list[tuple[str, str]]] = {}
+    for name, artifact in artifacts.by_id.items():
+        written.setdefault(artifact.changed_in, []).append((name, artifact.text))
+    return written, said
+
+
+def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = message.get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _text(message: dict[str, Any]) -> str:
+    """Return what was said: the text blocks, or where there are none the flat text."""
+    texts = [
+        block["text"]
+        for block in _blocks(message)
+        if block.get("type") == "text" and isinstance(block.get("text"), str)
+    ]
+    texts = [text for text in texts if text.strip()]
+    if texts:
+        return "\n\n".join(texts)
+    flat = next(iter(strings(message.get("text"))), "")
+    return "" if flat.lstrip("` \n").startswith(_UNSUPPORTED) else flat
+
+
+def _parts(message: dict[str, Any], include: Include) -> Iterator[tuple[Role | None, Part, str, str | None]]:
+    """Yield role, part, text and author of what a message has besides its text; no role: it is not wanted."""
+    for attached in message.get("attachments") or ():
+        if isinstance(attached, dict):
+            name = next(iter(strings(attached, "file_name")), None)
+            text = next(iter(strings(attached, "extracted_content")), "")
+            yield "user" if include.attachments else None, "attachment", text, name
+    for block in _blocks(message):
+        match block.get("type"):
+            case "thinking":
+                text = next(iter(strings(block, "thinking")), "")
+                yield "reasoning" if include.reasoning else None, "thinking", text, None
+            case "tool_use" if block.get("name") != "artifacts":
+                name = next(iter(strings(block, "name")), None)
+                call = json.dumps(block.get("input"), ensure_ascii=False)
+                yield "tool" if include.tools else None, "tool_call", call, name
+            case "tool_result" if block.get("name") != "artifacts":
+                name = next(iter(strings(block, "name")), None)
+                text = "\n\n".join(strings(block.get("content"), "title", "text"))
+                yield "tool" if include.tools else None, "tool_result", text, name
+
+
+def _offer_project(found: dict[str, Any], place: str, report: ReadReport) -> None:
+    project = clean_title(found.get("name"))
+    creator = found.get("creator")
+    account = next(iter(strings(creator, "uuid")), None) if isinstance(creator, dict) else None
+    key = f"claude_ai/{account or ''}/project/{found.get('uuid')}"
+    instructions = next(iter(strings(found.get("prompt_template"))), "")
+    if text := clean(instructions):
+        at = parse_time(found.get("updated_at"))
+        title = f"Instructions of {project or 'a project'}"
+        report.candidate(
+            Candidate("instructions", f"{key}/instructions", title, text, project, account, at, place)
+        )
+    docs = found.get("docs")
+    for index, doc in enumerate(docs if isinstance(docs, list) else ()):
+        if isinstance(doc, dict) and (text := clean(next(iter(strings(doc, "content")), ""))):
+            title = clean_title(doc.get("filename")) or "Document"
+            name = f"{key}/{doc.get('uuid') or index}"
+            at = parse_time(doc.get("created_at"))
+            report.candidate(
+                Candidate("document", name, title, text, project, account, at, f"{place}/docs/{index}")
+            )
+
+
+def _offer_memories(found: dict[str, Any], place: str, report: ReadReport) -> None:
+    account = next(iter(strings(found, "account_uuid")), None)
+    key = f"claude_ai/{account or ''}/memory"
+    if text := clean(next(iter(strings(found.get("conversations_memory"))), "")):
+        report.candidate(Candidate("memory", key, "Memory of Claude", text, account=account, origin=place))
+    memories = found.get("project_memories")
+    if isinstance(memories, list):
+        named = [next(iter(strings(memory, "project_uuid", "uuid")), "") for memory in memories]
+        memories = {name or str(index): memories[index] for index, name in enumerate(named)}
+    for project, memory in memories.items() if isinstance(memories, dict) else ():
+        text = clean("\n\n".join(strings(memory, "memory", "content", "text")))
+        if text:
+            title = "Memory of Claude of a project"
+            report.candidate(
+                Candidate("memory", f"{key}/{project}", title, text, project, account, origin=place)
+            )

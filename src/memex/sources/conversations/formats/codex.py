@@ -1,0 +1,352 @@
+"""Rollouts of Codex: JSON lines, a file a session or several files that continue one another."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any
+
+from memex.sources.conversations.cleaning import clean, clean_title, last_folder, parse_time
+from memex.sources.conversations.files import ExportFile, JsonLines
+from memex.sources.conversations.formats.codex_lines import Form, Line, is_known, is_needed, said_in, unwrap
+from memex.sources.conversations.reader import FileHead, LinkedFile
+from memex.sources.conversations.records import Include, ReadConversation, ReadMessage, ReadReport
+
+TITLE_CHARS = 80
+MAX_FILES = 200  # that continue one another
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_ENVELOPES = ("session_meta", "response_item", "request_item", "event_msg", "turn_context", "compacted")
+
+
+class Codex:
+    """The reader of Codex's rollouts."""
+
+    kind = "codex_cli"
+    version = 1
+    label = "Codex rollouts"
+    export_hint = "Codex: give the folder ~/.codex/sessions, or a file in it (.jsonl or .jsonl.zst)."
+
+    def recognises(self, head: FileHead) -> bool:
+        """Return whether lines are envelopes of Codex, its bare items of 2025, or those of `codex exec --json`."""
+        return any(_is_ours(line) for line in head.objects[:5])
+
+    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
+        """Yield the one conversation of a file, with the part of older files that it continues."""
+        chain = _chain(source, include, report)
+        thread = _survey(chain, include)
+        if thread.is_subagent and not include.sidechains:
+            report.skip("sidechain", source.file.name, "A subagent wrote the whole file.")
+            return
+        yield ReadConversation(
+            key=clean(thread.id or "") or rollout_id(source.file.name),
+            title=thread.title or thread.first_words,
+            project=last_folder(thread.folder),
+            started_at=thread.started_at,
+            updated_at=thread.updated_at,
+            account=None,
+            messages=_messages(chain, thread, include, report),
+        )
+
+    def ids(self, head: FileHead) -> Sequence[str]:
+        """Return the id of a rollout, which its name holds, and that of its thread."""
+        named = rollout_id(head.name)
+        return (named,) if (thread := _thread_id(head)) in (None, named) else (named, thread)
+
+    def superseded(self, heads: Sequence[FileHead]) -> dict[str, str]:
+        """Return packed files beside their plain twins, and older files of a thread that a newer one continues."""
+        names = {head.name for head in heads}
+        left_out = {name: "packed_twin" for name in names if name.removesuffix(".zst") in names - {name}}
+        threads: dict[str, list[FileHead]] = {}
+        for head in heads:
+            if head.name not in left_out and (thread := _thread_id(head)) is not None:
+                threads.setdefault(thread, []).append(head)
+        for thread, files in threads.items():
+            if len(files) < 2:
+                continue
+            bases = {head.name: _base_in(head.objects[0]) for head in files if head.objects}
+            ends = [
+                base[1]
+                for base in bases.values()
+                if base is not None and base[0] in (thread, *map(_name_id, files))
+            ]
+            newest = max((base[1] if base else 0 for base in bases.values()), default=0)
+            for name, base in bases.items():
+                if ends and (base[1] if base else 0) < newest:
+                    left_out[name] = "continued_in_another_file"
+        return left_out
+
+
+def _name_id(head: FileHead) -> str:
+    return rollout_id(head.name)
+
+
+def _thread_id(head: FileHead) -> str | None:
+    if not head.objects:
+        return None
+    kind, payload = unwrap(head.objects[0])
+    return found if kind == "session_meta" and isinstance(found := payload.get("id"), str) else None
+
+
+def rollout_id(name: str) -> str:
+    """Return the id in the name of a rollout; the whole name without its ending if there is none."""
+    stem = PurePosixPath(name).name.removesuffix(".zst").removesuffix(".jsonl")
+    return found[-1] if (found := _UUID.findall(stem)) else stem
+
+
+def _is_ours(line: dict[str, Any]) -> bool:
+    kind, payload = line.get("type"), line.get("payload")
+    if kind in _ENVELOPES and (isinstance(payload, dict) or "payload" in line):
+        return True
+    if "record_type" in line or (kind is None and "id" in line and ("instructions" in line or "git" in line)):
+        return True
+    return isinstance(kind, str) and kind.startswith(("thread.started", "turn.started"))
+
+
+@dataclass(slots=True)
+class _Segment:
+    """A file of a thread, up to a line of it.
+
+    Attributes:
+        end: the ordinal before which the thread left this file; None for the newest file.
+    """
+
+    lines: JsonLines
+    end: int | None = None
+
+    def read(self, report: ReadReport | None = None) -> Iterator[dict[str, Any]]:
+        for line in self.lines.objects(report):
+            ordinal = line.get("ordinal")
+            if (
+                self.end is not None
+                and (ordinal if isinstance(ordinal, int) else self.lines.number - 1) >= self.end
+            ):
+                break
+            yield line
+
+
+def _chain(source: LinkedFile, include: Include, report: ReadReport) -> list[_Segment]:
+    """Return the files of a thread, the oldest first."""
+    needed = partial(is_needed, include=include)
+    chain = [_Segment(JsonLines(source.file, needed))]
+    seen = {source.file.name}
+    while (base := _base(chain[-1].lines.file)) is not None:
+        thread, end = base
+        if (limit := chain[-1].end) is not None:
+            end = min(end, limit)
+        named = source.beside(thread)
+        file = _before(end, [file for file in named if file.name not in seen])
+        if file is None or len(chain) == MAX_FILES:
+            reason = "history_cycle" if named else "history_missing"
+            report.skip(
+                reason,
+                chain[-1].lines.file.name,
+                f"The file continues thread {thread}, which cannot be read on.",
+            )
+            break
+        seen.add(file.name)
+        chain.append(_Segment(JsonLines(file, needed), end))
+    return chain[::-1]
+
+
+def _before(end: int, files: list[ExportFile]) -> ExportFile | None:
+    """Return the file in which an ordinal stands: a thread that was taken back has several of the same id."""
+    starts = [(base[1] if (base := _base(file)) else 0, file) for file in files]
+    return max((found for found in starts if found[0] < end), key=lambda found: found[0], default=(0, None))[
+        1
+    ]
+
+
+def _base(file: ExportFile) -> tuple[str, int] | None:
+    """Return which thread a file continues, and up to which ordinal."""
+    line = next(JsonLines(file).objects(), None)
+    return _base_in(line) if line is not None else None
+
+
+def _base_in(line: dict[str, Any]) -> tuple[str, int] | None:
+    payload = line.get("payload")
+    if line.get("type") != "session_meta" or not isinstance(payload, dict):
+        return None
+    base = payload.get("history_base")
+    if not isinstance(base, dict):
+        return None
+    thread, end = base.get("thread_id"), base.get("end_ordinal_exclusive")
+    return (thread, end) if isinstance(thread, str) and isinstance(end, int) else None
+
+
+@dataclass(slots=True)
+class _Spoken:
+    """How much was said in each form, and what the person took back. Both readings of a file count alike.
+
+    Attributes:
+        counts: messages by form and role.
+        turns: by form, the counts before each message of the person.
+        gone: by form, the counts between which everything was taken back.
+    """
+
+    counts: Counter[tuple[Form, str]] = field(default_factory=Counter)
+    turns: dict[Form, list[Counter[tuple[Form, str]]]] = field(default_factory=dict)
+    gone: dict[Form, list[tuple[Counter[tuple[Form, str]], Counter[tuple[Form, str]]]]] = field(
+        default_factory=dict
+    )
+    _seen: set[int] = field(default_factory=set)
+
+    def count(self, line: Line, form: Form, time: object) -> bool:
+        """Count a message; return whether it is new: older versions repeat the whole history when they resume."""
+        if time is not None:
+            mark = hash((form, line.role, line.text, time))
+            if mark in self._seen:
+                return False
+            self._seen.add(mark)
+        self.counts[form, line.role] += 1
+        return True
+
+    def roll_back(self, turns: int) -> None:
+        for form, starts in self.turns.items():
+            if turns > 0 and (taken := starts[-turns:]):
+                del starts[-turns:]
+                self.gone.setdefault(form, []).append((taken[0], self.counts.copy()))
+
+
+@dataclass(slots=True)
+class _Thread:
+    """What the first reading of a thread finds out."""
+
+    id: str | None = None
+    title: str | None = None
+    first_words: str | None = None
+    folder: str | None = None
+    is_paginated: bool = False
+    is_subagent: bool = False
+    started_at: datetime | None = None
+    updated_at: datetime | None = None
+    spoken: _Spoken = field(default_factory=_Spoken)
+
+    @property
+    def form(self) -> Form:
+        """Return the form in which the words of the person are read, decided once for the whole thread."""
+        if self.is_paginated:
+            return "items"
+        for form in ("events", "items"):
+            if self.spoken.counts[form, "user"]:
+                return form
+        return "responses"
+
+    def form_of(self, role: str) -> Form:
+        """Return the form in which the words of a role are read; answers may stand in another than questions."""
+        if role == "user" or self.is_paginated or self.spoken.counts[self.form, role]:
+            return self.form
+        return "events" if self.spoken.counts["events", role] else "responses"
+
+    def is_gone(self, form: Form, role: str, number: int) -> bool:
+        """Return whether the person took back the message of this number."""
+        return any(
+            start[form, role] < number <= end[form, role]
+            for start, end in self.spoken.gone.get(self.form, ())
+        )
+
+
+def _survey(chain: list[_Segment], include: Include) -> _Thread:
+    thread = _Thread()
+    first = last = None
+    for segment in chain:
+        is_new = True
+        for line in segment.read():
+            kind, payload = unwrap(line)
+            if (time := line.get("timestamp")) is not None:
+                first, last = (time if first is None else first), time
+            if kind == "session_meta":
+                if is_new:
+                    _take_meta(thread, payload)
+                is_new = False
+            elif kind == "thread.started" and isinstance(payload.get("thread_id"), str):
+                thread.id = payload["thread_id"]
+            elif kind == "event_msg" and payload.get("type") == "thread_name_updated":
+                thread.title = clean_title(payload.get("thread_name")) or thread.title
+            elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
+                thread.spoken.roll_back(_turns(payload))
+            elif (said := said_in(kind, payload, include)) is not None:
+                _hear(thread, said, line.get("timestamp"))
+    thread.started_at, thread.updated_at = parse_time(first), parse_time(last)
+    return thread
+
+
+def _take_meta(thread: _Thread, meta: dict[str, Any]) -> None:
+    """Take what the head of a file says; of several files the newest comes last and counts."""
+    if isinstance(meta.get("id"), str):
+        thread.id = meta["id"]
+    if isinstance(meta.get("cwd"), str):
+        thread.folder = meta["cwd"]
+    origin = meta.get("source")
+    thread.is_subagent = isinstance(origin, dict) and "subagent" in origin
+    thread.is_paginated = meta.get("history_mode") == "paginated"
+
+
+def _hear(thread: _Thread, said: Line, time: object) -> None:
+    if said.form is None or not clean(said.text):
+        return
+    if said.role == "user":
+        if thread.first_words is None:
+            title = clean_title(said.text)
+            thread.first_words = (
+                f"{title[: TITLE_CHARS - 1]}…" if title and len(title) > TITLE_CHARS else title
+            )
+        before = thread.spoken.counts.copy()
+        if thread.spoken.count(said, said.form, time):
+            thread.spoken.turns.setdefault(said.form, []).append(before)
+    else:
+        thread.spoken.count(said, said.form, time)
+
+
+def _turns(payload: dict[str, Any]) -> int:
+    return turns if isinstance(turns := payload.get("num_turns"), int) else 0
+
+
+def _messages(
+    chain: list[_Segment], thread: _Thread, include: Include, report: ReadReport
+) -> Iterator[ReadMessage]:
+    spoken, others = _Spoken(), Counter[str]()
+    model: str | None = None
+    previous: str | None = None  # the newest message, and the newest that was not taken back
+    standing: str | None = None
+    is_on_path = True
+    forms = {role: thread.form_of(role) for role in ("user", "assistant")}
+    for segment in chain:
+        for line in segment.read(report):
+            kind, payload = unwrap(line)
+            if (unknown := is_known(kind, payload)) is not None:
+                report.unknown[unknown[:80]] += 1
+                continue
+            report.known += 1
+            if kind == "turn_context":
+                model = name if isinstance(name := payload.get("model"), str) else model
+            if (said := said_in(kind, payload, include)) is None or not (text := clean(said.text)):
+                continue
+            time = line.get("timestamp")
+            if said.form is None:
+                others[said.part] += 1
+                key = said.item_id or f"{said.part}:{others[said.part]}"
+            elif said.form != forms[said.role] or not spoken.count(said, said.form, time):
+                continue
+            else:
+                number = spoken.counts[said.form, said.role]
+                key = said.item_id or f"{said.role}:{number}"
+                is_on_path = not thread.is_gone(said.form, said.role, number)
+            yield ReadMessage(
+                key=key,
+                parent=standing if is_on_path else previous,
+                role=said.role,
+                text=text,
+                part=said.part,
+                author="subagent" if thread.is_subagent else said.name,
+                at=parse_time(time),
+                model=model if said.role == "assistant" else None,
+                human_authored=said.role == "user" and not thread.is_subagent,
+                on_path=is_on_path,
+                origin=segment.lines.place,
+            )
+            if said.part == "message":
+                previous = key
+                standing = key if is_on_path else standing

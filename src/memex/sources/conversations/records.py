@@ -1,0 +1,169 @@
+"""What the readers of conversations give: conversations, their messages, and a report on what was left out."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from memex.errors import NothingRead
+
+Role = Literal["user", "assistant", "system", "tool", "reasoning", "summary"]
+Part = Literal["message", "artifact", "attachment", "thinking", "tool_call", "tool_result", "summary"]
+
+MAX_NAMED = 1_000  # places that a report names one by one; all are counted
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMessage:
+    """A message of a conversation, or a part of one.
+
+    Attributes:
+        key: names the message within its conversation: the provider's id, with `/2` and so on for the further
+            parts of one message. Where the provider gives no id, a place that does not change when the export
+            grows, such as `item:17` or `user:3`. The same export always gives the same keys.
+        parent: key of the message that this one answers; only a key that the conversation also has.
+        text: without NUL, lone surrogates and citation marks; never blank.
+        part: what of a message it is. A model's answer is a `message`, a document that it wrote an `artifact`.
+        author: who spoke, beyond the role: the name of a tool, of a subagent or of a person.
+        human_authored: a person wrote the text.
+        on_path: the message belongs to the branch that the person sees.
+        origin: where the text stands: `file#17`, with the index of an element or the number of a line.
+    """
+
+    key: str
+    parent: str | None
+    role: Role
+    text: str
+    part: Part = "message"
+    author: str | None = None
+    at: datetime | None = None
+    model: str | None = None
+    human_authored: bool = False
+    on_path: bool = True
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadConversation:
+    """A conversation; its messages are read while they are consumed.
+
+    Attributes:
+        key: the provider's id of the conversation.
+        project: a label, such as the last folder of the working directory.
+        account: the account that the export belongs to, if it names one.
+        messages: in the order of the conversation: the active branch in its order, every other branch after
+            the message that it leaves. To be consumed before the next conversation is asked for.
+    """
+
+    key: str
+    title: str | None
+    project: str | None
+    started_at: datetime | None
+    updated_at: datetime | None
+    account: str | None
+    messages: Iterable[ReadMessage]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A text that an export offers as memory: a document of a project, or what the provider remembered by itself.
+
+    Attributes:
+        kind: `document`, `instructions` or `memory`.
+        key: names the candidate across exports; holds the account where one is known.
+    """
+
+    kind: Literal["document", "instructions", "memory"]
+    key: str
+    title: str
+    text: str
+    project: str | None = None
+    account: str | None = None
+    at: datetime | None = None
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that was left out.
+
+    Attributes:
+        reason: a fixed word, such as `not_to_be_remembered`.
+        place: the file, with `#` and a line or an index where there is one.
+        detail: what it is and how to go on, for people.
+    """
+
+    reason: str
+    place: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """What is read besides the words of people and assistants."""
+
+    tools: bool = False
+    reasoning: bool = False
+    attachments: bool = False
+    sidechains: bool = False
+
+
+@dataclass(slots=True)
+class ReadReport:
+    """Counts of a run of readers; a reader adds to it.
+
+    Attributes:
+        offer: receives each candidate for memory; without it candidates are only counted.
+        known: how many lines or elements a reader knows what to do with.
+        skips: everything left out, the first thousand; `skipped` counts all by reason.
+        unknown: lines or elements of a type that the reader does not know, by type.
+        incomplete: keys of the conversations that were not read to their end.
+        unreadable: lines or elements that cannot be understood, the first thousand; `damaged` counts all.
+    """
+
+    offer: Callable[[Candidate], None] | None = None
+    conversations: int = 0
+    messages: int = 0
+    known: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    candidates: Counter[str] = field(default_factory=Counter)
+    incomplete: list[str] = field(default_factory=list)
+    damaged: int = 0
+    skips: list[LeftOut] = field(default_factory=list)
+    unreadable: list[LeftOut] = field(default_factory=list)
+
+    def skip(self, reason: str, place: str, detail: str = "") -> None:
+        """Count something that was left out, and name its place."""
+        self.skipped[reason] += 1
+        if len(self.skips) < MAX_NAMED:
+            self.skips.append(LeftOut(reason, place, detail))
+
+    def damage(self, reason: str, place: str, detail: str = "") -> None:
+        """Count something that cannot be understood, and name its place."""
+        self.damaged += 1
+        if len(self.unreadable) < MAX_NAMED:
+            self.unreadable.append(LeftOut(reason, place, detail))
+
+    def candidate(self, candidate: Candidate) -> None:
+        """Offer a candidate for memory."""
+        self.candidates[candidate.kind] += 1
+        if self.offer is not None:
+            self.offer(candidate)
+
+    @property
+    def is_drifted(self) -> bool:
+        """Whether most of what was read is of a type that the reader does not know: the format may have changed."""
+        unknown = self.unknown.total()
+        return unknown > 0 and unknown > self.known
+
+    def require_something(self, place: str, reader: str) -> None:
+        """Raise NothingRead if a file that a reader recognised gave no message and no candidate."""
+        if self.messages or self.candidates:
+            return
+        reasons = [f"{count} {reason}" for reason, count in self.skipped.most_common(5)]
+        reasons += [f"{count} of unknown type {kind}" for kind, count in self.unknown.most_common(5)]
+        reasons += [f"{self.damaged} unreadable"] if self.damaged else []
+        why = f" Left out: {', '.join(reasons)}." if reasons else ""
+        raise NothingRead(f"{place} is recognised ({reader}), but holds no message.{why}", place=place)
