@@ -32,10 +32,22 @@ class Visitor:
         """Open a page."""
         return self._seen(self.client.get(path, **options))
 
-    def post(self, path: str, form: dict[str, str] | None = None, **headers: str) -> httpx2.Response:
-        """Send a form of the page that was seen last."""
+    def post(
+        self,
+        path: str,
+        form: dict[str, str] | None = None,
+        *,
+        file: tuple[str, bytes] | None = None,
+        **headers: str,
+    ) -> httpx2.Response:
+        """Send a form of the page that was seen last, and with it a file by the name of its field."""
         sent = {"Origin": str(self.client.base_url).rstrip("/")} | headers
-        return self._seen(self.client.post(path, data=self.fields | (form or {}), headers=sent))
+        fields = self.fields | (form or {})
+        if file is None:
+            return self._seen(self.client.post(path, data=fields, headers=sent))
+        name, content = file
+        files = {name: ("vault.zip", content, "application/zip")}
+        return self._seen(self.client.post(path, data=fields, files=files, headers=sent))
 
     @property
     def secret(self) -> str | None:

@@ -8,6 +8,7 @@ import httpx2
 import pytest
 from fastapi.routing import iter_route_contexts
 from tests.service.evals.test_run_folder import document
+from tests.kit.zips import zipped
 from tests.ui.conftest import Site, Visitor
 
 from memex.evals.runs import store
@@ -19,6 +20,7 @@ from memex.ui.security import TOKEN_FIELD
 WORD = "quetzalcoatl"
 NOTE = "user/note.md"
 CALL = "call-of-alice"
+IMPORT = "import-of-alice"
 OWNERS = ("alice", "admin as alice")
 OTHERS = ("bob", "admin", "their admin as alice")
 KEYLESS = ("stranger", "old cookie")
@@ -46,8 +48,11 @@ PAGES: dict[str, Row] = {
     "GET /ui/memory": Row(200),
     "POST /ui/memory/demo": Row(303, of_admin=422),
     "POST /ui/memory/demo/remove": Row(303, of_admin=422),
-    "POST /ui/memory/first-key": Row(200, of_admin=422, of_agents=403),
+    "GET /ui/memory/connect": Row(200),
+    "POST /ui/memory/connect": Row(200, of_admin=422, of_agents=403),
+    "GET /ui/memory/import": Row(200),
     "POST /ui/memory/import": Row(422),
+    "GET /ui/memory/imported": Row(404, {"id": IMPORT}),
     "GET /ui/memory/file": Row(404, NOTE_QUERY, of_admin=422),
     "GET /ui/memory/versions": Row(404, NOTE_QUERY, of_admin=422),
     "GET /ui/memory/diff": Row(404, NOTE_QUERY, of_admin=422),
@@ -137,6 +142,12 @@ class House:
         assert asked.is_success, asked.text
         for run_id in RUNS:
             home.served.run(self._keep_run(home, run_id))
+        imported = self.alice_api.post(
+            "/v1/import",
+            content=zipped({f"{WORD}.md": b"# Imported\n", "../out.md": WORD.encode()}),
+            headers={"Content-Type": "application/zip", "Memex-Tool-Call-Id": IMPORT},
+        )
+        assert imported.is_success, imported.text
         old = home.visitor(bound_to="alice")
         old.get("/ui/memory")
         kept = old.secret

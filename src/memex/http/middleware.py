@@ -22,7 +22,12 @@ from memex.store.waiting.fair_queue import expect_turns_soon
 
 MAX_BODY_BYTES = 8 << 20  # a file of 1 MiB, each character escaped in JSON, and the rest of the request
 MAX_VAULT_BYTES = 16 << 20  # a zip to import
-VAULT_PATHS = ("/v1/import", "/v1/admin/import")
+MAX_VAULT_FORM_BYTES = MAX_VAULT_BYTES + (64 << 10)  # with the rest of the form
+MAX_BYTES_AT = {
+    "/v1/import": MAX_VAULT_BYTES,
+    "/v1/admin/import": MAX_VAULT_BYTES,
+    "/ui/memory/import": MAX_VAULT_FORM_BYTES,
+}
 MAX_REQUEST_ID_CHARS = 200
 
 
@@ -48,7 +53,7 @@ class RequestMiddleware:
         request.state.request_id = request_id
         status = 0
         expected_bytes = body_bytes(request)
-        max_bytes = MAX_VAULT_BYTES if scope["path"] in VAULT_PATHS else MAX_BODY_BYTES
+        max_bytes = MAX_BYTES_AT.get(scope["path"], MAX_BODY_BYTES)
         read_bytes = 0
         awaits_continue = "100-continue" in request.headers.get("expect", "").lower()
 

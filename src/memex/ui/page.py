@@ -29,6 +29,7 @@ from memex.call_context import CallContext
 from memex.errors import FileTooLarge, MemexError, Unauthenticated, ValidationFailed
 from memex.http.callers import service_of
 from memex.http.hosts import hosts_of
+from memex.http.middleware import MAX_VAULT_BYTES
 from memex.http.problems import RETRY_AFTER_S, status_of
 from memex.service.identity import sessions
 from memex.service.service import Caller, Service
@@ -50,6 +51,7 @@ from memex.ui.security import (
 
 HOME = "/ui/memory"
 SIGN_IN = "/ui/sign-in"
+IMPORT = "/ui/memory/import"
 Fields = Mapping[str, str]
 
 
@@ -152,7 +154,7 @@ class UiRoute(APIRoute):
                 found = "; ".join(map(describe_problem, error.errors()[:5]))
                 response = error_page(request, ValidationFailed(f"{found}."))
             except HTTPException as error:
-                response = error_page(request, _unreadable(error))
+                response = error_page(request, _unreadable(request, error))
             for name, value in HEADERS.items():
                 response.headers[name] = value
             response.headers.setdefault("Cache-Control", "no-store")
@@ -174,8 +176,21 @@ class PageRoute(UiRoute):
         self, request: Request, handle: Callable[[Request], Coroutine[Any, Any, Response]]
     ) -> Response:
         """Answer a request; without a session, lead to the sign-in page and keep what was sent."""
-        secret = request.cookies.get(COOKIE, "")
         form, files = await _form_of(request)
+        try:
+            return await self._answer(request, handle, form, files)
+        finally:
+            for file in files.values():
+                await file.close()
+
+    async def _answer(
+        self,
+        request: Request,
+        handle: Callable[[Request], Coroutine[Any, Any, Response]],
+        form: Fields,
+        files: Mapping[str, UploadFile],
+    ) -> Response:
+        secret = request.cookies.get(COOKIE, "")
         try:
             session = await _session_of(request, secret)
         except Unauthenticated as error:
@@ -260,8 +275,13 @@ async def _form_of(request: Request) -> tuple[dict[str, str], dict[str, UploadFi
     return fields, {name: value for name, value in sent.items() if isinstance(value, UploadFile)}
 
 
-def _unreadable(error: HTTPException) -> MemexError:
+def _unreadable(request: Request, error: HTTPException) -> MemexError:
     """Return what is wrong with a form that the framework refused to read."""
+    if error.status_code == 413 and request.url.path == IMPORT:
+        return FileTooLarge(
+            f"The zip is larger than {MAX_VAULT_BYTES >> 20} MiB.",
+            hint="Go back, and import the folders of the vault one at a time.",
+        )
     if error.status_code == 413:
         return FileTooLarge("The form is too large.", hint="Send the text in several files.")
     return ValidationFailed("The form could not be read.", hint="Load the page again.")

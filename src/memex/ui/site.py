@@ -6,7 +6,6 @@ from memex.ui.pages import (
     ask,
     file,
     file_edit,
-    first_minute,
     health,
     memory,
     review,
@@ -17,6 +16,7 @@ from memex.ui.pages import (
 )
 from memex.ui.pages.calls import call, calls, case, comparing
 from memex.ui.pages.evals import runs
+from memex.ui.pages.first_minute import connect, demo, vault_import
 from memex.ui.pages.people import erasures, keys, projects, users
 
 
@@ -26,7 +26,9 @@ def routers() -> tuple[APIRouter, ...]:
         sign_in.router,
         sessions.router,
         memory.router,
-        first_minute.router,
+        demo.router,
+        connect.router,
+        vault_import.router,
         file.router,
         file_edit.router,
         search.router,

@@ -8,6 +8,7 @@ from fastapi import Query, Response
 from memex.errors import InvalidPath, ProjectNotFound, UnknownMount, ValidationFailed
 from memex.ui.filters import ListFilters, LongText
 from memex.ui.page import Page, PageRequest, page_router
+from memex.ui.pages.first_minute.connect import OWN_PROGRAM, connect_values
 
 router = page_router("/memory")
 
@@ -37,11 +38,6 @@ async def show_files(page: Page, query: Annotated[FileListFilters, Query()]) -> 
     return await _show(page, query)
 
 
-async def show_first_minute(page: PageRequest, new_key: str) -> Response:
-    """Return the page of a memory with a new key in its first calls."""
-    return await _show(page, FileListFilters(), new_key)
-
-
 async def _show(page: PageRequest, query: FileListFilters, new_key: str | None = None) -> Response:
     found = await _browse(page, query)
     return page.render(
@@ -52,9 +48,8 @@ async def _show(page: PageRequest, query: FileListFilters, new_key: str | None =
         filters=query.named,
         is_filtered=any(query.named.values()),
         parents=_parents(query.folder),
-        holds_files=new_key is None and any(mount["files"] for mount in found["mounts"]),
-        new_key=new_key,
-        base_url=str(page.request.base_url).rstrip("/"),
+        holds_files=any(mount["files"] for mount in found["mounts"]),
+        **connect_values(page, OWN_PROGRAM, None),
     )
 
 

@@ -78,6 +78,77 @@
     if (question && !window.confirm(question)) event.preventDefault();
   });
 
+  // A form with data-progress is sent in the background: first the part that is sent is shown, then the files that
+  // are done, as the lines of the answer say. At last the browser goes where the last line says.
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || !form.dataset.progress) return;
+    event.preventDefault();
+    const area = form.querySelector("[data-progress-area]");
+    const text = form.querySelector("[data-progress-text]");
+    const bar = form.querySelector("progress");
+    const say = (words, share) => {
+      area.hidden = false;
+      if (text.textContent !== words) text.textContent = words;
+      if (share === null) bar.removeAttribute("value");
+      else bar.value = share;
+    };
+    for (const input of form.querySelectorAll("[data-max-bytes]")) {
+      const most = Number(input.dataset.maxBytes);
+      if ([...input.files].some((file) => file.size > most)) {
+        say(`The file is larger than ${most / 1048576} MiB. Import the folders of the vault one at a time.`, 0);
+        return;
+      }
+    }
+    const sent = new FormData(form, event.submitter);
+    const buttons = form.querySelectorAll("button");
+    const enable = (isOn) => buttons.forEach((button) => { button.disabled = !isOn; });
+    const request = new XMLHttpRequest();
+    let read = 0;
+    let isDone = false;
+    const show = (html) => {
+      const main = document.querySelector("main");
+      const shown = new DOMParser().parseFromString(html, "text/html").querySelector("main");
+      main.replaceChildren(...shown.childNodes);
+      localize(main);
+      main.focus();
+    };
+    const take = () => {
+      const end = request.responseText.lastIndexOf("\n");
+      for (const line of request.responseText.slice(read, Math.max(end, read)).split("\n").filter(Boolean)) {
+        const said = JSON.parse(line);
+        if (said.location) {
+          enable(true);  // for who comes back
+          window.location.assign(said.location);
+        }
+        else if (said.page) show(said.page);
+        else say(`${said.done} of ${said.total} files are done.`, said.total ? (100 * said.done) / said.total : null);
+        isDone = isDone || Boolean(said.location || said.page);
+      }
+      read = Math.max(end, read);
+    };
+    const isLines = () => (request.getResponseHeader("content-type") || "").startsWith("application/x-ndjson");
+    request.upload.addEventListener("progress", (sending) => {
+      const share = sending.lengthComputable ? Math.floor((10 * sending.loaded) / sending.total) * 10 : 0;
+      say(share < 100 ? `${share} % are sent.` : "The zip is sent. Its files are read.", share < 100 ? share : null);
+    });
+    request.addEventListener("progress", () => isLines() && take());
+    request.addEventListener("load", () => {
+      if (isLines()) take();
+      else if (request.responseURL && request.responseURL.includes("/ui/sign-in")) window.location.assign(request.responseURL);
+      else show(request.responseText);
+    });
+    request.addEventListener("loadend", () => {
+      if (isLines() ? isDone : request.status) return;
+      say("The connection was lost. Import the zip again: what is stored already stays the same.", 0);
+      enable(true);
+    });
+    request.open("POST", form.action);
+    request.setRequestHeader(form.dataset.progress, "lines");
+    enable(false);
+    request.send(sent);
+  });
+
   // A slider with data-submit sends its form when it is let go.
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();

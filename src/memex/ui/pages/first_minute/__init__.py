@@ -1,0 +1,1 @@
+"""What an empty memory offers: the demo, the way in for programs, and the import of a vault."""
