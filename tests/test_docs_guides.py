@@ -18,6 +18,7 @@ from tests.kit.postgres_servers import Server
 from tests.test_docs_evals import DOCS, blocks
 
 from memex import Memex
+from memex.api.browsing import BrowsableMemory
 from memex.api.memex import UserMemory
 from memex.service.tools.aliases import ALIASES
 from memex.store.identity import tenants
@@ -59,7 +60,8 @@ def test_the_guide_to_python_names_every_method() -> None:
     """Each with its arguments and their defaults, as the classes have them."""
     guide = (DOCS / "guides" / "python.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\| `(\w+\(.*?\))` \|", guide, re.MULTILINE)
-    named = [("Memex", Memex.__init__), *vars(Memex).items(), *vars(UserMemory).items()]
+    classes = (Memex, UserMemory, BrowsableMemory)
+    named = [("Memex", Memex.__init__), *(one for owner in classes for one in vars(owner).items())]
     methods = [one for one in named if not one[0].startswith("_") and inspect.isfunction(one[1])]
 
     assert shown == [f"{name}{_arguments(method)}" for name, method in methods]

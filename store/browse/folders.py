@@ -17,7 +17,10 @@ MAX_FOLDERS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A mount or a folder: how many files stand in it and below it, and when the last of them changed."""
+    """A mount or a folder: how many files stand in it and below it, and when the last of them changed.
+
+    A mount also changes when a file is deleted there.
+    """
 
     path: str
     files: int
@@ -49,6 +52,8 @@ class FileFilter:
         since: when the newest version was written, at the earliest.
         until: and before when.
         is_pinned: only pinned files.
+        names: only files of these names right in user/ or in a project: `tasks` for tasks.md, tasks-2.md and so on.
+        is_named: whether the files have these names; False for all others.
     """
 
     prefix: str = ""
@@ -57,6 +62,8 @@ class FileFilter:
     since: datetime | None = None
     until: datetime | None = None
     is_pinned: bool = False
+    names: tuple[str, ...] | None = None
+    is_named: bool = True
 
 
 async def list_mounts(connection: Connection, access: Access) -> Sequence[Folder]:
@@ -92,6 +99,26 @@ async def list_folders(connection: Connection, access: Access, prefix: str) -> S
     ]
 
 
+async def list_parents(connection: Connection, access: Access, prefix: str) -> Sequence[Folder]:
+    """Return the folders that a prefix lies in, the outermost first and without the mount.
+
+    Raises:
+        ProjectNotFound: the prefix names a project that is none of the user's.
+    """
+    within = parse_prefix(prefix)
+    ends = [at + 1 for at, character in enumerate(within.relative) if character == "/"]
+    if not ends:
+        return []
+    scope = access.scope_at(_mount_of(within))
+    found = await rows(
+        connection,
+        "memory/folder_count",
+        scope_id=scope.scope_id,
+        folders=[within.relative[:end] for end in ends],
+    )
+    return [Folder(scope.virtual(one["path"]), one["files"], one["updated_at"]) for one in found]
+
+
 async def list_filtered(
     connection: Connection, access: Access, wanted: FileFilter, *, limit: int, after: str | None = None
 ) -> Sequence[BrowsedFile]:
@@ -120,6 +147,8 @@ async def list_filtered(
             since=wanted.since,
             until=wanted.until,
             is_pinned=wanted.is_pinned,
+            names=None if wanted.names is None else list(wanted.names) if scope.mount != "shared" else [],
+            is_named=wanted.is_named,
             limit=limit - len(found),
         )
         if len(found) >= limit:

@@ -28,7 +28,8 @@ _PLACES: dict[StatementKind, tuple[str, str, str]] = {
     "blocker": ("tasks.md", "Tasks", "Blocked"),
     "note": ("notes.md", "Notes", "Notes"),
 }
-_NAMES = "|".join(sorted({path.removesuffix(".md") for path, _, _ in _PLACES.values()}))
+STATEMENT_FILE_NAMES = tuple(dict.fromkeys(path.removesuffix(".md") for path, _, _ in _PLACES.values()))
+_NAMES = "|".join(sorted(STATEMENT_FILE_NAMES))
 _STATEMENT_FILE = re.compile(rf"(?:user|projects/[^/]+)/({_NAMES})(?:-\d+)?\.md")
 _SUCCESSOR = re.compile(r"-(\d+)\.md$")
 _KIND_OF_HEADING: dict[str, StatementKind] = {_PLACES[kind][2].casefold(): kind for kind in STATEMENT_KINDS}

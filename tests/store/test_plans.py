@@ -24,6 +24,7 @@ HOT = """
     writes/revision_chains memory/revision_before log/operation_committed log/operation_search
     log/operation_read log/operation_writes writes/file_load memory/link_out
     memory/link_in memory/file_by_key memory/revision_at search/chunk_of_file memory/file_pinned
+    memory/file_browse memory/folder_list memory/folder_count memory/mount_list
     memory/link_near memory/link_back memory/file_text memory/revision_span log/operation_inner
     search/file_dated search/chunk_alone log/operation_review log/operation_review_more
     past/file_changed past/file_read past/file_load past/file_list past/file_pinned past/revision_span
@@ -90,6 +91,11 @@ PARAMETERS: dict[str, Any] = {
     "text": "oars",
     "since": datetime(2026, 11, 1, tzinfo=UTC),
     "until": datetime(2026, 11, 22, tzinfo=UTC),
+    "folder": "",
+    "folders": ["a/", "a/b/"],
+    "tag": None,
+    "is_pinned": False,
+    "is_named": True,
 }
 INDEXES = {
     "search/lexeme_frequency": "posting_pkey",
@@ -100,6 +106,10 @@ INDEXES = {
     "writes/index_write": "chunk_pkey",
     "memory/file_read": "revision_head",
     "memory/file_list": "revision_head",
+    "memory/file_browse": "revision_head",
+    "memory/folder_list": "revision_head",
+    "memory/folder_count": "revision_head",
+    "memory/mount_list": "scope_pkey",
     "memory/series_list": "revision_head",
     "writes/file_load": "revision_head",
     "log/operation_committed": "operation_call|operation_once",  # as good as each other

@@ -144,14 +144,9 @@ def test_hostile_members_are_refused_and_named(site: Site) -> None:
     paths = [file["path"] for file in site.api(bound_to="alice").get("/v1/files").json()["files"]]
 
     assert paths == ["user/<img src=x onerror=alert(1)>.md", "user/boats/heron.md", "user/tea.md"]
-    for words in (
-        "The name leads out of the folder.",
-        "The name is absolute.",
-        "The name holds a backslash.",
-        "It is not UTF-8: byte 3.",
-        "It has more than",
-    ):
-        assert words in report, words
+    assert report.count("its name cannot be a path in memory") == 5
+    assert "it cannot be read as text in UTF-8" in report
+    assert "it is larger than a file may be" in report
     assert "<img" not in report
 
 
@@ -225,7 +220,7 @@ def test_an_import_needs_no_javascript(site: Site, in_browser: Callable[..., Any
             choose(page, zipped(HOSTILE | VAULT))
             page.get_by_role("button", name="Import", exact=True).click()
             page.get_by_role("heading", name="The vault was imported").wait_for()
-            page.get_by_text("The name leads out of the folder.").wait_for()
+            page.get_by_text("../../etc/passwd.md").wait_for()
             choose(page, bomb())
             page.get_by_role("button", name="Import", exact=True).click()
             page.get_by_role("heading", name="unpacks to more than 256 MiB").wait_for()

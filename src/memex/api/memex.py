@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, Unpack
 
+from memex.api.browsing import BrowsableMemory
 from memex.api.conversations import Conversations
 from memex.api.local import OwnedMemex
 from memex.api.moments import AsOf, to_json
@@ -119,7 +120,7 @@ class Memex:
         return UserMemory(self._api, CallContext(user_id, actor, project))
 
 
-class UserMemory:
+class UserMemory(BrowsableMemory):
     """One user's memory. Every method is one tool call, logged under `tool_call_id`, generated when absent.
 
     A write with an id is done once: sent again it gives the first answer. With `as_of` a reading method answers
@@ -127,8 +128,7 @@ class UserMemory:
     """
 
     def __init__(self, api: MemexApi, context: CallContext) -> None:
-        self._api = api
-        self._context = context
+        super().__init__(api, context)
         self.waiting = Review(api, context)  # what waits for a person, and decisions about it
         self.search = Search(api, context)  # why a search shows a file, or does not
         self.conversations = Conversations(api.conversations, context)  # evidence, beside memory

@@ -1,5 +1,7 @@
 -- Files of a scope that pass filters, in the order of their paths, after one of them, without their text. A filter
--- that is null lets every file through. Who wrote a file is its actor, or the channel that it came by.
+-- that is null lets every file through. Who wrote a file is its actor, or the channel that it came by. A name is the
+-- first of a series in the root of the scope: `tasks` names tasks.md, tasks-2.md and so on. With `is_named` false, the
+-- files of other names are listed.
 select path, version, size_chars, title, tags, created_at, pinned, coalesce(actor, channel) as actor
   from revision
  where scope_id = %(scope_id)s
@@ -13,5 +15,7 @@ select path, version, size_chars, title, tags, created_at, pinned, coalesce(acto
    and (%(since)s::timestamptz is null or created_at >= %(since)s)
    and (%(until)s::timestamptz is null or created_at < %(until)s)
    and (not %(is_pinned)s or pinned)
+   and (%(names)s::text[] is null
+        or coalesce(substring(path from '^([a-z]+)(?:-[0-9]+)?\.md$') = any (%(names)s::text[]), false) = %(is_named)s)
  order by path
  limit %(limit)s;

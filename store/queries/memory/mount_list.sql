@@ -1,8 +1,7 @@
--- How many files stand in each of these scopes, and when the last of them changed; null where none stands.
-select searched.scope_id, count(revision.path) as files, max(revision.created_at) as updated_at
-  from unnest(%(scope_ids)s::bigint[]) as searched (scope_id)
-  left join revision
-    on revision.scope_id = searched.scope_id
-   and revision.rev_end is null
-   and not revision.deleted
- group by searched.scope_id;
+-- How many files stand in each of these scopes, and when something there last changed; null where nothing ever did.
+-- Both are kept with the scope, so that no file is read.
+select scope.scope_id, coalesce(stat.files, 0) as files, nullif(scope.last_at, '-infinity') as updated_at
+  from scope
+  left join scope_stat stat
+    on stat.scope_id = scope.scope_id
+ where scope.scope_id = any (%(scope_ids)s::bigint[]);

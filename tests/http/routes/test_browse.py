@@ -10,6 +10,12 @@ FILES = {
     "user/notes/deep/c.md": "---\ntags: [tea]\n---\n# C\n",
     "user/work/d.md": "# D\n",
 }
+STATEMENTS = {
+    "user/tasks.md": "# Tasks\n",
+    "user/tasks-2.md": "# Tasks\n",
+    "user/notes.md": "# Notes\n",
+    "user/work/tasks.md": "# Of work\n",  # no file of statements: it lies deeper
+}
 
 
 def browse(client: Client, **params: Any) -> dict[str, Any]:
@@ -30,15 +36,24 @@ def fill(client: Client) -> None:
 
 
 def test_folders_have_counts_and_the_last_change(alice: Client) -> None:
-    """Of all that stands below them; a folder whose files are deleted is none."""
+    """Of all that stands below them, those above the prefix too; a folder whose files are deleted is none."""
     fill(alice)
 
-    top, notes, partial = (browse(alice, prefix=prefix) for prefix in ("user/", "user/notes/", "user/no"))
+    top, notes, partial, deep = (
+        browse(alice, prefix=prefix) for prefix in ("user/", "user/notes/", "user/no", "user/notes/deep/c")
+    )
 
     assert [(one["path"], one["files"]) for one in top["folders"]] == [("user/notes/", 2), ("user/work/", 1)]
     [user] = [one for one in top["mounts"] if one["path"] == "user/"]
     assert user["files"] == len(FILES)
-    assert user["updated_at"] == max(file["updated_at"] for file in top["files"])
+    assert user["updated_at"] > max(file["updated_at"] for file in top["files"]), "a file was deleted last"
+    assert top["parents"] == []
+    assert [(one["path"], one["files"]) for one in deep["parents"]] == [
+        ("user/notes/", 2),
+        ("user/notes/deep/", 1),
+    ]
+    times = {file["path"]: file["updated_at"] for file in top["files"]}
+    assert [one["updated_at"] for one in deep["parents"]] == [times["user/notes/deep/c.md"]] * 2
     assert [(one["path"], one["files"]) for one in notes["folders"]] == [("user/notes/deep/", 1)]
     assert partial["folders"] == top["folders"], "the folder that the prefix lies in"
 
@@ -63,6 +78,24 @@ def test_files_are_filtered_and_paged(alice: Client) -> None:
     assert found(limit=3, cursor=first["next_cursor"]) == paths[3:]
 
 
+def test_files_are_filtered_by_the_kind_of_their_statements(alice: Client) -> None:
+    """By the names under which statements are filed, their successors too; all other files are of no kind."""
+    for path, content in (FILES | STATEMENTS).items():
+        assert alice.put("/v1/file", params={"path": path}, content=content).is_success
+
+    found = {
+        kind: [file["path"] for file in browse(alice, kind=kind)["files"]]
+        for kind in ("tasks", "notes", "goals", "other")
+    }
+
+    assert found == {
+        "tasks": ["user/tasks-2.md", "user/tasks.md"],
+        "notes": ["user/notes.md"],
+        "goals": [],
+        "other": [*sorted({*FILES, "user/work/tasks.md"})],
+    }
+
+
 def test_a_wrong_filter_is_refused(alice: Client) -> None:
     """A time without a zone, a cursor of something else, and a project of others."""
     for params, code in (
@@ -70,6 +103,7 @@ def test_a_wrong_filter_is_refused(alice: Client) -> None:
         ({"cursor": "nonsense"}, "VALIDATION_ERROR"),
         ({"prefix": "projects/none/"}, "PROJECT_NOT_FOUND"),
         ({"limit": 1_001}, "VALIDATION_ERROR"),
+        ({"kind": "none"}, "VALIDATION_ERROR"),
     ):
         refused = alice.get("/v1/folders", params=params)
         assert refused.json()["code"] == code, params

@@ -14,6 +14,13 @@ from memex.cli.session.session import CommandSession
 async def folders(
     session: CommandSession,
     prefix: Annotated[str, typer.Argument(help="Look below this folder, such as user/notes/.")] = "",
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="Show only files of statements of this kind: profile, preferences, decisions, goals, tasks or "
+            "notes; or all other files: other."
+        ),
+    ] = None,
     tag: Annotated[str | None, typer.Option(help="Show only files with this tag.")] = None,
     by: Annotated[
         str | None,
@@ -33,8 +40,8 @@ async def folders(
     cursor: Cursor = None,
 ) -> CommandOutput:
     """Show mounts and folders with the number of their files, and the files that pass filters."""
-    asked = {"prefix": prefix, "tag": tag, "actor": by, "since": since, "until": until, "pinned": pinned}
-    found = await session.api.browse(session.context, asked | {"limit": limit, "cursor": cursor})
+    asked = {"prefix": prefix, "kind": kind, "tag": tag, "actor": by, "since": since, "until": until}
+    found = await session.api.browse(session.context, asked | {"pinned": pinned, "limit": limit, "cursor": cursor})
     return CommandOutput(found, lambda screen: _show_folders(screen, found, prefix))
 
 

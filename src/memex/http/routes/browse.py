@@ -10,13 +10,19 @@ from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.routers import RouterPair
 from memex.service.search.explanation import ExplainFindResult, explain_search
 from memex.service.snapshots import AsOf
-from memex.service.vaults.browsing import BrowseResult, browse
+from memex.service.vaults.browsing import BrowseResult, FileKind, browse
 from memex.settings import SearchMode
 
 PAIR = RouterPair("", "files")
 router, admin_router = PAIR.agent, PAIR.admin
 
 Prefix = Annotated[str, Query(description="How the paths begin, such as user/notes/.")]
+Kind = Annotated[
+    FileKind | None,
+    Query(
+        description="Only files of statements of this kind, which memory_remember writes; `other` for all other files."
+    ),
+]
 Tag = Annotated[str | None, Query(description="Only files with this tag, in whatever case.")]
 Actor = Annotated[
     str | None,
@@ -39,6 +45,7 @@ async def show_folders(
     caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
     prefix: Prefix = "",
+    kind: Kind = None,
     tag: Tag = None,
     actor: Actor = None,
     since: Since = None,
@@ -47,9 +54,10 @@ async def show_folders(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     cursor: str | None = None,
 ) -> BrowseResult:
-    """Return the mounts and the folders right below a prefix with their counts, and the files that pass filters."""
+    """Return the mounts, the folders above and right below a prefix with their counts, and the files that pass filters."""
     given = {
         "prefix": prefix,
+        "kind": kind,
         "tag": tag,
         "actor": actor,
         "since": since,

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AwareDatetime, Field
 
@@ -24,18 +24,24 @@ from memex.store.browse.folders import (
     list_filtered,
     list_folders,
     list_mounts,
+    list_parents,
 )
 from memex.store.log.call import CallAnswer
 from memex.store.markdown import MAX_TAG_CHARS
 from memex.store.memory import Memory
+from memex.subagent.statements.places import STATEMENT_FILE_NAMES
 
 NAME = "memory_browse"
+# What a file is: one of statements by its name, or any other.
+FileKind = Literal["profile", "preferences", "decisions", "goals", "tasks", "notes", "other"]
+KINDS: tuple[FileKind, ...] = get_args(FileKind)
 
 
 class BrowseArguments(Arguments):
     """Which folders and files are asked for."""
 
     prefix: Annotated[str, Field(max_length=2_000)] = ""
+    kind: FileKind | None = None
     tag: Annotated[StorableText | None, Field(max_length=MAX_TAG_CHARS)] = None
     actor: Annotated[StorableText | None, Field(max_length=200)] = None
     since: Annotated[AwareDatetime | None, Field(strict=False)] = None
@@ -46,7 +52,7 @@ class BrowseArguments(Arguments):
 
 
 class FolderResult(ResultPart):
-    """A mount or a folder: the files in it and below it, and when the last of them changed."""
+    """A mount or a folder: how many files stand in it and below it, and when something there last changed."""
 
     path: str
     files: int
@@ -67,9 +73,10 @@ class BrowsedFileResult(ResultPart):
 
 
 class BrowseResult(ToolResult):
-    """All mounts, the folders right below the prefix, and the files that pass the filters, by path."""
+    """All mounts, the folders that the prefix lies in, those right below it, and the files that pass the filters."""
 
     mounts: list[FolderResult]
+    parents: list[FolderResult]
     folders: list[FolderResult]
     files: list[BrowsedFileResult]
     next_cursor: str | None
@@ -91,6 +98,7 @@ async def browse(
         async with service.database.transaction(caller.access, snapshot=True) as connection:
             state = await Memory(connection, caller.access).state(caller.access.scopes)
             mounts = await list_mounts(connection, caller.access)
+            parents = await list_parents(connection, caller.access, arguments.prefix)
             folders = await list_folders(connection, caller.access, arguments.prefix)
             listed = await list_filtered(
                 connection, caller.access, _filter_of(arguments), limit=arguments.limit + 1, after=after
@@ -98,6 +106,7 @@ async def browse(
         page = listed[: arguments.limit]
         result = BrowseResult(
             mounts=[_folder(mount) for mount in mounts],
+            parents=[_folder(parent) for parent in parents],
             folders=[_folder(folder) for folder in folders],
             files=[_file(file) for file in page],
             next_cursor=to_cursor(page[-1].path) if len(listed) > arguments.limit else None,
@@ -115,7 +124,15 @@ def _filter_of(arguments: BrowseArguments) -> FileFilter:
         since=arguments.since,
         until=arguments.until,
         is_pinned=arguments.pinned,
+        names=_names_of(arguments.kind),
+        is_named=arguments.kind != "other",
     )
+
+
+def _names_of(kind: FileKind | None) -> tuple[str, ...] | None:
+    if kind is None:
+        return None
+    return STATEMENT_FILE_NAMES if kind == "other" else (kind,)
 
 
 def _folder(folder: Folder) -> FolderResult:
