@@ -7,13 +7,14 @@ from fastapi import Query, Response
 
 from memex.errors import InvalidPath, ProjectNotFound, UnknownMount, ValidationFailed
 from memex.ui.filters import ListFilters, LongText
+from memex.service.vaults.browsing import KINDS
 from memex.ui.page import Page, PageRequest, page_router
 from memex.ui.pages.first_minute.connect import OWN_PROGRAM, connect_values
 
 router = page_router("/memory")
 
 FILES = 100  # on one page
-NOTHING: dict[str, Any] = {"mounts": [], "folders": [], "files": [], "next_cursor": None}
+NOTHING: dict[str, Any] = {"mounts": [], "parents": [], "folders": [], "files": [], "next_cursor": None}
 
 
 class FileListFilters(ListFilters):
@@ -81,10 +82,3 @@ def _day(given: str, *, is_end: bool = False) -> datetime | None:
         return begin + timedelta(days=1) if is_end else begin
     except (ValueError, OverflowError):
         raise ValidationFailed(f"{given[:40]!r} is no day.", hint="Write a day such as 2026-11-22.") from None
-
-
-def _parents(folder: str) -> list[str]:
-    """Return the folders that a folder lies in, the outermost first, and the folder itself."""
-    parts = folder.split("/")[:-1]
-    first = 2 if parts and parts[0] == "projects" else 1
-    return ["/".join(parts[:end]) + "/" for end in range(first, len(parts) + 1)]
