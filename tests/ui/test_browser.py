@@ -7,6 +7,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 from playwright.sync_api import Browser
+from tests.kit.zips import zipped
 from tests.ui.browser import NARROW, signed_in, violations
 from tests.ui.conftest import Site
 
@@ -92,6 +93,9 @@ def plant(site: Site) -> None:
     ):
         sent = {"arguments": arguments, "context": {"tool_call_id": call_id}}
         api.post(f"/v1/tools/{tool}/execute", json=sent)
+    headers = {"Content-Type": "application/zip", "Memex-Tool-Call-Id": "imported"}
+    vault = zipped({"cups.md": b"# Cups\n", "../out.md": b"out"})
+    assert api.post("/v1/import", content=vault, headers=headers).is_success
 
 
 def leave_to_a_person(site: Site) -> None:

@@ -50,7 +50,9 @@ def bomb() -> bytes:
     return buffer.getvalue()
 
 
-def send(alice: Visitor, content: bytes, form: dict[str, str] | None = None, **headers: str) -> httpx2.Response:
+def send(
+    alice: Visitor, content: bytes, form: dict[str, str] | None = None, **headers: str
+) -> httpx2.Response:
     """Send the form of the import."""
     alice.get(FORM)
     return alice.post(FORM, form, file=("vault", content), **headers)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import httpx2
 import pytest
 from fastapi.routing import iter_route_contexts
-from tests.service.evals.test_run_folder import document
 from tests.kit.zips import zipped
+from tests.service.evals.test_run_folder import document
 from tests.ui.conftest import Site, Visitor
 
 from memex.evals.runs import store

@@ -30,8 +30,8 @@ class BrowsableMemory:
     ) -> BrowseResult:
         """Return mounts and folders with the number of their files, and the files that pass all filters.
 
-        `kind` is that of the statements in a file that `remember` writes, or `other` for all other files. `actor` is
-        who wrote the newest version. `since` and `until` have a zone.
+        `kind` is that of the statements in a file that `remember` writes, or `other` for all other files.
+        `actor` is who wrote the newest version. `since` and `until` have a zone.
         """
         given = {
             "prefix": prefix,

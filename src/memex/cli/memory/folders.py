@@ -41,7 +41,9 @@ async def folders(
 ) -> CommandOutput:
     """Show mounts and folders with the number of their files, and the files that pass filters."""
     asked = {"prefix": prefix, "kind": kind, "tag": tag, "actor": by, "since": since, "until": until}
-    found = await session.api.browse(session.context, asked | {"pinned": pinned, "limit": limit, "cursor": cursor})
+    found = await session.api.browse(
+        session.context, asked | {"pinned": pinned, "limit": limit, "cursor": cursor}
+    )
     return CommandOutput(found, lambda screen: _show_folders(screen, found, prefix))
 
 

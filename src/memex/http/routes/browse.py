@@ -20,7 +20,8 @@ Prefix = Annotated[str, Query(description="How the paths begin, such as user/not
 Kind = Annotated[
     FileKind | None,
     Query(
-        description="Only files of statements of this kind, which memory_remember writes; `other` for all other files."
+        description="Only files of statements of this kind, as memory_remember writes them; `other` for all "
+        "other files."
     ),
 ]
 Tag = Annotated[str | None, Query(description="Only files with this tag, in whatever case.")]
@@ -54,7 +55,7 @@ async def show_folders(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     cursor: str | None = None,
 ) -> BrowseResult:
-    """Return the mounts, the folders above and right below a prefix with their counts, and the files that pass filters."""
+    """Return mounts, the folders above and right below a prefix with their counts, and files by filters."""
     given = {
         "prefix": prefix,
         "kind": kind,

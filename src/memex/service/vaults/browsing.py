@@ -73,7 +73,7 @@ class BrowsedFileResult(ResultPart):
 
 
 class BrowseResult(ToolResult):
-    """All mounts, the folders that the prefix lies in, those right below it, and the files that pass the filters."""
+    """All mounts, the folders that the prefix lies in and those right below it, and the files that pass."""
 
     mounts: list[FolderResult]
     parents: list[FolderResult]

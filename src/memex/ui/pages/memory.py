@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from fastapi import Query, Response
 
 from memex.errors import InvalidPath, ProjectNotFound, UnknownMount, ValidationFailed
-from memex.ui.filters import ListFilters, LongText
 from memex.service.vaults.browsing import KINDS
+from memex.ui.filters import ListFilters, LongText
 from memex.ui.page import Page, PageRequest, page_router
 from memex.ui.pages.first_minute.connect import OWN_PROGRAM, connect_values
 
@@ -21,6 +21,7 @@ class FileListFilters(ListFilters):
     """What narrows the list of files; `folder` is the place that is shown, and no filter."""
 
     folder: LongText = ""
+    kind: LongText = ""
     tag: LongText = ""
     actor: LongText = ""
     since: LongText = ""
@@ -36,10 +37,6 @@ class FileListFilters(ListFilters):
 @router.get("")
 async def show_files(page: Page, query: Annotated[FileListFilters, Query()]) -> Response:
     """Return the folders, and the files that pass the filters; each of them is in the address."""
-    return await _show(page, query)
-
-
-async def _show(page: PageRequest, query: FileListFilters, new_key: str | None = None) -> Response:
     found = await _browse(page, query)
     return page.render(
         "memory.html",
@@ -48,7 +45,7 @@ async def _show(page: PageRequest, query: FileListFilters, new_key: str | None =
         folder=query.folder,
         filters=query.named,
         is_filtered=any(query.named.values()),
-        parents=_parents(query.folder),
+        kinds=KINDS,
         holds_files=any(mount["files"] for mount in found["mounts"]),
         **connect_values(page, OWN_PROGRAM, None),
     )
@@ -57,6 +54,7 @@ async def _show(page: PageRequest, query: FileListFilters, new_key: str | None =
 async def _browse(page: PageRequest, query: FileListFilters) -> dict[str, Any]:
     arguments = {
         "prefix": query.folder,
+        "kind": query.kind or None,
         "tag": query.tag or None,
         "actor": query.actor or None,
         "since": _day(query.since),

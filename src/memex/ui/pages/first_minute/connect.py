@@ -35,9 +35,7 @@ class ClientSetup:
 
 
 @router.get("")
-async def show_connect(
-    page: Page, client: Annotated[str, Query(max_length=100)] = OWN_PROGRAM
-) -> Response:
+async def show_connect(page: Page, client: Annotated[str, Query(max_length=100)] = OWN_PROGRAM) -> Response:
     """Return how a program reaches this memory."""
     return _shown(page, client, None)
 
