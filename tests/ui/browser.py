@@ -72,6 +72,7 @@ def signed_in(
     size: dict[str, int] = WIDE,
     script: bool = True,
     confirms: str | None = None,
+    zone: str | None = None,
 ) -> Iterator[Page]:
     """A page of who signed in with a new key. At the end, the page has done nothing that it must not do."""
     watched = Watched(urlsplit(site.served.url).netloc, confirms)
@@ -80,6 +81,7 @@ def signed_in(
         color_scheme=theme,  # type: ignore[arg-type]
         viewport=size,  # type: ignore[arg-type]
         java_script_enabled=script,
+        timezone_id=zone,
     )
     page = context.new_page()
     page.set_default_timeout(10_000)

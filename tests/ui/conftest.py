@@ -120,12 +120,18 @@ class Site:
 
 
 @pytest.fixture(scope="session")
-def served(embedded_server: Any) -> Iterator[Served]:
-    """The shared Memex."""
+def conninfo(embedded_server: Any) -> Iterator[str]:
+    """The database of the shared Memex."""
     name = f"memex_ui_{uuid.uuid4().hex[:12]}"
-    with serving_http(embedded_server.create(name)) as served:
-        yield served
+    yield embedded_server.create(name)
     embedded_server.drop(name)
+
+
+@pytest.fixture(scope="session")
+def served(conninfo: str) -> Iterator[Served]:
+    """The shared Memex."""
+    with serving_http(conninfo) as served:
+        yield served
 
 
 @pytest.fixture

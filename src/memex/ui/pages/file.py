@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Response
 
-from memex.errors import LimitExceeded
+from memex.errors import FileNotFound, LimitExceeded
 from memex.service.tools.tool import MAX_VERSION
 from memex.store.text_pool import offload
 from memex.ui.comparison import diff_lines
@@ -21,7 +21,10 @@ Version = Annotated[int | None, Query(ge=1, le=MAX_VERSION)]
 @router.get("/file")
 async def show_file(page: Page, path: PathQuery, version: Version = None) -> Response:
     """Return a file as a page: its text, its front matter, and its links out and in."""
-    read = await page.execute("memory_read", {"path": path, "version": version})
+    try:
+        read = await page.execute("memory_read", {"path": path, "version": version})
+    except FileNotFound as error:
+        return await _show_deleted(page, path, error)
     newest = (await page.execute("memory_history", {"path": path, "limit": 1}))["revisions"]
     is_newest = bool(newest) and newest[0]["version"] == read["version"] and not newest[0]["deleted"]
     found = (
@@ -87,6 +90,16 @@ async def show_seen(
     """Return the calls that saw a version of a file."""
     found = await page.memex.calls_that_saw(page.context, path, version, limit=50, cursor=cursor)
     return page.render("seen.html", seen=found)
+
+
+async def _show_deleted(page: PageRequest, path: str, error: FileNotFound) -> Response:
+    """Return the page of a path where a file stood before; raises the error if none ever did."""
+    try:
+        found = (await page.execute("memory_history", {"path": path, "limit": 2}))["revisions"]
+    except FileNotFound:
+        raise error from None
+    before = found[1] if len(found) > 1 and not found[1]["deleted"] else None
+    return page.render("deleted.html", status=404, path_shown=path, last=found[0], before=before)
 
 
 async def laid_out(read: dict[str, Any]) -> RenderedText:
