@@ -211,7 +211,7 @@ def test_a_vault_is_imported_with_progress_and_undone(site: Site, in_browser: Ca
 
 @pytest.mark.slow
 def test_an_import_needs_no_javascript(site: Site, in_browser: Callable[..., Any]) -> None:
-    """On a telephone without a script: hostile names, a bomb, a zip over the limit. A script does not send the last."""
+    """On a telephone without a script: hostile names, a bomb, and a zip that is too large."""
 
     def journey(browser: Browser) -> None:
         with signed_in(browser, site, script=False, size=NARROW) as page:
