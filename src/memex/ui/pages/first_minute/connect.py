@@ -1,7 +1,7 @@
 """How a program reaches the memory: two calls to copy, or the configuration of a client, with a key filled in."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Query, Response
 
@@ -52,7 +52,7 @@ async def make_key(page: Page) -> Response:
     return _shown(page, client, made["key"])
 
 
-def connect_values(page: PageRequest, client: str, key: str | None) -> dict[str, object]:
+def connect_values(page: PageRequest, client: str, key: str | None) -> dict[str, Any]:
     """Return what the template `connect_steps.html` shows."""
     base_url = str(page.request.base_url).rstrip("/")
     chosen = CLIENTS.get(client)
