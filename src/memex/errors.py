@@ -184,6 +184,13 @@ class FileExists(Conflict):
     )
 
 
+class PlanChanged(Conflict):
+    """What a dry run showed is not what would be written now; `details` holds `dry_run_id`."""
+
+    code = "PLAN_CHANGED"
+    default_hint = "Make the dry run again, look at what it shows now, and write that."
+
+
 class ToolCallConflict(Conflict):
     """The tool call id was already used for a different request."""
 

@@ -87,6 +87,7 @@ class CallRecord:
         prompts: the texts of the prompts that they name, by SHA-256; the log keeps each text once.
         config: what the call ran with, such as the embedder.
         outcomes: how the call ended, one for each row of the log; the last one counts.
+        is_model_played: whether the answers of its model come from the log, where they were counted.
         is_unlogged: whether the answer has no row in the log, because no space was left for one.
         started_s: when the call began, on the clock of `time.perf_counter`.
         secrets: where secrets stand in the texts that came in, and their kinds; the log keeps them with `config`.
@@ -96,6 +97,7 @@ class CallRecord:
     prompts: dict[bytes, str] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
     outcomes: list[CallOutcome] = field(default_factory=list)
+    is_model_played: bool = False
     is_unlogged: bool = False
     started_s: float = field(default_factory=time.perf_counter)
     secrets: list[dict[str, Any]] = field(default_factory=list)

@@ -141,11 +141,16 @@ class UserMemory(BrowsableMemory):
         both_hold: Sequence[str] = (),
         project: str | None = None,
         dry_run: bool = False,
+        statements: bool = False,
+        dry_run_id: str | None = None,
         wait: bool = True,
         said_at: date | str | None = None,
         tool_call_id: str | None = None,
     ) -> RememberResult:
         """File the statements of a text, up to 200,000 characters, in one commit; `dry_run` only shows it.
+
+        With `statements` a dry run lists them too. `dry_run_id`, the id of a dry run, writes exactly what that one
+        showed; `PlanChanged` is raised if something else would be written by now.
 
         `outdated` takes out stored statements that no longer hold, by the handles that an earlier answer gives in
         its `rivals` and `candidates`; `both_hold` says of such statements that they hold beside the newer one. At
@@ -165,6 +170,8 @@ class UserMemory(BrowsableMemory):
             both_hold=list(both_hold),
             project=project,
             dry_run=dry_run,
+            statements=statements,
+            dry_run_id=dry_run_id,
             wait=wait,
             said_at=said_at.isoformat() if isinstance(said_at, date) else said_at,
         )
@@ -178,6 +185,7 @@ class UserMemory(BrowsableMemory):
         max_hops: int = 1,
         known_hash: str | None = None,
         as_of: AsOf | None = None,
+        planner: Literal["builtin"] | None = None,
         tool_call_id: str | None = None,
     ) -> ContextResult:
         """Return what memory holds about a question: verbatim, at most `budget` characters, with its sources."""
@@ -191,6 +199,7 @@ class UserMemory(BrowsableMemory):
             max_hops=max_hops,
             known_hash=known_hash,
             as_of=to_json(as_of),
+            planner=planner,
         )
 
     async def find(

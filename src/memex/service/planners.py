@@ -31,6 +31,12 @@ class Planners:
         """The names of the models, each once."""
         return tuple(dict.fromkeys(chat.name for chat in self.chats))
 
+    @property
+    def rules(self) -> Planner:
+        """The planner by rules, which asks no model."""
+        known = (planner for planner in (self.context, self.remember) if not planner.is_slow)
+        return next(known, None) or BuiltinPlanner(Analyzer())
+
     def asking(self, model: str | None, prompt: str | None) -> Planner | None:
         """Return the planner that asks a model; None if no such model is set up.
 

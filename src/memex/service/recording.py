@@ -165,7 +165,8 @@ class Recorder:
                 raise
             finally:
                 duration_s = time.perf_counter() - call.record.started_s
-                self._metrics.add_call(tool, ended, duration_s, call.record.inner)
+                inner = () if call.record.is_model_played else call.record.inner
+                self._metrics.add_call(tool, ended, duration_s, inner)
                 if call.record.is_unlogged:
                     self._metrics.add_unlogged(tool)
                 span.call_ended(ended)

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +19,7 @@ from memex.service.identity.rate_limits import RateLimits
 from memex.service.log import operations
 from memex.service.log.call_list import ALL_CALLS, CallQuery, list_calls
 from memex.service.log.operations import OperationResult, OperationsResult
+from memex.service.log.replay.dry_runs import LoggedDryRuns
 from memex.service.log.trace import load_trace
 from memex.service.planners import Planners, builtin_planners
 from memex.service.query_embedding import QueryEmbedder
@@ -94,11 +94,6 @@ class Service:
     def embedder(self) -> Embedder | None:
         """The embedder of texts and queries; None if there is none."""
         return self._query_embedder.embedder
-
-    @property
-    def daily_usd(self) -> Decimal | None:
-        """US dollars that each tenant may spend in a day; None for no limit."""
-        return self.planners.daily_usd
 
     def cancel_models(self) -> None:
         """Stop waiting for models because the process ends; a call from the queue goes back there."""
@@ -334,6 +329,7 @@ class Service:
             prompts_dir=self.prompts_dir,
             rendering=self.rendering,
             rates=self.rate_limits.write_rates(caller, writes),
+            dry_runs=LoggedDryRuns(self.database, access),
         )
 
     async def _log_refusal(

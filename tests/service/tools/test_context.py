@@ -703,7 +703,7 @@ def planned(service: Service, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
             )
 
         planner = Scripted(script)
-        monkeypatch.setattr(service, "_planners", Planners(planner, planner))
+        monkeypatch.setattr(service, "planners", Planners(planner, planner))
 
     return plan
 

@@ -16,6 +16,7 @@ from memex.errors import ValidationFailed
 QUOTED_CHARS = 60
 BAR_CHARS = 30
 SHOWN_OMITTED = 3
+DRY_RUN_ALONE = ("dry_run", "statements", "dry_run_id")  # arguments that the write of a dry run does not have
 
 _NOTE = re.compile(r"^\[[0-9a-f]{12}\] ", re.MULTILINE)
 
@@ -47,6 +48,14 @@ async def remember(
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
+    write: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CALL",
+            help="Write exactly what the dry run with this id showed, or nothing if that has changed since.",
+            show_default=False,
+        ),
+    ] = None,
     no_wait: Annotated[
         bool,
         typer.Option(
@@ -64,8 +73,12 @@ async def remember(
 ) -> CommandOutput:
     """Remember the statements of a text. The text comes from TEXT, --file or stdin.
 
-    With --outdated or --both-hold, TEXT may be left out.
+    With --outdated or --both-hold, TEXT may be left out. --write takes the text of the dry run.
     """
+    if write is not None:
+        if text or file is not None or outdated or both_hold or dry_run or no_wait or said_at is not None:
+            raise ValidationFailed("--write takes everything from the dry run: name nothing besides.")
+        return await _write_shown(session, write)
     has_handles = bool(outdated or both_hold)
     said = None if has_handles and not text and file is None else _read_text(text, file)
     arguments = {
@@ -73,11 +86,23 @@ async def remember(
         "outdated": outdated or [],
         "both_hold": both_hold or [],
         "dry_run": dry_run,
+        "statements": dry_run,
         "wait": not no_wait,
         "said_at": said_at,
     }
     done = await session.api.execute(session.context, "memory_remember", arguments)
     return CommandOutput(done, lambda screen: show_remembered(screen, session, said or "", done))
+
+
+async def _write_shown(session: CommandSession, call: str) -> CommandOutput:
+    """Write what a dry run showed, with its arguments as the log has them."""
+    newest = (await session.api.operation(session.context, call))[0]
+    arguments = {name: value for name, value in newest["request"].items() if name not in DRY_RUN_ALONE}
+    if newest["tool"] != "memory_remember":
+        raise ValidationFailed(f"The call {call!r} was no dry run of remember.")
+    done = await session.api.execute(session.context, "memory_remember", arguments | {"dry_run_id": call})
+    said = str(arguments.get("text", ""))
+    return CommandOutput(done, lambda screen: show_remembered(screen, session, said, done))
 
 
 @user_command
@@ -195,6 +220,10 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
         _fact(screen, "call", done["tool_call_id"])
         _fact(screen, "later", session.command("log", done["tool_call_id"]))
         return
+    if done.get("statements"):
+        screen.line()
+        columns = [Column("statement", cut=True), Column("kind", "dim"), Column("goes to"), Column("", "dim")]
+        screen.table(columns, [_filed(statement) for statement in done["statements"]])
     for write in done["writes"]:
         screen.line()
         screen.line((write["path"], "bold"), f"  version {write['version']}", (f"  {write['reason']}", "dim"))
@@ -213,6 +242,8 @@ def show_remembered(screen: Screen, session: CommandSession, said: str, done: di
     screen.line()
     _fact(screen, "planner", _planner(done))
     _fact(screen, "call", done["tool_call_id"])
+    if done["status"] == "dry_run" and done["writes"]:
+        _fact(screen, "write", session.command("remember", "--write", done["tool_call_id"]))
     if done["status"] == "committed":
         _fact(screen, "undo", session.command("revert", done["tool_call_id"]))
 
@@ -253,6 +284,13 @@ def _forgetting_outcome(done: dict[str, Any], files: str) -> str:
     if done["status"] == "dry_run":
         return f"Dry run: {files} would lose what is to be forgotten."
     return f"Forgotten in {files}. Earlier versions still hold it."
+
+
+def _filed(statement: dict[str, Any]) -> tuple[str, str, str, str]:
+    heading = f" › {statement['heading']}" if statement["heading"] else ""
+    outcome = "known" if statement["outcome"] == "duplicate" else statement["outcome"]
+    text = f"“{shorten(statement['text'], QUOTED_CHARS)}”"
+    return text, statement["kind"].replace("_", " "), f"{statement['path']}{heading}", outcome
 
 
 def _skipped(skip: dict[str, Any], said: str) -> tuple[str, str]:

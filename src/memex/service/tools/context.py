@@ -7,7 +7,7 @@ budget is guaranteed by `memex.subagent.context.recall.recall`, whatever planner
 from datetime import UTC, date, datetime
 from functools import partial
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -56,6 +56,10 @@ class ContextArguments(Arguments):
         ),
     ] = None
     as_of: AsOf | None = None
+    planner: Annotated[
+        Literal["builtin"] | None,
+        Field(description="builtin: the rules choose, also where the service has a model."),
+    ] = None
 
 
 class SourceSpan(ResultPart):
@@ -130,7 +134,7 @@ async def context(work: ToolContext, arguments: ContextArguments) -> dict[str, A
     vectors = QueryEmbeddings()
     if arguments.as_of is None:
         vectors = await work.query_embedder.of(arguments.query, None, work.call)
-    planner = work.planners.context
+    planner = work.planners.context if arguments.planner is None else work.planners.rules
     view = MemoryView(arguments.as_of, work.call.request.now, vectors.by_query)
     # No connection is held while a model thinks.
     consistency: Consistency = "pinned" if planner.is_slow else "held"

@@ -3,21 +3,23 @@
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
 from memex import telemetry
-from memex.errors import ValidationFailed
+from memex.errors import PlanChanged, ValidationFailed
 from memex.service.said_at import said_day
 from memex.service.snapshots import Consistency, MemoryView
 from memex.service.tools.planned_tool import PlannedTool, planning_record
 from memex.service.tools.remember_answer import RememberResult, render_answer
 from memex.service.tools.tool import Arguments, StorableText
-from memex.service.tools.tool_context import ToolContext
+from memex.service.tools.tool_context import ShownPlan, ToolContext
 from memex.store.database import Statement
 from memex.store.log import queue
 from memex.store.log.call import CallAnswer
+from memex.store.log.operations import to_storable
 from memex.store.records import FileChange
 from memex.store.snapshot.reads import NO_READS
 from memex.store.writes.draft import Draft
@@ -29,6 +31,8 @@ from memex.subagent.remember.settling import Settlement
 from memex.subagent.remember.stage import MAX_TEXT_CHARS
 
 MAX_HELD_CHARS = 4_000  # of a text that is planned over one snapshot
+# What a dry run shows, and the call that writes it must have the same.
+SHOWN = ("writes", "skipped", "rivals", "candidates", "unresolved", "planner", "degraded")
 
 
 class RememberArguments(Arguments):
@@ -60,6 +64,17 @@ class RememberArguments(Arguments):
     ]
     project: Annotated[str | None, Field(description="The project that the text is about.")] = None
     dry_run: Annotated[bool, Field(description="Show what would be written, and write nothing.")] = False
+    statements: Annotated[
+        bool, Field(description="Of a dry run: also list each statement with its kind and its place.")
+    ] = False
+    dry_run_id: Annotated[
+        StorableText | None,
+        Field(
+            max_length=200,
+            description="The tool_call_id of a dry run of the same text: writes exactly what it showed, or nothing "
+            "if that has changed since (PLAN_CHANGED). A model is not asked again.",
+        ),
+    ] = None
     said_at: Annotated[
         StorableText | None,
         Field(
@@ -82,7 +97,18 @@ class RememberArguments(Arguments):
     def _says_something(self) -> Self:
         if self.text is None and not (self.outdated or self.both_hold):
             raise ValueError("text is required, unless outdated or both_hold names statements")
+        if self.dry_run_id is not None and (self.dry_run or not self.wait):
+            raise ValueError("dry_run_id writes what a dry run showed, at once: leave dry_run and wait out")
+        if self.statements and not self.dry_run:
+            raise ValueError("statements is for a dry run")
         return self
+
+    @property
+    def planned(self) -> dict[str, Any]:
+        """The arguments of which a dry run and the call that writes what it showed have the same."""
+        return self.model_dump(
+            mode="json", exclude_defaults=True, exclude={"dry_run", "dry_run_id", "statements", "wait"}
+        )
 
 
 async def remember_text(work: ToolContext, arguments: RememberArguments) -> dict[str, Any]:
@@ -126,15 +152,18 @@ async def _commit(work: ToolContext, arguments: RememberArguments) -> dict[str, 
     # stands in the log anyway, and a repeated call gets its answer also when its project is closed to it now.
     is_open = project is None or f"projects/{project}" in work.access.by_mount
     is_queued = work.call.request.accepted_id is not None
-    planned = None
-    if _is_held(work, arguments) and is_open and not is_queued:
+    planned = shown = None
+    if _is_held(work, arguments) and is_open and not is_queued and arguments.dry_run_id is None:
         planned = await _plan(work, arguments, [draft.committed_statement(work.call)])
     if planned is None or planned.is_repeat:
         if (first := await draft.first_result(work.call)) is not None:
             await work.log.add("repeated")
             return first
-        planned = await _plan(work, arguments)
-    answer = _stage(work, arguments, draft, planned)
+        shown = await _shown(work, arguments)
+        planned = await _plan(_planning_as(work, shown), arguments)
+    answer = _stage(_planning_as(work, shown), arguments, draft, planned)
+    if shown is not None:
+        answer = partial(_answer_as_shown, shown, arguments, answer)
     with telemetry.operation(telemetry.COMMIT, {}) as recorded:
         commit = await draft.commit(work.call, answer)
         written = [change.path for change in commit.changes if change.changed]
@@ -142,6 +171,54 @@ async def _commit(work: ToolContext, arguments: RememberArguments) -> dict[str, 
     if commit.is_repeat:
         await work.log.add("repeated")
     return commit.result
+
+
+async def _shown(work: ToolContext, arguments: RememberArguments) -> ShownPlan | None:
+    """Return what the dry run showed that the call names; None without one, and in a replay.
+
+    Raises:
+        ValidationFailed: it was no dry run, or one of another text or of other arguments.
+    """
+    if arguments.dry_run_id is None or work.dry_runs is None:
+        return None
+    shown = await work.dry_runs.load(arguments.dry_run_id)
+    if RememberArguments.model_validate(shown.arguments).planned != arguments.planned:
+        raise ValidationFailed(
+            "The dry run was of another text, or of other arguments.",
+            hint="Send the arguments of the dry run, without dry_run and with its id as dry_run_id.",
+        )
+    return shown
+
+
+def _planning_as(work: ToolContext, shown: ShownPlan | None) -> ToolContext:
+    """Return the context with what planned the dry run, which gets the same answers of its model again."""
+    if shown is None:
+        return work
+    work.call.record.is_model_played = True
+    planners = replace(work.planners, remember=shown.planner)
+    return replace(work, planners=planners, spending=shown.spending)
+
+
+def _answer_as_shown(
+    shown: ShownPlan,
+    arguments: RememberArguments,
+    answer: Callable[[tuple[FileChange, ...]], CallAnswer],
+    changes: tuple[FileChange, ...],
+) -> CallAnswer:
+    """Return the answer if it is what the dry run showed; the commit that asks for it is given up otherwise.
+
+    Raises:
+        PlanChanged: something else would be written, or left out.
+    """
+    made = answer(changes)
+    # The log keeps what it can as references; of what a dry run would write there are none.
+    now = to_storable({**made.response, "writes": made.result["writes"]})
+    if any(now[name] != shown.result.get(name) for name in SHOWN):
+        raise PlanChanged(
+            "Memory has changed since the dry run: something else would be written now. Nothing was written.",
+            dry_run_id=arguments.dry_run_id,
+        )
+    return replace(made, config=dict(shown.config))
 
 
 async def _plan(
@@ -203,6 +280,7 @@ def _stage(
         stage.file_outcomes(staged, changes),
         config,
         is_dry_run=arguments.dry_run,
+        lists_statements=arguments.statements,
     )
 
 

@@ -1,7 +1,9 @@
 """The answer of memory_remember: what was written, what was left out, and what the caller may settle."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from memex.service.log import references
 from memex.service.tools.planned_tool import degraded_code
@@ -12,6 +14,7 @@ from memex.subagent.remember import note
 from memex.subagent.remember.filing.handles import handle_of
 from memex.subagent.remember.settling import Settlement
 from memex.subagent.remember.stage import FileOutcome
+from memex.subagent.statements.extraction import Statement
 
 # Outcomes of a statement that write nothing, with the reasons that the answer gives.
 UNWRITTEN = {"duplicate": "duplicate", "overtaken": "superseded", "absent": "absent", "nested": "nested"}
@@ -89,10 +92,35 @@ class UnresolvedResult(ResultPart):
     reason: str
 
 
+class StatementResult(ResultPart):
+    """A statement of the text: its span, its kind, where it would go, and what would become of it there.
+
+    | outcome | meaning |
+    | --- | --- |
+    | added | it is added under `heading` of the file at `path` |
+    | superseded | it takes the place of `replaced` |
+    | removed | it takes `replaced` out |
+    | duplicate | it is stored already, at `path` |
+    | overtaken | another part of the text, or a newer stored statement, has its place |
+    | absent | what it takes out is not stored |
+    | nested | what it takes out has other items nested below it, and stays |
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: str
+    outcome: str
+    path: str
+    heading: str | None
+    replaced: str | None
+
+
 class RememberResult(ToolResult):
     """The result for a text. `status` is committed, nothing, dry_run, or queued (not processed yet).
 
-    `note` says in words what `rivals`, `candidates`, `unresolved` or a request to forget mean for the caller.
+    `statements` is there for a dry run that asks for it. `note` says in words what `rivals`, `candidates`,
+    `unresolved` or a request to forget mean for the caller.
     """
 
     status: str
@@ -104,6 +132,7 @@ class RememberResult(ToolResult):
     note: str | None
     planner: str
     degraded: str | None
+    statements: Annotated[list[StatementResult] | None, Field(exclude_if=lambda found: found is None)] = None
 
 
 def render_answer(
@@ -114,6 +143,7 @@ def render_answer(
     config: dict[str, Any],
     *,
     is_dry_run: bool,
+    lists_statements: bool = False,
 ) -> CallAnswer:
     """Return the answer to a text.
 
@@ -124,6 +154,7 @@ def render_answer(
         done: the outcome for each file.
         config: what is logged with the arguments; see `planning_record`.
         is_dry_run: nothing was written.
+        lists_statements: the answer lists the statements.
     """
     written = [(file, file.change) for file in done if file.change is not None and file.change.changed]
     status = "dry_run" if is_dry_run else "committed" if written else "nothing"
@@ -174,6 +205,7 @@ def render_answer(
         note=note.describe(plan, done, rivals, is_dry_run=is_dry_run),
         planner=plan.planner,
         degraded=degraded_code(plan.failure),
+        statements=_statements(plan, done) if lists_statements else None,
     ).body()
     logged = result | {
         "rivals": _logged(result["rivals"], "older", [rival.older for rival in rivals]),
@@ -183,6 +215,40 @@ def render_answer(
         diffs = [{"diff": references.of_diff(change)} for _, change in written]
         logged |= {"writes": [w | d for w, d in zip(result["writes"], diffs, strict=True)]}
     return CallAnswer(result, arguments, logged, config)
+
+
+def _statements(plan: RememberPlan, done: list[FileOutcome]) -> list[StatementResult]:
+    """Return the statements of the text, in its order."""
+    found = [
+        _statement(add.statement, outcome.action, file.path, add.heading, outcome.replaced)
+        for file in done
+        for add, outcome in zip(file.adds, file.outcomes, strict=True)
+    ]
+    found += [
+        _statement(removal.statement, outcome.action, file.path, None, removal.removes)
+        for file in done
+        for removal, outcome in zip(file.removals, file.removed, strict=True)
+        if removal.statement is not None
+    ]
+    found += [
+        _statement(known.statement, "duplicate", known.reference.path, None, None) for known in plan.known
+    ]
+    return sorted(found, key=lambda one: one.start)
+
+
+def _statement(
+    statement: Statement, outcome: str, path: str, heading: str | None, replaced: str | None
+) -> StatementResult:
+    return StatementResult(
+        start=statement.start,
+        end=statement.end,
+        text=statement.text,
+        kind=statement.kind,
+        outcome=outcome,
+        path=path,
+        heading=heading,
+        replaced=replaced,
+    )
 
 
 def _logged(

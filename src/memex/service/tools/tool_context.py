@@ -1,9 +1,9 @@
 """The context in which a tool runs during one call, in a live service or in a replay."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from memex.service.planners import Planners
 from memex.service.query_embedding import QueryEmbeddings
@@ -18,6 +18,7 @@ from memex.store.records import Status
 from memex.store.writes.draft import Draft
 from memex.subagent.context.rendering import RENDERING, Rendering
 from memex.subagent.limits import Spending
+from memex.subagent.planner import Planner
 
 
 class AnswerLog(Protocol):
@@ -42,6 +43,38 @@ class Embedding(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ShownPlan:
+    """What a dry run showed, and what plans the same again.
+
+    Attributes:
+        arguments: those of the dry run.
+        result: its answer, as the log keeps it.
+        config: what was logged of its planning.
+        planner: the rules, or a planner that gets the answers which the model gave in the dry run.
+        spending: that of the planner.
+    """
+
+    arguments: Mapping[str, Any]
+    result: Mapping[str, Any]
+    config: Mapping[str, Any]
+    planner: Planner
+    spending: Spending
+
+
+class DryRuns(Protocol):
+    """What dry runs of the caller's showed."""
+
+    async def load(self, tool_call_id: str) -> ShownPlan:
+        """Return what a dry run of memory_remember showed.
+
+        Raises:
+            OperationNotFound: the caller made no such call.
+            ValidationFailed: the call was no dry run of memory_remember.
+            PlanChanged: this version of Memex plans otherwise.
+        """
+
+
+@dataclass(frozen=True, slots=True)
 class ToolContext:
     """The context in which a tool runs during one call: the caller's access, and the objects that do the work.
 
@@ -62,6 +95,7 @@ class ToolContext:
         rates: limits by which a call for the queue is counted.
         prompts_dir: a directory with prompts that replace those of Memex.
         rendering: how a context shows stored text.
+        dry_runs: what was shown before it is written; None in a replay, which compares its answer with the log.
     """
 
     access: Access
@@ -77,3 +111,4 @@ class ToolContext:
     prompts_dir: Path | None = None
     rendering: Rendering = RENDERING
     rates: Sequence[WriteRate] = ()
+    dry_runs: DryRuns | None = None

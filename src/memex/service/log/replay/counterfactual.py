@@ -182,7 +182,7 @@ def apply_change(
     if change.planner == BUILTIN:
         by = builtin_options(logged)
     elif planner is not None:
-        by = RerunOptions(planner, is_slow=True)
+        by = RerunOptions(planner, is_slow=True, arguments={"planner": None})  # the rules of an argument
     elif change.model or change.prompt:
         raise ValidationFailed(
             "No model can be asked here.",
@@ -191,7 +191,7 @@ def apply_change(
     if is_asked := by.is_slow or change.planner is not None:
         by = replace(by, near_finds=1)
     if change.budget:
-        by = replace(by, arguments={"budget": change.budget})
+        by = replace(by, arguments={**by.arguments, "budget": change.budget})
     if change.search_mode == "bm25":
         by = replace(by, near_finds=0)
     elif change.search_mode == "hybrid":

@@ -179,7 +179,7 @@ async def _changed(
     given = {"tool_call_id": logged.operation.tool_call_id} | change.named
     async with service.recorder.recorded(caller, REPLAY, given) as log:
         day = datetime.now(UTC).date()
-        by = by.paid_by(TenantSpending(service.database, caller.access, day, service.daily_usd))
+        by = by.paid_by(TenantSpending(service.database, caller.access, day, service.planners.daily_usd))
         after = await rerun(service.database, access, logged, by, record=log.call.record)
         made = compare_outcomes(logged, change, before, after, is_replayed=is_replayed)
         summary = made.model_dump(mode="json", exclude={"diff"})
