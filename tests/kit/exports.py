@@ -10,7 +10,7 @@ from typing import Any
 from memex.sources.conversations.files import ExportFile
 from memex.sources.conversations.formats.readers import reader_of
 from memex.sources.conversations.places import Survey, survey
-from memex.sources.conversations.reader import LinkedFile
+from memex.sources.conversations.reader import ReadableFile
 from memex.sources.conversations.reading import read
 from memex.sources.conversations.records import (
     Candidate,
@@ -89,7 +89,7 @@ def read_paths_of(files: list[ExportFile], include: Include) -> Reading:
     for file in files:
         reader, head = reader_of(file)
         assert reader is not None, f"{file.name} is not recognised"
-        found.append(Found(LinkedFile(file), reader, head))
+        found.append(Found(ReadableFile(file), reader, head))
     return _read(Survey(found, [], len(files)), include)
 
 

@@ -19,7 +19,7 @@ from memex.errors import UnknownFormat
 from memex.sources.conversations.files import ExportFile
 from memex.sources.conversations.formats.readers import formats, reader_of
 from memex.sources.conversations.known import known, shards
-from memex.sources.conversations.reader import FileHead, LinkedFile, LinkedReader, Reader
+from memex.sources.conversations.reader import FileHead, LinkedReader, ReadableFile, Reader
 from memex.sources.conversations.records import LeftOut
 from memex.sources.zips import BROKEN, IS_ENCRYPTED, METHODS, name_of, unsafe_member
 
@@ -35,7 +35,7 @@ _ZIPS = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 class Found:
     """A file that a reader recognised."""
 
-    source: LinkedFile
+    source: ReadableFile
     reader: Reader
     head: FileHead
 
@@ -122,7 +122,7 @@ class _Places:
                 self._skip(left_out[file.name], file.name)
             else:
                 beside = partial(self._beside, reader.kind)
-                self._survey.found.append(Found(LinkedFile(file, beside), reader, head))
+                self._survey.found.append(Found(ReadableFile(file, beside), reader, head))
         there = {file.name.rpartition("/")[2] for file, _, _ in self._found}
         for manifest, name in self._named:
             if name not in there:

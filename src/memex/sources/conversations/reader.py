@@ -49,7 +49,7 @@ class FileHead:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkedFile:
+class ReadableFile:
     """What a reader reads at once: one file, and a way to the files beside it.
 
     Attributes:
@@ -79,7 +79,7 @@ class Reader(Protocol):
     def recognises(self, head: FileHead) -> bool:
         """Return whether a file of this beginning is of this format."""
 
-    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
+    def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
         """Yield the conversations of a file. Raises OSError when the file cannot be read on."""
 
 
@@ -145,7 +145,7 @@ def _value(start: bytes) -> Any:
 
 
 def elements(
-    source: LinkedFile, is_element: Callable[[dict[str, Any]], bool], report: ReadReport
+    source: ReadableFile, is_element: Callable[[dict[str, Any]], bool], report: ReadReport
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the objects of a JSON file, each with a name: its index, or its key in an object of objects.
 

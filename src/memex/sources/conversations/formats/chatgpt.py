@@ -5,7 +5,7 @@ from typing import Any
 
 from memex.sources.conversations.branches import depths, in_order, path_to
 from memex.sources.conversations.cleaning import clean, clean_title, derived_key, parse_time, strings
-from memex.sources.conversations.reader import FileHead, LinkedFile, elements, holds
+from memex.sources.conversations.reader import FileHead, ReadableFile, elements, holds
 from memex.sources.conversations.records import (
     Candidate,
     Include,
@@ -37,7 +37,7 @@ class ChatGPT:
         """Return whether the conversations have a `mapping` of nodes."""
         return holds(head, _is_conversation)
 
-    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
+    def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
         """Yield the conversations, without those that are marked as not to be remembered."""
         for name, found in elements(source, _is_conversation, report):
             place = f"{source.file.name}#{name}"

@@ -7,7 +7,7 @@ from typing import Any
 from memex.sources.conversations.branches import in_order, path_to
 from memex.sources.conversations.cleaning import clean, clean_title, derived_key, parse_time, strings
 from memex.sources.conversations.formats.artifacts import Artifacts
-from memex.sources.conversations.reader import FileHead, LinkedFile, elements, holds
+from memex.sources.conversations.reader import FileHead, ReadableFile, elements, holds
 from memex.sources.conversations.records import (
     Candidate,
     Include,
@@ -35,7 +35,7 @@ class ClaudeAI:
         """Return whether the conversations have `chat_messages`."""
         return holds(head, _is_conversation)
 
-    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
+    def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
         """Yield the conversations."""
         for name, found in elements(source, _is_conversation, report):
             place = f"{source.file.name}#{name}"
@@ -72,7 +72,7 @@ class ClaudeProjects:
         """Return whether there are projects: with `docs` or `prompt_template`."""
         return holds(head, _is_project)
 
-    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:  # noqa: ARG002
+    def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:  # noqa: ARG002
         """Offer the documents and instructions; there are no conversations."""
         for name, found in elements(source, _is_project, report):
             report.known += 1
@@ -92,7 +92,7 @@ class ClaudeMemories:
         """Return whether there are memories of conversations or of projects."""
         return holds(head, _is_memory)
 
-    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:  # noqa: ARG002
+    def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:  # noqa: ARG002
         """Offer the memories; there are no conversations."""
         for name, found in elements(source, _is_memory, report):
             report.known += 1

@@ -11,7 +11,7 @@ from typing import Any
 from memex.sources.conversations.cleaning import clean, clean_title, last_folder, parse_time, strings
 from memex.sources.conversations.files import JsonLines
 from memex.sources.conversations.formats.typed import of_claude_code
-from memex.sources.conversations.reader import FileHead, LinkedFile
+from memex.sources.conversations.reader import FileHead, ReadableFile
 from memex.sources.conversations.records import Include, Part, ReadConversation, ReadMessage, ReadReport, Role
 
 TITLE_CHARS = 80
@@ -48,7 +48,7 @@ class ClaudeCode:
             )
         )
 
-    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
+    def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
         """Yield the one conversation of a file; the file is read twice, first for its branches and its title."""
         lines = JsonLines(source.file, _is_needed)
         session = _survey(lines)

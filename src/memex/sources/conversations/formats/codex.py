@@ -12,7 +12,7 @@ from typing import Any
 from memex.sources.conversations.cleaning import clean, clean_title, last_folder, parse_time
 from memex.sources.conversations.files import ExportFile, JsonLines
 from memex.sources.conversations.formats.codex_lines import Form, Line, is_known, is_needed, said_in, unwrap
-from memex.sources.conversations.reader import FileHead, LinkedFile
+from memex.sources.conversations.reader import FileHead, ReadableFile
 from memex.sources.conversations.records import Include, ReadConversation, ReadMessage, ReadReport
 
 TITLE_CHARS = 80
@@ -33,7 +33,7 @@ class Codex:
         """Return whether lines are envelopes of Codex, its bare items of 2025, or those of `codex exec --json`."""
         return any(_is_ours(line) for line in head.objects[:5])
 
-    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
+    def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
         """Yield the one conversation of a file, with the part of older files that it continues."""
         chain = _chain(source, include, report)
         thread = _survey(chain, include)
@@ -127,7 +127,7 @@ class _Segment:
             yield line
 
 
-def _chain(source: LinkedFile, include: Include, report: ReadReport) -> list[_Segment]:
+def _chain(source: ReadableFile, include: Include, report: ReadReport) -> list[_Segment]:
     """Return the files of a thread, the oldest first."""
     needed = partial(is_needed, include=include)
     chain = [_Segment(JsonLines(source.file, needed))]

@@ -8,7 +8,7 @@ from typing import Any
 
 from memex.sources.conversations.cleaning import clean, clean_title, derived_key, parse_time, strings
 from memex.sources.conversations.files import JsonElements, JsonLines
-from memex.sources.conversations.reader import FileHead, LinkedFile, elements, look_at
+from memex.sources.conversations.reader import FileHead, ReadableFile, elements, look_at
 from memex.sources.conversations.records import Include, ReadConversation, ReadMessage, ReadReport
 
 # The verb before a prompt, in the language of the account; it may be followed by a hard space.
@@ -41,7 +41,7 @@ class Takeout:
         """Return whether the first record is of an activity."""
         return head.element is not None and {"header", "title", "time"} <= head.element.keys()
 
-    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:  # noqa: ARG002
+    def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:  # noqa: ARG002
         """Yield a conversation a prompt."""
         for index, record in enumerate(JsonElements(source.file).read(report)):
             place = f"{source.file.name}#{index}"
@@ -84,7 +84,7 @@ class GeminiCLI:
             for found in head.objects[:3]
         )
 
-    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
+    def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
         """Yield the one session of a file, which is held in memory."""
         head = look_at(source.file)
         about: dict[str, Any] = {}

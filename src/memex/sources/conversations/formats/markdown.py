@@ -8,7 +8,7 @@ from typing import Literal
 
 from memex.sources.conversations.cleaning import clean, clean_title, derived_key, parse_time
 from memex.sources.conversations.files import ExportFile
-from memex.sources.conversations.reader import FileHead, LinkedFile
+from memex.sources.conversations.reader import FileHead, ReadableFile
 from memex.sources.conversations.records import Include, ReadConversation, ReadMessage, ReadReport, Role
 
 MAX_LINE_CHARS = 4 << 20
@@ -39,7 +39,7 @@ class Markdown:
         """Return whether both a person and an assistant speak in the text, outside code."""
         return _style(head) is not None
 
-    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:  # noqa: ARG002
+    def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:  # noqa: ARG002
         """Yield the conversation."""
         style = _style_of(source.file)
         title = None
@@ -71,7 +71,7 @@ class Aider:
         """Return whether the text begins as Aider begins its history."""
         return head.start.lstrip(b"\xef\xbb\xbf \r\n").startswith(_AIDER.encode())
 
-    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
+    def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
         """Yield the conversations; one of them is held in memory."""
         session: list[tuple[int, str]] = []
         for number, line in enumerate(_text_lines(source.file), start=1):

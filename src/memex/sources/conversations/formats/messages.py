@@ -7,7 +7,7 @@ from typing import Any
 
 from memex.sources.conversations.cleaning import clean, clean_title, derived_key, parse_time, strings
 from memex.sources.conversations.files import JsonLines
-from memex.sources.conversations.reader import FileHead, LinkedFile, elements, look_at
+from memex.sources.conversations.reader import FileHead, ReadableFile, elements, look_at
 from memex.sources.conversations.records import Include, Part, ReadConversation, ReadMessage, ReadReport, Role
 
 _ROLES: dict[str, tuple[Role, Part]] = {
@@ -43,7 +43,7 @@ class Messages:
         inner = _inner(first)
         return inner is not None and isinstance(first := next(iter(inner), None), dict) and _is_message(first)
 
-    def read(self, source: LinkedFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
+    def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
         """Yield the conversations of a file."""
         head = look_at(source.file)
         first = head.element or next(iter(head.objects), None)
@@ -70,7 +70,7 @@ class Messages:
             yield _conversation(element, clean(key), messages, "item", place, include, report)
 
 
-def _lines(source: LinkedFile, report: ReadReport) -> Iterator[tuple[str, dict[str, Any]]]:
+def _lines(source: ReadableFile, report: ReadReport) -> Iterator[tuple[str, dict[str, Any]]]:
     lines = JsonLines(source.file)
     for line in lines.objects(report):
         yield str(lines.number), line
