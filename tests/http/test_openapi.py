@@ -101,7 +101,7 @@ def test_every_body_has_an_example(served: Any) -> None:
         for content in operation.get("requestBody", {}).get("content", {}).values()
     }
 
-    assert len(bodies) == 27
+    assert len(bodies) == 35
     for name, content in bodies.items():
         assert _examples(content), name
 
