@@ -16,6 +16,7 @@ from pathlib import Path
 
 import structlog
 
+from memex.evals.bench.call_pages import CALLS, bench_call_pages
 from memex.evals.bench.felt.load import CLIENTS, LoadShape, bench_load
 from memex.evals.bench.felt.section import bench_felt, bench_floor
 from memex.evals.bench.log import bench_log
@@ -100,6 +101,7 @@ async def _bench_sections(bench: Bench, arguments: argparse.Namespace) -> None:
         await bench_model(bench, rounds=rounds)
     if "ui" in wanted:
         await bench_pages(bench, files=arguments.ui_files, rounds=rounds)
+        await bench_call_pages(bench, calls=arguments.ui_calls, rounds=rounds)
 
 
 async def _bench_bloat(bench: Bench, arguments: argparse.Namespace) -> None:
@@ -154,6 +156,7 @@ def main() -> None:
     parser.add_argument(
         "--ui-files", type=int, default=FILES, help=f"of the memory that pages show ({FILES})"
     )
+    parser.add_argument("--ui-calls", type=int, default=CALLS, help=f"in the log that pages list ({CALLS})")
     parser.add_argument(
         "--edits", type=int, default=5_000, help="of one scope, to see what they leave (5000)"
     )

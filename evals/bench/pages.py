@@ -24,6 +24,7 @@ FILE = f"user/notes/{SHOWN:06}.md"
 HOST = "http://127.0.0.1"
 LINK = re.compile(r'(?:href|src)="(/ui/static/[^"]+)"')
 AIM_FIRST_PAGE_KB, AIM_SCRIPTS_KB = 120, 60
+AIM_CALLS_MS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class FirstLoad:
 async def bench_pages(bench: Bench, *, rounds: int, files: int = FILES) -> None:
     """Measure each page over a memory of many files, and what a browser loads for the first one."""
     figures, load = await measure_pages(bench, rounds=rounds, files=files)
-    table = _new_table(f"pages of the web UI, {files:,} files")
+    table = new_table(f"pages of the web UI, {files:,} files")
     for page, found in figures.items():
         table.add_row(*found.row(page))
     console.print(table)
@@ -109,17 +110,18 @@ async def measure_pages(
     await bench.merge(caller)
     await bench.vacuum()
     figures = {page: PageFigures() for page in PAGES}
-    async with _signed_in(bench) as client:
+    async with signed_in(bench, USER) as client:
         for _ in range(rounds):
             for page, found in figures.items():  # in turns, so that noise meets all alike
                 addresses = [page.path.format(query=bench.text.query(written)) for _ in range(calls)]
-                await _measure(bench, client, addresses, found)
+                await measure_page(bench, client, addresses, found)
         return figures, await _first_load(client)
 
 
-async def _measure(
+async def measure_page(
     bench: Bench, client: httpx2.AsyncClient, addresses: list[str], figures: PageFigures
 ) -> None:
+    """Ask for pages, and add what each took."""
     clock = Clock(bench.backend_pid)
     for address in addresses:
         clock.lap()
@@ -149,10 +151,10 @@ async def _sent_bytes(client: httpx2.AsyncClient, address: str) -> int:
 
 
 @asynccontextmanager
-async def _signed_in(bench: Bench) -> AsyncIterator[httpx2.AsyncClient]:
-    """Give a browser that is signed in as an administrator who looks at the user's memory."""
+async def signed_in(bench: Bench, user: str | None) -> AsyncIterator[httpx2.AsyncClient]:
+    """Give a browser that is signed in as an administrator who looks at a user's memory, or at nobody's."""
     admin = Principal(bench.tenant_id, "admin")
-    secret = await sessions.open_session(bench.service.database, admin, USER)
+    secret = await sessions.open_session(bench.service.database, admin, user)
     app = create_app(lambda: nullcontext(bench.service))
     async with (
         app.router.lifespan_context(app),
@@ -163,7 +165,8 @@ async def _signed_in(bench: Bench) -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
-def _new_table(title: str) -> Table:
+def new_table(title: str) -> Table:
+    """Return an empty table of pages."""
     table = Table(title=title, title_justify="left")
     table.add_column("")
     for name in ("wall p50 ms", "wall p95", "Python CPU p50", "backend CPU p50", "aim p50", "page KB"):

@@ -179,3 +179,23 @@ def test_hostile_calls_stay_text_on_every_page(
         return found
 
     assert in_browser(look) == {}
+
+
+def test_why_a_file_was_recalled_is_found(site: Site, in_browser: Callable[..., Any]) -> None:
+    """From the file to the answers that used it, and from one of these to why it was chosen and what it read."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.goto("/ui/memory")
+            page.get_by_role("link", name="Tea", exact=True).click()
+            page.get_by_role("link", name="Calls that saw this version").click()
+            page.get_by_role("link", name="question").click()
+            assert "Which tea does she like?" in page.locator(".story").inner_text()
+            chosen = page.locator(".chosen li").filter(has_text="user/tea.md").first
+            assert "match" in chosen.inner_text()
+            chosen.locator("summary").first.click()
+            chosen.locator(".logged-text").first.wait_for()
+            assert "oolong" in chosen.locator(".logged-text").first.inner_text()
+
+    in_browser(journey)

@@ -1,5 +1,6 @@
 -- A user's operations in these logs that pass the filters, the newest first. At most `window` rows of the logs are read:
--- those below `before` that operation_window.sql counts.
+-- those below `before` that operation_window.sql counts. The responses of calls that wrote nothing are the long ones,
+-- and stand out of line: the text is not looked for there.
 select operation.operation_id, operation.tool_call_id, operation.user_id, operation.attempt, operation.kind,
        operation.status, operation.principal, operation.request, operation.response, operation.state,
        operation.engine, operation.error_code, operation.started_at, operation.duration_ms, operation.config
@@ -29,6 +30,7 @@ select operation.operation_id, operation.tool_call_id, operation.user_id, operat
    and (%(until)s::timestamptz is null or operation.started_at < %(until)s)
    and (%(text)s::text is null
         or strpos(lower(concat_ws(' ', operation.tool_call_id, operation.error_code, operation.request::text,
-                                  operation.response->'writes')), lower(%(text)s)) > 0)
+                                  case when operation.status not in ('answered', 'failed', 'denied')
+                                       then operation.response->'writes' end)), lower(%(text)s)) > 0)
  order by newest.operation_id desc
  limit %(limit)s;

@@ -1,5 +1,6 @@
 -- The operations of a whole tenant that pass the filters, the newest first, from a place on. At most `window` rows of the
--- log are read, by operation_newest; operation_window_tenant.sql says which is the last.
+-- log are read, by operation_newest; operation_window_tenant.sql says which is the last. Only calls that can have written
+-- have their responses looked at, as in operation_search.sql.
 select operation.operation_id, operation.tool_call_id, operation.user_id, operation.attempt, operation.kind,
        operation.status, operation.principal, operation.request, operation.response, operation.state,
        operation.engine, operation.error_code, operation.started_at, operation.duration_ms, operation.config
@@ -18,6 +19,7 @@ select operation.operation_id, operation.tool_call_id, operation.user_id, operat
    and (%(actor)s::text is null or operation.principal->>'actor' = %(actor)s)
    and (%(text)s::text is null
         or strpos(lower(concat_ws(' ', operation.tool_call_id, operation.error_code, operation.request::text,
-                                  operation.response->'writes')), lower(%(text)s)) > 0)
+                                  case when operation.status not in ('answered', 'failed', 'denied')
+                                       then operation.response->'writes' end)), lower(%(text)s)) > 0)
  order by operation.started_at desc, operation.operation_id desc
  limit %(limit)s;

@@ -170,6 +170,8 @@ def test_live_memory_becomes_a_state_and_its_calls_cases(memex: Memex, tmp_path:
     )
     for call in ("asked", "told"):
         memex.plain("eval", "capture", call, "--to", str(tmp_path / "cases"), *own, *ada)
+    chosen = ("--name", "chosen", "--passage", "1", "--fact", "I live in Tromsø.")
+    memex.plain("eval", "capture", "asked", "--to", str(tmp_path / "cases"), *chosen, *own, *ada)
     unknown = memex.run("eval", "capture", "nothing", "--to", str(tmp_path / "cases"), *ada)
     done = memex.json(
         "eval", "run", str(tmp_path / "cases"), "--own-database", "--runs", str(tmp_path / "runs")
@@ -189,6 +191,7 @@ def test_live_memory_becomes_a_state_and_its_calls_cases(memex: Memex, tmp_path:
     assert unknown.code == 1
     assert [(case["id"], case["status"]) for case in done["cases"]] == [
         ("context/asked", "passed"),
+        ("context/chosen", "passed"),
         ("remember/told", "passed"),
     ]
     [told] = yaml.safe_load((tmp_path / "cases" / "told.yaml").read_text(encoding="utf-8"))["cases"]

@@ -1,10 +1,12 @@
 """Lists of calls with filters: a user's own, and for an admin those of the whole tenant."""
 
+import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from psycopg.types.json import Jsonb
 from tests.kit.memory import run_tool
 from tests.kit.plans import plan_nodes
 
@@ -18,9 +20,10 @@ CallerOf = Callable[..., Awaitable[Caller]]
 ROWS = 6_000
 SPREAD = """
     insert into operation (scope_id, tenant_id, tool_call_id, user_id, kind, status, principal, request,
-                           request_sha256, engine, now, started_at, duration_ms)
+                           request_sha256, response, engine, now, started_at, duration_ms)
     select %(scope_id)s, %(tenant_id)s, 'made-' || n, %(user_id)s, 'memory_find', 'answered',
-           '{"actor": "maker"}', jsonb_build_object('query', 'oars ' || n), '\\x00', 'engine', at, at, 1
+           '{"actor": "maker"}', jsonb_build_object('query', 'oars ' || n), '\\x00', %(response)s, 'engine',
+           at, at, 1
       from generate_series(1, %(rows)s) as n
      cross join lateral (select %(last)s::timestamptz - n * interval '1 second') as made (at)
      order by n desc
@@ -37,7 +40,9 @@ async def listed(service: Service, caller: Caller, cursor: str | None = None, **
             return found
 
 
-async def make_rows(service: Service, caller: Caller, *, last: datetime, rows: int = ROWS) -> None:
+async def make_rows(
+    service: Service, caller: Caller, *, last: datetime, rows: int = ROWS, response: Any = None
+) -> None:
     """Put many calls of a user into the log, one a second, the last at this time."""
     async with service.database.maintenance() as connection:
         await connection.execute(
@@ -48,6 +53,7 @@ async def make_rows(service: Service, caller: Caller, *, last: datetime, rows: i
                 "user_id": caller.access.user_id or "",
                 "rows": rows,
                 "last": last,
+                "response": None if response is None else Jsonb(response),
             },
         )
 
@@ -176,6 +182,47 @@ async def test_a_page_of_everybodys_calls_reads_few_rows(service: Service, calle
 
         assert [node["Index Name"] for node in read] == ["operation_newest"], nodes
         assert sum(node["Actual Rows"] + node.get("Rows Removed by Filter", 0) for node in read) <= most
+
+
+async def test_a_text_that_is_nowhere_is_looked_for_in_few_pages(
+    service: Service, caller_of: CallerOf
+) -> None:
+    """The long answers of calls that wrote nothing are not read for it."""
+    alice, admin = await caller_of("alice"), await caller_of(None, role="admin")
+    await run_tool(service, alice, "write", "a-1", path="user/a.md", content="x")
+    last = datetime.now(UTC)
+    long = {"result": [secrets.token_hex(20) for _ in range(200)]}
+    await make_rows(service, alice, last=last, rows=1_000, response=long)
+    async with service.database.maintenance() as connection:
+        await connection.execute("analyze operation")
+    where: dict[str, Any] = {
+        "tenant_id": admin.access.tenant_id,
+        "scope_ids": alice.access.visible_logs,
+        "user_id": "alice",
+        "before": 2**62,
+        "before_time": NEWEST_TIME,
+        "since": OLDEST_TIME,
+        "until": NEWEST_TIME,
+        "kinds": None,
+        "status": None,
+        "actor": None,
+        "text": None,
+        "window": 10_000,
+        "limit": 51,
+    }
+    for name, caller in (("operation_search", alice), ("operation_search_tenant", admin)):
+        read = []
+        for filters in ({"status": "denied"}, {"text": "nowhere"}):
+            async with service.database.transaction(caller.access) as connection:
+                cursor = await connection.execute(
+                    b"explain (analyze, buffers, format json) " + sql(f"log/{name}"), where | filters
+                )
+                [row] = await cursor.fetchall()
+            plan = row["QUERY PLAN"][0]["Plan"]
+            assert plan["Actual Rows"] == 0
+            read.append(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+        by_status, by_text = read
+        assert by_text < by_status + 1_000, (name, read)  # a long answer is in three pages or more
 
 
 async def test_the_index_of_newest_calls_costs_little(service: Service, caller_of: CallerOf) -> None:

@@ -113,16 +113,36 @@ async def capture(
     name: Annotated[
         str | None, typer.Option(help="The name of the case; by default the id of the call.")
     ] = None,
+    passage: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=1,
+            help="Expect only this passage of the answer, counted from 1; give the option again for more.",
+        ),
+    ] = None,
+    fact: Annotated[
+        list[str] | None,
+        typer.Option(help="Expect this text, which a file holds, too; give the option again for more."),
+    ] = None,
+    nothing: Annotated[bool, typer.Option("--nothing", help="Expect that nothing comes back.")] = False,
     redact: Redact = None,
     no_redact: NoRedact = False,
 ) -> CommandOutput:
     """Make a test case from a logged call, over the memory that the call saw.
 
-    The case expects what the call returned. Edit the case to what the call should have returned. From then on the
-    log keeps the call.
+    The case expects what the call returned, or what --passage, --fact and --nothing say. Edit the case to what the
+    call should have returned. From then on the log keeps the call.
     """
     check_installed(*NEEDED)
     from memex.evals.fixtures import capture
+    from memex.service.evals.call_cases import CaseChoice
+
+    choice = CaseChoice.of(
+        name=re.sub(r"[^\w.-]+", "-", name or call),
+        spans=[number - 1 for number in passage] if passage else None,
+        facts=fact or [],
+        nothing=nothing,
+    )
 
     redactor = _redactor(redact, no_redact=no_redact)
     service, caller = await session.local.caller(session.context)
@@ -131,8 +151,8 @@ async def capture(
         caller,
         call,
         to,
-        name=re.sub(r"[^\w.-]+", "-", name or call),
-        redactor=redactor,
+        choice,
+        redactor,
     )
     document = {
         "case": str(captured.case),
