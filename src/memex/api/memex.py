@@ -149,8 +149,7 @@ class UserMemory(BrowsableMemory):
     ) -> RememberResult:
         """File the statements of a text, up to 200,000 characters, in one commit; `dry_run` only shows it.
 
-        With `statements` a dry run lists them too. `dry_run_id`, the id of a dry run, writes exactly what that one
-        showed; `PlanChanged` is raised if something else would be written by now.
+        With `statements` a dry run lists them. `dry_run_id` writes what that one showed, or raises `PlanChanged`.
 
         `outdated` takes out stored statements that no longer hold, by the handles that an earlier answer gives in
         its `rivals` and `candidates`; `both_hold` says of such statements that they hold beside the newer one. At

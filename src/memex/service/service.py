@@ -168,8 +168,7 @@ class Service:
         """
         check_json(arguments)
         tool, arguments = translate(tool, arguments)
-        named = own or TOOLS.get(tool)
-        with self.rate_limits.counting(caller, arguments, named) as writes:
+        with self.rate_limits.counting(caller, arguments, named := own or TOOLS.get(tool)) as writes:
             guarded = await guard(self.policies_of(caller), tool, arguments)
             call = new_call(caller, tool, guarded.logged, tool_call_id, now=now)
             async with self.recorder.watch(caller, call) as span:
