@@ -80,14 +80,13 @@ class Service:
             definitions.check_prompts(prompts_dir)
         self.database, self.prompts_dir = database, prompts_dir
         self.rendering, self.rate_limits = rendering, rate_limits or RateLimits()
-        self.run_folder, self.case_folder = run_folder, case_folder
+        self.run_folder, self.case_folder, self.max_messages = run_folder, case_folder, max_messages
         self.metrics = metrics or new_metrics()
         self.recorder = Recorder(database, self.metrics, tracing or Tracing())
         self._query_embedder = QueryEmbedder(embedder if database.has_vectors else None, search_mode)
         self.identities = Identities(database, self.metrics, language=language)
         self.planners, self._call_locks = planning or builtin_planners(), call_locks or CallLocks()
         self._readiness, self._log = Readiness(database), structlog.get_logger("memex.service")
-        self.max_messages = max_messages
         self._max_files, self.secret_policies = max_files, secret_policies or SecretPolicies()
 
     @property
