@@ -36,6 +36,7 @@ COMMANDS = (
     (FILES, "find", "memory.files:find"),
     (FILES, "import", "memory.transfer:import_vault"),
     (FILES, "export", "memory.transfer:export_files"),
+    (CONVERSATIONS, "ingest", "conversations.ingest:ingest"),
     (CONVERSATIONS, "dig", "conversations.finding:dig"),
     (CONVERSATIONS, "thread", "conversations.reading:thread"),
     (CONVERSATIONS, "timeline", "conversations.reading:timeline"),
