@@ -17,7 +17,7 @@ from memex.service.conversations.putting import MAX_TEXT_CHARS, MAX_TITLE_CHARS,
 from memex.sources.conversations.places import Found, survey
 from memex.sources.conversations.reader import Reader
 from memex.sources.conversations.reading import read
-from memex.sources.conversations.records import Include, ReadConversation, ReadMessage, ReadReport, Skip
+from memex.sources.conversations.records import Include, LeftOut, ReadConversation, ReadMessage, ReadReport
 from memex.subagent.secrets.finding import find_secrets, redact
 
 MAX_BATCH_MESSAGES = 1_000
@@ -96,7 +96,7 @@ class IngestReport:
             "warnings": self.warnings,
         }
 
-    def add_skip(self, skip: Skip) -> None:
+    def add_skip(self, skip: LeftOut) -> None:
         """Note something that is not read."""
         self.skipped[skip.reason] += 1
         if len(self.places) < MAX_NAMED:
@@ -222,7 +222,9 @@ class Ingest:
                     document = json.loads(line)
                     source, conversation = source_of_export(document), conversation_of_export(document)
                 except (ValueError, KeyError, TypeError, AttributeError):
-                    self.report.add_skip(Skip("damaged", f"{path.name}#{number}", "It is no conversation."))
+                    self.report.add_skip(
+                        LeftOut("damaged", f"{path.name}#{number}", "It is no conversation.")
+                    )
                     continue
                 for part in _cut(conversation):
                     chars = sum(len(message["text"]) for message in part["messages"])
@@ -268,7 +270,11 @@ class Ingest:
 
     async def _put(self, batch: _Batch) -> None:
         """Store those conversations of a batch that are not stored as they were read."""
-        whole = [one for one in batch.conversations if one["is_complete"] and not one["is_continued"]]
+        whole = [
+            one
+            for one in batch.conversations
+            if one["is_complete"] and not one["is_continued"] and one["sha256"] is not None
+        ]
         wanted = {one["id"] for one in batch.conversations}
         if whole and not self._options.reparse:
             asked = {
@@ -398,6 +404,7 @@ def conversation_of_export(line: Mapping[str, Any]) -> Document:
         "project": line["project"],
         "started_at": line["started_at"],
         "last_at": line["last_at"],
+        "sha256": None,
         "is_continued": False,
         "is_complete": True,
         "messages": [

@@ -131,6 +131,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("blame", "user/tea.md"),
     ("folders", "user/", "--since", "2020-01-01T00:00:00Z"),
     ("links", "user/tea.md", "--direction", "in"),
+    ("ingest", "{folder}/chat.jsonl"),
     ("dig", "oolong", "--since", "90d", "--explain"),
     ("timeline", "--limit", "5"),
     ("sources",),
@@ -260,6 +261,8 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
                 (folder / "vault" / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / "vault" / name).write_text(text)
             shutil.make_archive(str(folder / "vault"), "zip", folder / "vault")
+            said = [{"role": "user", "content": "How hot for oolong?"}, {"role": "assistant", "content": "90."}]
+            (folder / "chat.jsonl").write_text("\n".join(map(json.dumps, said)))
             edits = [
                 {"kind": "write", "path": "user/many.md", "content": "# Many\n"},
                 {"kind": "patch", "path": "user/many.md", "operation": "append", "text": "Edits."},

@@ -14,9 +14,11 @@ from memex.cli.conversations.options import (
     in_format,
     parse_moment,
 )
-from memex.cli.output import CommandOutput, Screen, format_time, program_name
+from memex.cli.output import CommandOutput, Screen, format_time, program_name, shorten
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
+
+MAX_TITLE = 80
 
 QueryArgument = Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or some words.")]
 RoleOption = Annotated[str | None, typer.Option(help="Only messages of this role: user or assistant.")]
@@ -83,7 +85,7 @@ def _show_hits(screen: Screen, found: dict[str, Any], *, explain: bool) -> None:
         said_at = format_time(message["said_at"])[:16] if message["said_at"] else "no time"
         screen.line(
             (f"{number:>2}  ", "dim"),
-            (conversation["title"] or "(without a title)", "bold"),
+            (shorten(conversation["title"], MAX_TITLE) or "(without a title)", "bold"),
             (f"  {conversation['source']['label']}, {message['role']}, {said_at}", "dim"),
         )
         screen.line("    ", hit["snippet"])

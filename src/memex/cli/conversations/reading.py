@@ -20,6 +20,7 @@ from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 
 MAX_FIRST_WORDS = 70
+MAX_TITLE = 60
 PAGE = 1_000  # messages of one request of `thread --all`
 NOTHING_IMPORTED = (
     "No conversation has been imported. Import an export or a transcript with `memex ingest PATH`."
@@ -151,7 +152,7 @@ def _show_timeline(screen: Screen, found: dict[str, Any]) -> None:
             one["id"],
             format_time(one["last_at"])[:10] if one["last_at"] else "",
             one["source"]["label"],
-            one["title"] or "(without a title)",
+            shorten(one["title"], MAX_TITLE) or "(without a title)",
             f"{one['messages']:,}",
             shorten(one["first_words"], MAX_FIRST_WORDS),
         )

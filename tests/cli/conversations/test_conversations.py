@@ -1,0 +1,150 @@
+"""`memex ingest` and what comes after it: from an export to the first result, and to a receipt."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Memex
+
+CHAT = {
+    "id": "c1",
+    "title": "Choosing a queue",
+    "create_time": 1767225600.0,
+    "update_time": 1767226200.0,
+    "current_node": "n3",
+    "mapping": {
+        "root": {"id": "root", "message": None, "parent": None, "children": ["n1"]},
+        "n1": {"id": "n1", "parent": "root", "children": ["n2", "n3"], "message": None},
+    },
+}
+
+
+def node(name: str, parent: str, role: str, text: str, at: float) -> dict[str, Any]:
+    """Return a node of a chat of ChatGPT."""
+    message = {
+        "id": name,
+        "author": {"role": role},
+        "create_time": at,
+        "content": {"content_type": "text", "parts": [text]},
+        "weight": 1.0,
+        "metadata": {},
+        "recipient": "all",
+    }
+    return {"id": name, "parent": parent, "children": [], "message": message}
+
+
+def export(folder: Path, *more: dict[str, Any]) -> Path:
+    """Write an export of ChatGPT: a question with two answers, of which the first was given up."""
+    mapping = {
+        "root": {"id": "root", "message": None, "parent": None, "children": ["n1"]},
+        "n1": node("n1", "root", "user", "Kafka or Postgres for a small job queue?", 1767225601.0),
+        "n2": node("n2", "n1", "assistant", "Kafka, as everybody does.", 1767225640.0),
+        "n3": node("n3", "n1", "assistant", "Postgres, with skip locked.", 1767225610.0),
+    }
+    for one in more:
+        mapping[one["id"]] = one
+    last = more[-1]["id"] if more else "n3"
+    path = folder / "conversations.json"
+    path.write_text(json.dumps([CHAT | {"mapping": mapping, "current_node": last}]))
+    return path
+
+
+def test_from_an_export_to_a_receipt(memex: Memex, tmp_path: Path) -> None:
+    """Imported, found, read, grown, exported, deleted; a second import changes nothing."""
+    user = ("--user", "ingest-alice")
+    path = export(tmp_path)
+
+    first = memex.json("ingest", str(path), *user)
+    assert first["conversations"] == {"created": 1, "grown": 0, "unchanged": 0, "removed": 0}
+    assert memex.json("ingest", str(path), *user)["conversations"]["unchanged"] == 1
+
+    plain, found = memex.both("dig", "skip", "locked", *user)
+    reference = found["hits"][0]["reference"]
+    assert "Choosing a queue" in plain
+    assert "Postgres, with skip locked." in plain
+    assert memex.plain("dig", "skip", "locked", "--format", "ids", *user) == f"{reference}\n"
+    assert memex.json("dig", "everybody", *user)["hits"] == []
+    assert memex.json("dig", "everybody", "--all-branches", *user)["hits"]
+
+    short = reference.removeprefix("conversations/")
+    thread = memex.plain("thread", short, *user)
+    assert "Kafka or Postgres" in thread
+    assert f"▸ #{short.partition('#')[2]} assistant" in thread
+
+    grown = export(tmp_path, node("n4", "n3", "user", "And retries?", 1767225700.0))
+    assert memex.json("ingest", str(grown), *user)["conversations"]["grown"] == 1
+    assert "3" in memex.plain("timeline", *user)
+    assert memex.json("corpus", *user)["messages"] == 3
+
+    out = tmp_path / "out.jsonl"
+    assert memex.json("conversations", "export", str(out), *user)["conversations"] == 1
+    other = ("--user", "ingest-bob")
+    assert memex.json("ingest", str(out), *other)["conversations"]["created"] == 1
+    assert memex.json("thread", short.partition("#")[0], *other)["messages"][0]["text"].startswith("Kafka")
+
+    named = short.partition("#")[0]
+    assert memex.json("conversations", "delete", named, *user)["dry_run"]
+    receipt = memex.json("conversations", "delete", named, "--yes", *user)
+    assert (receipt["conversations"], receipt["messages"]) == (1, 4)
+    assert memex.json("ingest", str(grown), *user)["conversations"]["removed"] == 1
+    assert "had been deleted before" in memex.plain("ingest", str(grown), *user)
+    assert memex.json("ingest", str(grown), "--again", *user)["conversations"]["created"] == 1
+
+
+def test_a_secret_is_not_stored(memex: Memex, tmp_path: Path) -> None:
+    """It is counted, and what was around it stays."""
+    user = ("--user", "ingest-carol")
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    path = export(tmp_path, node("n4", "n3", "user", f"My token is {secret} for the mirror.", 1767225700.0))
+    report = memex.json("ingest", str(path), *user)
+
+    assert report["secrets"] >= 1
+    [hit] = memex.json("dig", "mirror", *user)["hits"]
+    assert secret not in json.dumps(memex.json("thread", hit["conversation"]["id"], *user))
+    assert "for the mirror." in hit["message"]["text"]
+
+
+def test_what_cannot_be_read_is_named(memex: Memex, tmp_path: Path) -> None:
+    """An unknown file, an empty folder, a missing one, and a kind to include that there is none of."""
+    unknown = tmp_path / "notes.bin"
+    unknown.write_bytes(os.urandom(200))
+    done = memex.run("ingest", str(unknown), "--user", "ingest-dave")
+    assert done.code == 1
+    assert "ChatGPT" in done.out
+    missing = memex.run("ingest", str(tmp_path / "none"), "--user", "ingest-dave")
+    assert missing.code == 1
+    assert "none" in missing.out
+    wrong = memex.run("ingest", str(unknown), "--include", "dreams", "--user", "ingest-dave")
+    assert "VALIDATION_ERROR" in wrong.err
+    assert "Nothing" in memex.run("ingest", "--user", "ingest-dave").err
+
+
+def test_no_hit_is_an_answer_too(memex: Memex, tmp_path: Path) -> None:
+    """It says what was searched, and what to try."""
+    user = ("--user", "ingest-erin")
+    assert "has been imported" in memex.plain("dig", "anything", *user)
+    memex.json("ingest", str(export(tmp_path)), *user)
+    told = memex.plain("dig", "postgers", *user)
+
+    assert "2 passages" in told or "3 passages" in told
+    assert "postgers" in told
+    assert "postgr" in told
+
+
+@pytest.mark.skipif("MEMEX_EVAL_DATA" not in os.environ, reason="MEMEX_EVAL_DATA names no folder")
+def test_real_exports_are_imported_in_one_command(memex: Memex) -> None:
+    """The folder with exports of four providers: what people and assistants said in each is there."""
+    user = ("--user", "ingest-frank")
+    folder = Path(os.environ["MEMEX_EVAL_DATA"]) / "exports"
+    first = memex.json("ingest", str(folder), *user)
+    second = memex.json("ingest", str(folder), *user)
+    kinds = {source["kind"] for source in memex.json("sources", *user)["sources"]}
+
+    assert first["failed"] == []
+    assert first["conversations"]["created"] > 10
+    assert {"chatgpt", "claude_ai", "claude_code", "codex_cli"} <= kinds or len(kinds) >= 4
+    assert second["messages_added"] == 0
+    assert second["conversations"]["created"] == 0
+    assert second["conversations"]["unchanged"] == sum(first["conversations"].values())
