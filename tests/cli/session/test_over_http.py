@@ -261,7 +261,10 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
                 (folder / "vault" / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / "vault" / name).write_text(text)
             shutil.make_archive(str(folder / "vault"), "zip", folder / "vault")
-            said = [{"role": "user", "content": "How hot for oolong?"}, {"role": "assistant", "content": "90."}]
+            said = [
+                {"role": "user", "content": "How hot for oolong?"},
+                {"role": "assistant", "content": "90."},
+            ]
             (folder / "chat.jsonl").write_text("\n".join(map(json.dumps, said)))
             edits = [
                 {"kind": "write", "path": "user/many.md", "content": "# Many\n"},
