@@ -265,11 +265,7 @@ class Service:
             return await self.identities.run_with_rights(caller, log.call, run)
 
     async def spending(self, caller: Caller, *, days: int) -> SpendingResult:
-        """Return what the calls of an admin's tenant used of models in the last days (UTC), today included.
-
-        Raises:
-            Forbidden: the caller is no admin.
-        """
+        """Return what the calls of a tenant used of models in the last days (UTC); raises Forbidden for agents."""
         check_role(caller.principal, "admin")
         since = datetime.now(UTC).date() - timedelta(days=days - 1)
         return await read_spending(self.database, caller.access, since, daily_usd=self.planners.daily_usd)
