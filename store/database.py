@@ -17,6 +17,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from memex.errors import MemexError, StoreUnavailable
 from memex.store import agents_login, migrate, pooler
 from memex.store.access import Access
+from memex.store.agents_login import Sealer
 from memex.store.embedded.space import Space, disk_low
 from memex.store.pooler import PoolerSetting
 from memex.store.sql import sql
@@ -91,9 +92,10 @@ class Database:
         waiting: Waiting,
         space: Space | None = None,
         agents: AsyncConnectionPool[Connection] | None = None,
+        sealer: Sealer | None = None,
     ) -> None:
         self._pool = pool
-        self._agents = agents
+        self._agents, self._sealer = agents, sealer
         self.space = space or Space()
         self._queue = FairQueue(pool.max_size, waiting.user_slots or max(1, pool.max_size - 1))
         self._waiting = waiting
@@ -137,6 +139,7 @@ class Database:
             if agent_conninfo is None
             else pools.new_pool(agent_conninfo, max_connections, pooler_setting)
         )
+        sealer = None
         try:
             await pool.open(wait=True, timeout=30)
             async with pool.connection() as connection:
@@ -147,7 +150,7 @@ class Database:
                 if agents is not None:
                     await agents.open(wait=True, timeout=30)
                     async with agents.connection() as other:
-                        await agents_login.check(connection, other)
+                        sealer = await agents_login.check(connection, other)
         except (psycopg.OperationalError, PoolTimeout) as error:
             await pools.close(pool, agents)
             raise StoreUnavailable(f"The database cannot be reached: {first_line(error)}") from error
@@ -163,6 +166,7 @@ class Database:
             waiting=waiting,
             space=space,
             agents=agents,
+            sealer=sealer,
         )
 
     async def close(self) -> None:
@@ -378,7 +382,7 @@ class Database:
     def _settings(
         self, access: Access, *, waits_for_disk: bool = True, limits: TimeLimits | None = None
     ) -> dict[str, Any]:
-        standing = access.standing
+        standing, sealer = access.standing, self._sealer
         return {
             "database_role": f"memex_{access.role}" if self.acts_by_role else "none",
             "role": access.role,
@@ -388,6 +392,7 @@ class Database:
             "rights_to_read": access.rights_to_read,
             "writable": access.writable_ids,
             "visitors_id": access.visitors_id,
+            "seal": "" if sealer is None else sealer.seal(access),
             "key_id": standing.key_id,
             "key_sha256": standing.key_sha256,
             "epoch": standing.epoch,

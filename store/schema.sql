@@ -409,12 +409,21 @@ create table write_probe (
   probe_id  bigint generated always as identity primary key
 );
 
+-- The key of the seals, as HMAC-SHA256 takes it (RFC 2104): padded, and mixed with ipad and opad. One row, made by the
+-- first service with a login for agents. Only the owner, and functions of the owner, can read it.
+create table seal (
+  is_only    boolean primary key default true check (is_only),
+  inner_key  bytea not null check (octet_length(inner_key) = 64),
+  outer_key  bytea not null check (octet_length(outer_key) = 64)
+);
+
 -- Row-level security. What a transaction may see is in its local settings:
 --   memex.tenant      the tenant's id
 --   memex.readable    the scopes that an agent may read, as an array literal
 --   memex.writable    those it may write
 --   memex.visitors    the scope of visitors, whose log shows an agent only the rows of
 --   memex.user        the user of the call
+--   memex.seal        a MAC of all of these by the service, where agents have a login of their own
 --   memex.maintenance 'on' opens everything to the owner: migrations, keys, erasure, backup
 -- The role says as what it acts. Where the login may not create roles it stays the owner, whom FORCE binds,
 -- and memex.acting says it.
@@ -427,8 +436,30 @@ return case current_user
                    else coalesce(current_setting('memex.acting', true), '') end
        end;
 
+-- Whether the settings that say who acts are those that the service has sealed.
+create function is_sealed() returns boolean
+language plpgsql stable security definer parallel safe
+set search_path = public, pg_temp
+as $$
+declare
+  key public.seal;
+begin
+  -- By its key: sequential scans are off, and a cost above all others would be compiled.
+  select * into key from public.seal where is_only;
+  return encode(sha256(key.outer_key || sha256(key.inner_key || convert_to(
+           coalesce(current_setting('memex.tenant', true), '') || '|' ||
+           coalesce(current_setting('memex.readable', true), '') || '|' ||
+           coalesce(current_setting('memex.writable', true), '') || '|' ||
+           coalesce(current_setting('memex.visitors', true), '') || '|' ||
+           coalesce(current_setting('memex.user', true), ''), 'UTF8'))), 'hex') = current_setting('memex.seal', true);
+end
+$$;
+
+-- The tenant, and with it all that policies compare besides. A login that may become an administrator could say
+-- anything; the login for agents needs a seal. Every policy asks for the tenant, so a seal that does not fit shows no row.
 create function acting_tenant() returns bigint language sql stable parallel safe
-return nullif(current_setting('memex.tenant', true), '')::bigint;
+return case when current_user <> 'memex_agent' or pg_has_role(session_user, 'memex_admin', 'member') or is_sealed()
+            then nullif(current_setting('memex.tenant', true), '')::bigint end;
 
 create function readable_scopes() returns bigint[] language sql stable parallel safe
 return coalesce(nullif(current_setting('memex.readable', true), ''), '{}')::bigint[];
@@ -457,7 +488,7 @@ begin
   foreach name in array array[
     'tenant', 'api_key', 'scope', 'project_member', 'revision', 'link', 'chunk', 'chunk_removed', 'posting',
     'scope_stat', 'operation', 'prompt', 'spend', 'eval_run', 'quota', 'write_rate', 'write_probe', 'ui_session',
-    'ui_link', 'erasure', 'schema_migration', 'conversation_stat', 'source', 'conversation', 'message',
+    'ui_link', 'erasure', 'seal', 'schema_migration', 'conversation_stat', 'source', 'conversation', 'message',
     'conversation_removed'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
@@ -511,6 +542,7 @@ begin
   foreach name in array array['api_key', 'write_rate', 'write_probe', 'ui_session', 'ui_link', 'erasure', 'schema_migration'] loop
     execute format('create policy maintains on %I using (%s)', name, is_owner);
   end loop;
+  execute format('create policy keeps on seal using (%s or current_user <> session_user)', is_owner);
   foreach name in array array['prompt', 'spend'] loop
     execute format('create policy keeps on %I using (tenant_id = (select acting_tenant()) or %s)', name, is_owner);
   end loop;

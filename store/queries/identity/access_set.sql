@@ -14,6 +14,7 @@ select check_access(%(tenant_id)s::bigint, %(role)s::text, %(user_id)s::text, %(
        set_config('memex.writable', %(writable)s::bigint[]::text, true),
        set_config('memex.visitors', coalesce(%(visitors_id)s::bigint::text, ''), true),
        set_config('memex.user', coalesce(%(user_id)s::text, ''), true),
+       set_config('memex.seal', %(seal)s::text, true),
        set_config('timezone', 'UTC', true),
        set_config('plan_cache_mode', 'force_generic_plan', true),
        set_config('enable_seqscan', 'off', true),

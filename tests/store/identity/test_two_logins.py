@@ -62,6 +62,11 @@ ATTEMPTS = (
     "set session authorization {owner}",
     "set role {owner}; set memex.maintenance = 'on'",
     "reset role; set role memex_admin",
+    "set memex.readable = '{all}'",
+    "set memex.readable = '{all}'; set memex.writable = '{all}'; set memex.visitors = '1'",
+    "set memex.readable = '{all}'; set memex.seal = ''",
+    "set memex.\"user\" = 'bob'; set memex.tenant = '1'; set memex.readable = '{all}'",
+    "reset memex.seal; set memex.readable = '{all}'",
 )
 STATEMENTS = (
     "update revision set content = 'x' returning 1",
@@ -71,6 +76,9 @@ STATEMENTS = (
     "select * from resolve_scopes(1, 'admin', null)",
     "grant memex_admin to current_user",
     "alter table revision disable row level security",
+    "select * from seal",
+    "update seal set inner_key = sha256('x') || sha256('x') returning 1",
+    "create or replace function is_sealed() returns boolean language sql return true",
 )
 
 
@@ -86,6 +94,7 @@ async def test_no_sql_in_an_agents_transaction_opens_anything(
     await tenants.create_key(service.database, "default", "agent", user_id="alice")
     owner = conninfo_to_dict(logins.owner)["user"]
     mine = set(alice.access.readable_ids)
+    everything = await _all_scopes(service.database)
 
     async with service.database.transaction(alice.access) as connection:
         [who] = await (
@@ -97,7 +106,7 @@ async def test_no_sql_in_an_agents_transaction_opens_anything(
             service.database.transaction(alice.access) as connection,
             connection.transaction(force_rollback=True),
         ):
-            await _try_each(connection, attempt.format(owner=owner).split("; "))
+            await _try_each(connection, attempt.format(owner=owner, all=everything).split("; "))
             for table in ("revision", "operation", "scope", "chunk"):
                 shown = await _rows(connection, f"select scope_id from {table}")
                 assert {row["scope_id"] for row in shown} <= mine, (attempt, table)
@@ -106,6 +115,54 @@ async def test_no_sql_in_an_agents_transaction_opens_anything(
             for statement in STATEMENTS:
                 assert await _rows(connection, statement) == [], (attempt, statement)
     assert (await run_tool(service, bob, "read", "r", path="user/b.md"))["content"] == "secret"
+
+
+async def test_every_policy_asks_for_the_tenant(service: Service) -> None:
+    """A seal that does not fit leaves a transaction without a tenant; other policies are for the owner alone."""
+    async with service.database.maintenance() as connection:
+        found = await _rows(
+            connection,
+            "select tablename as name, coalesce(qual, '') || coalesce(with_check, '') as asked from pg_policies",
+        )
+    unasked = {
+        str(one["name"]): str(one["asked"]) for one in found if "acting_tenant" not in str(one["asked"])
+    }
+
+    assert {"api_key", "seal", "write_rate"} <= set(unasked)
+    assert all("acting_as() AS acting_as) = 'owner'" in asked for asked in unasked.values()), unasked
+    assert [name for name, asked in unasked.items() if " OR " in asked] == ["seal"]
+
+
+async def _all_scopes(database: Database) -> str:
+    """Return the ids of all scopes, as Postgres writes an array."""
+    async with database.maintenance() as connection:
+        [found] = await _rows(connection, "select array_agg(scope_id)::text as ids from scope")
+    return str(found["ids"])
+
+
+async def test_a_seal_that_fits_opens_what_it_says(
+    service: Service, caller_of: CallerOf, logins: Logins
+) -> None:
+    """The control: the same settings show the rows of others once the service has sealed them."""
+    alice, bob = await caller_of("alice"), await caller_of("bob")
+    await write(service, bob, "user/b.md", "secret")
+    scopes = await _all_scopes(service.database)
+    shown = "select content from revision"
+    async with service.database.transaction(alice.access) as connection:
+        await _try_each(connection, [f"set memex.readable = '{scopes}'"])
+        assert await _rows(connection, shown) == []
+        seal = service.database._sealer.seal(bob.access)
+        said = {"readable": bob.access.readable_ids, "writable": bob.access.writable_ids}
+        await _try_each(
+            connection,
+            [
+                *(f"set memex.{name} = '{{{','.join(map(str, ids))}}}'" for name, ids in said.items()),
+                f"set memex.visitors = '{bob.access.visitors_id or ''}'",
+                "set memex.\"user\" = 'bob'",
+                f"set memex.seal = '{seal}'",
+            ],
+        )
+        assert await _rows(connection, shown) == [{"content": "secret"}]
 
 
 async def _try_each(connection: Connection, statements: list[str]) -> None:
@@ -133,6 +190,9 @@ async def test_with_one_login_such_sql_opens_everything(caller_of: CallerOf, log
         single.transaction(alice.access) as connection,
         connection.transaction(force_rollback=True),
     ):
+        bob = await caller_of("bob")
+        await _try_each(connection, [f"set memex.readable = '{{{bob.access.log_scope_id}}}'"])
+        assert await _rows(connection, "select scope_id from scope")
         await _try_each(connection, ["reset role", "set memex.maintenance = 'on'"])
         assert await _rows(connection, "select * from tenant")
     await single.close()
