@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from memex.subagent.secrets.forms import find_forms
 from memex.subagent.secrets.found import FoundSecret
 from memex.subagent.statements.secrets.detection import find_values
+from memex.subagent.statements.secrets.marks import Marks, parse_marks, to_small
 
 SHORT_LINE_CHARS = 60  # a value may stand in the line behind one that is no longer
 KINDS = {
@@ -25,182 +26,28 @@ KINDS = {
 PLACEHOLDER = re.compile(r"\[secret: [a-z][a-z -]{0,40}\]")
 
 # What is in every name of a secret, or of a lock, that `find_values` knows. In small letters.
-_PASSWORD_WORDS = [
-    "pass",
-    "pw",
-    "psw",
-    "kennwort",
-    "losung",
-    "mdp",
-    "contrase",
-    "senha",
-    "credential",
-    "zugang",
-    "key",
-    "token",
-    "secret",
-    "schlüssel",
-    "clé ",
-    "clave",
-    "jeton",
-    "login",
-    "log in",
-    "log-in",
-    "log on",
-    "logged",
-    "sign in",
-    "sign-in",
-    "anmeldung",
-    "connexion",
-    "wi-fi",
-    "wifi",
-    "wlan",
-    "code word",
-    "codeword",
-    "safe word",
-    "safeword",
-    "codewort",
-    "kodewort",
-    "parole",
-    "mot de code",
-    "maiden",
-    "question",
-    "sicherheitsfrage",
-    "mädchenname",
-    "jeune fille",
-    "pregunta",
-    "soltera",
-    "seed",
-    "recovery",
-    "backup",
-    "mnemonic",
-    "wallet",
-    "wiederherstellung",
-    "récupération",
-    "recuperación",
-    "semilla",
-]
-_CODE_WORDS = [
-    "code",
-    "código",
-    "codigo",
-    "combin",
-    "combo",
-    "kombination",
-    "pin",
-    "puk",
-    "otp",
-    "cvv",
-    "cvc",
-    "tan",
-    "llave",
-    "access",
-    "accès",
-    "acces",
-    "account",
-    "compte",
-    "konto",
-    "user",
-    "benutzer",
-    "identifiant",
-    "usuario",
-    "utilisateur",
-    "geheim",
-    "cryptogramme",
-    "prüfziffer",
-    "number",
-    "lock",
-    "padlock",
-    "keypad",
-    "safe",
-    "alarm",
-    "schloss",
-    "tresor",
-    "cadenas",
-    "antivol",
-    "coffre",
-    "boîte à clé",
-    "candado",
-    "caja",
-    "cerradura",
-    "cajetín",
-    "door",
-    "gate",
-    "garage",
-    "shed",
-    "till",
-    "minibar",
-    "vault",
-    "entrance",
-    "intercom",
-    "tür",
-    "tor",
-    "spind",
-    "schließfach",
-    "eingang",
-    "schranke",
-    "porte",
-    "portail",
-    "casier",
-    "interphone",
-    "entrée",
-    "puerta",
-    "portal",
-    "portón",
-    "taquilla",
-    "garaje",
-    "trastero",
-    "verja",
-    "voicemail",
-    "voice mail",
-    "mailbox",
-    "answer",
-    "anrufbeantworter",
-    "messagerie",
-    "répondeur",
-    "buzón",
-    "building",
-    "flat",
-    "apartment",
-    "house",
-    "office",
-    "stairwell",
-    "phone",
-    "mobile",
-    "tablet",
-    "ipad",
-    "laptop",
-    "suitcase",
-    "airbnb",
-    "parking",
-    "haus",
-    "gebäude",
-    "büro",
-    "handy",
-    "telefon",
-    "koffer",
-    "wohnung",
-    "immeuble",
-    "téléphone",
-    "portable",
-    "valise",
-    "bureau",
-    "edificio",
-    "móvil",
-    "teléfono",
-    "maleta",
-    "oficina",
-    "piso",
-    "social security",
-    "ssn",
-    "verification",
-    "bestätigung",
-    "vérification",
-    "verificación",
-    "keller",
-    "garten",
-    "lagert",
-]
+_PASSWORD_WORDS = parse_marks(
+    "pass|pw|psw|kennwort|losung|mdp|contrase|senha|credential|zugang|key|token|secret|"
+    "schlüssel|clave|jeton|login|log-in|logged|sign-in|anmeldung|connexion|wi-fi|wifi|"
+    "wlan|codeword|safeword|codewort|kodewort|parole|maiden|question|sicherheitsfrage|"
+    "mädchenname|pregunta|soltera|seed|recovery|backup|mnemonic|wallet|wiederherstellung|"
+    "récupération|recuperación|semilla|clé |log in|log on|sign in|code word|safe word|"
+    "mot de code|jeune fille"
+)
+_CODE_WORDS = parse_marks(
+    "code|código|codigo|combin|combo|kombination|pin|puk|otp|cvv|cvc|tan|llave|access|"
+    "accès|acces|account|compte|konto|user|benutzer|identifiant|usuario|utilisateur|geheim|"
+    "cryptogramme|prüfziffer|number|lock|padlock|keypad|safe|alarm|schloss|tresor|cadenas|"
+    "antivol|coffre|candado|caja|cerradura|cajetín|door|gate|garage|shed|till|minibar|"
+    "vault|entrance|intercom|tür|tor|spind|schließfach|eingang|schranke|porte|portail|"
+    "casier|interphone|entrée|puerta|portal|portón|taquilla|garaje|trastero|verja|"
+    "voicemail|mailbox|answer|anrufbeantworter|messagerie|répondeur|buzón|building|flat|"
+    "apartment|house|office|stairwell|phone|mobile|tablet|ipad|laptop|suitcase|airbnb|"
+    "parking|haus|gebäude|büro|handy|telefon|koffer|wohnung|immeuble|téléphone|portable|"
+    "valise|bureau|edificio|móvil|teléfono|maleta|oficina|piso|ssn|verification|"
+    "bestätigung|vérification|verificación|keller|garten|lagert|boîte à clé|voice mail|"
+    "social security"
+)
 # Parts of other words so often that a line counts only if they begin a word: `history`, `still`, `important`.
 _BEGINNINGS = frozenset(
     ("tor", "tan", "pin", "till", "shed", "seed", "flat", "vault", "piso", "pw", "psw", "lock")
@@ -210,8 +57,8 @@ _MAY_HOLD = re.compile(
     r"\d|[:=→#&*^~]|\b(?:is|are|ist|sind|est|sont|es|son|lautet|lauten|heißt)\b", re.IGNORECASE
 )
 _DIGIT = re.compile(r"\d\D{0,3}\d|\d[A-Z]")
-# A line with a digit, and a short one before it.
-_NUMBERED = re.compile(r"^(?:.{1,60}\n)?.*\d.*", re.MULTILINE)
+_WORDS = Marks([*_PASSWORD_WORDS, *_CODE_WORDS])
+_EIGHT_DIGITS = re.compile(r"\d{4}[ -]?\d{4}")
 _CARD_DIGITS = re.compile(r"\d{4}[ -]?\d{4}[ -]?\d{4}|3[47]\d\d[ -]?\d{6}")
 _CODE = re.compile(
     r"[()\[\]{}<>|]|^\$\w|=>|::|->|^/|^[\w-]+\.[a-z_.]+$|^[a-z]+/[a-z.+-]+$|^[A-Za-z][a-z]+(?:[A-Z][a-z]+)+$|^[A-Z]{2,4}\d{3}$"
@@ -238,9 +85,7 @@ class SecretPlace:
 
 def find_secrets(text: str) -> list[FoundSecret]:
     """Return the secrets of a text in their order; those that overlap are one."""
-    small = text.lower()
-    if len(small) != len(text):  # a letter whose small form is two characters
-        small = text
+    small = to_small(text)
     found = [FoundSecret(start, end, kind) for kind, start, end in find_forms(text, small)]
     found += _named(text, small)
     if not found:
@@ -283,13 +128,7 @@ def _named(text: str, small: str) -> Iterator[FoundSecret]:
 
 def _lines_to_read(text: str, small: str) -> Iterator[tuple[int, int]]:
     """Yield the lines that hold a name of a secret and may hold its value; short ones with the line behind them."""
-    read = dict.fromkeys(_lines_with(small, _PASSWORD_WORDS), _MAY_HOLD)
-    numbered = "\n".join(_NUMBERED.findall(small))  # where a code may stand: most lines have no digit
-    for start in _lines_with(small, [word for word in _CODE_WORDS if word in numbered]):
-        read.setdefault(start, _DIGIT)
-    for card in _CARD_DIGITS.finditer(text):
-        read.setdefault(text.rfind("\n", 0, card.start()) + 1, _DIGIT)
-    for start, has_value in sorted(read.items()):
+    for start, has_value in sorted(_lines_with_words(text, small).items()):
         end = _line_end(text, start)
         if end - start <= SHORT_LINE_CHARS and end < len(text):
             following = _line_end(text, end + 1)
@@ -298,17 +137,22 @@ def _lines_to_read(text: str, small: str) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
-def _lines_with(text: str, words: Iterable[str]) -> Iterator[int]:
-    """Yield the starts of the lines that hold one of the words, a line as often as it holds different ones."""
-    for word in [word for word in words if word in text]:
-        at = text.find(word)
-        while at >= 0:
-            if word in _BEGINNINGS and text[at - 1 : at].isalpha():
-                at = text.find(word, at + 1)
-                continue
-            yield text.rfind("\n", 0, at) + 1
-            end = text.find("\n", at)
-            at = text.find(word, end) if end >= 0 else -1
+def _lines_with_words(text: str, small: str) -> dict[int, re.Pattern[str]]:
+    """Return where the lines begin that hold a name of a secret, and what they hold if its value is there too."""
+    read: dict[int, re.Pattern[str]] = {}
+    line_start, line_end = 0, -1
+    for index, at, _ in _WORDS.find(small):
+        if at > line_end:
+            line_start, line_end = text.rfind("\n", 0, at) + 1, _line_end(text, at)
+        is_password = index < len(_PASSWORD_WORDS)
+        if read.get(line_start) is _MAY_HOLD or (not is_password and line_start in read):
+            continue
+        if _WORDS.marks[index] in _BEGINNINGS and text[at - 1 : at].isalpha():
+            continue
+        read[line_start] = _MAY_HOLD if is_password else _DIGIT
+    for card in _CARD_DIGITS.finditer(text) if _EIGHT_DIGITS.search(text) else ():
+        read.setdefault(text.rfind("\n", 0, card.start()) + 1, _DIGIT)
+    return read
 
 
 def _line_end(text: str, start: int) -> int:

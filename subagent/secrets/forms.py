@@ -1,19 +1,18 @@
 """Secrets that tell by their own form what they are: tokens of providers, private keys, URLs with a password. Pure.
 
-A form is looked for only in a text that holds one of its marks, so a text without any costs a search for short
-strings. The marks of tokens are looked for in the long words of the text alone, which are few. A group in a pattern
-is the secret; without a group the whole match is.
+A form is looked for only in the lines that hold one of its marks and in those behind them, so a text without any
+costs one search for all marks. A group in a pattern is the secret; without a group the whole match is. Where no
+group of a pattern took part in a match, there is no secret.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
+from memex.subagent.statements.secrets.marks import Marks, to_small
 from memex.subagent.statements.secrets.patterns import lazy_pattern
 
 _WORD_START = r"(?<![A-Za-z0-9])"
-_LONG_WORD = re.compile(r"[^\s\"'`<>(){}\[\],;|]{14,}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,29 +23,24 @@ class _Form:
         kind: the kind of the secret.
         marks: a text with such a secret contains one of them.
         pattern: finds it.
-        where: where the marks stand: in a long word of the text, in the text, or in the text in small letters.
+        ignores_case: whether the marks may also be written with capitals.
         is_short: whether the secret ends no later than in the line behind a mark.
     """
 
     kind: str
     marks: tuple[str, ...]
     pattern: re.Pattern[str]
-    where: Literal["words", "text", "small"] = "text"
+    ignores_case: bool = False
     is_short: bool = True
 
 
 def _token(kind: str, pattern: str, *marks: str) -> _Form:
-    """Return the form of a token that begins a word, and reaches no further than the word."""
-    return _Form(kind, marks, lazy_pattern(_WORD_START + pattern), "words")
-
-
-def _phrase(kind: str, pattern: str, *marks: str) -> _Form:
-    """Return the form of a token that begins a word, and may hold spaces or be short."""
+    """Return the form of a token that begins a word."""
     return _Form(kind, marks, lazy_pattern(_WORD_START + pattern))
 
 
 _LOGINS = ("zugang", "anmeld", "identifiant", "connexion", "acceso")
-_MIXED = r"(?=[^\s]{0,80}\d)(?=[^\s]{0,80}[A-Za-z])"
+_TWILIO = [f"{prefix}{digit}" for prefix in ("SK", "AC") for digit in "0123456789abcdef"]
 _FORMS = (
     # Up to its end; of one that is cut off, as far as it looks like one.
     _Form(
@@ -61,7 +55,8 @@ _FORMS = (
     ),
     _token("memex key", r"mx_[\w-]{40,64}(?![\w-])", "mx_"),
     _token("memex key", r"mx_(?=[\w-]{0,60}\d)[\w-]{16,64}", "mx_"),
-    _token("web token", r"eyJ[\w-]{8,4000}+\.[\w-]{8,8000}+\.[\w-]{8,4000}+", "eyJ"),
+    # The second part passes over what begins as a token does, which is not looked at again from each `eyJ` in it.
+    _token("web token", r"(?:(eyJ[\w-]{8,4000}+\.[\w-]{8,8000}+\.[\w-]{8,4000}+)|eyJ[\w-]{8,4000}+)", "eyJ"),
     _token("aws key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])", "AKIA", "ASIA", "ABIA", "ACCA"),
     _token("github token", r"gh[oprsu]_[A-Za-z0-9]{20,255}", "ghp_", "gho_", "ghr_", "ghs_", "ghu_"),
     _token("github token", r"github_pat_\w{20,255}", "github_pat_"),
@@ -92,9 +87,8 @@ _FORMS = (
     _token("pypi token", r"pypi-[\w-]{30,512}", "pypi-"),
     _token("hugging face token", r"hf_[A-Za-z0-9]{30,128}", "hf_"),
     _token("digitalocean token", r"do[oprs]_v1_[0-9a-f]{32,128}", "_v1_"),
-    _token("twilio key", r"(?:SK|AC)[0-9a-f]{32}(?![A-Za-z0-9])", "SK", "AC"),
+    _token("twilio key", r"(?:SK|AC)[0-9a-f]{32}(?![A-Za-z0-9])", *_TWILIO),
     _token("telegram token", r"\d{8,10}:AA[\w-]{32,36}(?![\w-])", ":AA"),
-    _token("discord token", r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}(?![\w-])", "."),
     _token("shopify token", r"shp(?:at|ss|ca|pa)_[0-9a-fA-F]{32}", "shpat_", "shpss_", "shpca_", "shppa_"),
     _token("square token", r"(?:EAAA[\w-]{50,80}|sq0(?:atp|csp)-[\w-]{22,50})(?![\w-])", "EAAA", "sq0"),
     _token("linear key", r"lin_(?:api|oauth)_[A-Za-z0-9]{30,80}", "lin_"),
@@ -125,16 +119,14 @@ _FORMS = (
     _token("heroku key", r"HRKU-[\w-]{36,80}", "HRKU-"),
     _token("figma token", r"figd_[\w-]{40,60}", "figd_"),
     _token("airtable token", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}", "pat"),
-    _phrase("fly token", r"fo1_[\w-]{43}|FlyV1 fm\d_[\w+/=,-]{100,2000}", "fo1_", "FlyV1"),
+    _token("fly token", r"fo1_[\w-]{43}|FlyV1 fm\d_[\w+/=,-]{100,2000}", "fo1_", "FlyV1"),
     _token("sentry token", r"sntr[yu]s_[\w+/=]{40,400}", "sntry"),
-    _phrase(
-        "password in a url", r"[a-z][a-z0-9+.-]{1,20}://[^\s/:@<>]{0,100}:([^\s/@<>{}\[\]]{3,200})@", "@"
-    ),
-    _phrase(
+    _token("password in a url", r"[a-z][a-z0-9+.-]{1,20}://[^\s/:@<>]{0,100}:([^\s/@<>{}\[\]]{3,200})@", "@"),
+    _token(
         "access token", r"(?i:Bearer)\s{1,3}" + r"(?=[\w.~+/-]{0,80}\d)([\w.~+/-]{16,4096}={0,2})", "earer"
     ),
-    _phrase("credentials", r"(?i:Authorization:\s{0,3}Basic)\s{1,3}([A-Za-z0-9+/]{8,400}={0,2})", "asic "),
-    _phrase("password", r"(?i:password|passwd|pwd) ([^\s\"'`,;()<>{}\[\]]{6,64})(?=\s*$)", "machine "),
+    _token("credentials", r"(?i:Authorization:\s{0,3}Basic)\s{1,3}([A-Za-z0-9+/]{8,400}={0,2})", "asic "),
+    _token("password", r"(?i:password|passwd|pwd) ([^\s\"'`,;()<>{}\[\]]{6,64})(?=\s*$)", "machine "),
     _Form(
         "password",
         ("-u ", "-u=", "--user ", "--user=", "-pass"),
@@ -181,7 +173,7 @@ _FORMS = (
             r"|konto|compte|cuenta|account)(?![^\W_])[^\n/:=]{0,60}[:=]\s{0,3}[\w.@+-]{2,60}+ ?[/|,;] ?"
             r"(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[^\W\d_])([^\s\"'`,;()<>\[\]{}/]{6,60})"
         ),
-        "small",
+        ignores_case=True,
     ),
     _Form(
         "password",
@@ -193,7 +185,7 @@ _FORMS = (
             r"(?=[^\s]{0,60}\d)(?=[^\s]{0,60}[^\W\d_])(?![^\s]{0,60}[/@])([^\s\"'`,;()<>\[\]{}]{6,60}?)"
             r"(?=[\"'`.]?(?:\s*$| as ))"
         ),
-        "small",
+        ignores_case=True,
     ),
     _Form(
         "password",
@@ -235,13 +227,23 @@ _FORMS = (
 )
 
 
-def _by_mark(where: str) -> dict[str, list[_Form]]:
-    """Return which forms a mark belongs to: it is looked for once, for all of them."""
-    forms = [form for form in _FORMS if form.where == where]
-    return {mark: [form for form in forms if mark in form.marks] for form in forms for mark in form.marks}
+# A form without a mark, and what is found fast of it.
+_DISCORD = _token("discord token", r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}(?![\w-])")
+_DISCORD_END = re.compile(r"\.[\w-]{6}\.[\w-]{27}")
 
 
-_IN_WORDS, _IN_TEXT, _IN_SMALL = map(_by_mark, ("words", "text", "small"))
+def _by_mark() -> dict[str, list[tuple[_Form, frozenset[str]]]]:
+    """Return the forms of each mark in small letters, with the ways in which it is written; none if any will do."""
+    found: dict[str, list[tuple[_Form, frozenset[str]]]] = {}
+    for form in _FORMS:
+        for small in dict.fromkeys(mark.lower() for mark in form.marks):
+            written = [] if form.ignores_case else [mark for mark in form.marks if mark.lower() == small]
+            found.setdefault(small, []).append((form, frozenset(written)))
+    return found
+
+
+_FORMS_OF = list(_by_mark().values())
+_MARKS = Marks(_by_mark())
 
 
 def find_forms(text: str, small: str | None = None) -> Iterator[tuple[str, int, int]]:
@@ -249,49 +251,44 @@ def find_forms(text: str, small: str | None = None) -> Iterator[tuple[str, int, 
 
     Args:
         text: the text.
-        small: the same in small letters, if it is known; of the same length.
+        small: the same in small letters (`to_small`), if it is known.
     """
-    words = "\n".join(_LONG_WORD.findall(text))
-    for form in _marked(_IN_WORDS, words):
-        if form.pattern.search(words):  # much shorter than the text
-            yield from _matches(form, text, 0, len(text))
-    if small is None or len(small) != len(text):
-        small = text.lower() if len(text.lower()) == len(text) else text
-    for searched, by_mark in ((text, _IN_TEXT), (small, _IN_SMALL)):
-        for form, marks in _marked(by_mark, searched).items():
-            for start, end in _lines_around(searched, marks) if form.is_short else [(0, len(text))]:
-                yield from _matches(form, text, start, end)
+    if _DISCORD_END.search(text):
+        yield from _matches(_DISCORD, text, 0, len(text))
+    marked = _marked_lines(text, to_small(text) if small is None else small)
+    # Of two kinds of the same secret the first counts, and `password` says less than the name of a provider.
+    for form in sorted(marked, key=lambda form: form.kind == "password"):
+        for start, end in marked[form] if form.is_short else [(0, len(text))]:
+            yield from _matches(form, text, start, end)
 
 
-def _marked(by_mark: Mapping[str, Sequence[_Form]], text: str) -> dict[_Form, list[str]]:
-    """Return the forms of which a mark is in the text, with these marks."""
-    there: dict[_Form, list[str]] = {}
-    for mark in [mark for mark in by_mark if mark in text]:
-        for form in by_mark[mark]:
-            there.setdefault(form, []).append(mark)
-    return there
+def _marked_lines(text: str, small: str) -> dict[_Form, list[tuple[int, int]]]:
+    """Return from where to where the lines with a mark of a form reach, each with the line behind it."""
+    found: dict[_Form, list[tuple[int, int]]] = {}
+    line_start, line_end, following_end = 0, -1, 0
+    for index, start, end in _MARKS.find(small):
+        if start > line_end:
+            line_start, line_end = text.rfind("\n", 0, start) + 1, _line_end(text, start)
+            following_end = _line_end(text, line_end + 1)
+        for form, written in _FORMS_OF[index]:
+            if written and text[start:end] not in written:
+                continue
+            spans = found.setdefault(form, [])
+            if not spans or line_start > spans[-1][1] + 1:
+                spans.append((line_start, following_end))
+            elif following_end > spans[-1][1]:
+                spans[-1] = spans[-1][0], following_end
+    return {form: found[form] for form in _FORMS if form in found}
 
 
-def _lines_around(text: str, marks: Sequence[str]) -> list[tuple[int, int]]:
-    """Return where the lines with a mark begin, and where the line behind each ends; those that touch are one."""
-    spans: list[tuple[int, int]] = []
-    for mark in marks:
-        at = text.find(mark)
-        while at >= 0:
-            end = text.find("\n", at)
-            after = text.find("\n", end + 1) if end >= 0 else -1
-            spans.append((text.rfind("\n", 0, at) + 1, after if after >= 0 else len(text)))
-            at = text.find(mark, end) if end >= 0 else -1
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if joined and start <= joined[-1][1] + 1:
-            joined[-1] = joined[-1][0], max(end, joined[-1][1])
-        else:
-            joined.append((start, end))
-    return joined
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
 
 
 def _matches(form: _Form, text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
     for match in form.pattern.finditer(text, start, end):
         group = match.lastindex or 0
+        if form.pattern.groups and not group:
+            continue
         yield form.kind, match.start(group), match.end(group)

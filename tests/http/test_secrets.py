@@ -6,6 +6,7 @@ import zipfile
 from typing import Any
 
 from httpx2 import Client, Response
+from tests.kit.zips import zipped
 
 from memex.evals.secrets import formats
 from memex.store.identity.authentication import new_secret
@@ -118,6 +119,44 @@ def test_an_import_names_the_secrets_of_its_files(alice: Client, served: Any) ->
     [logged] = alice.get(f"/v1/operations/{report['tool_call_id']}").json()["attempts"]
     assert secret not in str(logged)
     assert logged["config"]["secrets"] == [place]
+
+
+def test_the_review_lists_the_secrets_of_an_import(alice: Client) -> None:
+    """Each flagged secret of a file waits until somebody redacts it; those of files that were kept out do not."""
+    secret, other = new_secret(), new_secret()
+    files = {"plan.md": "# Plan\n", "a.md": f"Key: {secret}\n", "b/c.md": f"# C\n\nKey: {other}\n"}
+
+    report = alice.post("/v1/import", content=zipped({n: t.encode() for n, t in files.items()})).json()
+    waiting = alice.get("/v1/review").json()["items"]
+    [batch] = alice.get(f"/v1/operations/{report['calls'][0]}").json()["attempts"]
+
+    assert {(one["kind"], one["path"], one["detail"]) for one in waiting} == {
+        ("secret", "user/a.md", "memex key"),
+        ("secret", "user/b/c.md", "memex key"),
+    }
+    assert {one["tool_call_id"] for one in waiting} == set(report["calls"])
+    assert batch["config"]["secrets"] == report["secrets"]
+    decided = [{"id": one["id"], "decision": "apply"} for one in waiting]
+    assert alice.post("/v1/review", json={"decisions": decided}).is_success
+    assert alice.get("/v1/review").json()["items"] == []
+    read = run(alice, "memory_read", path="user/a.md").json()["content"]
+    assert read == "Key: [secret: memex key]\n"
+
+
+def test_an_import_names_the_hidden_characters_of_its_files(alice: Client) -> None:
+    """As a write does: how many there are, and the places of the first; the files stay as they are."""
+    text = "# Tea\n\nab\u202ecd" + "\U000e0041" * 30
+    files = {"plain.md": "می\u200cخواهم", "tea.md": text}
+
+    report = alice.post("/v1/import", content=zipped({n: t.encode() for n, t in files.items()})).json()
+    plain = alice.post("/v1/import", content=zipped({"plain.md": b"tea"})).json()
+
+    assert report["hidden_characters"]["count"] == 31
+    assert len(report["hidden_characters"]["first"]) == 20
+    first = {"path": "user/tea.md", "line": 3, "column": 3, "code_point": "U+202E"}
+    assert report["hidden_characters"]["first"][0] == first
+    assert run(alice, "memory_read", path="user/tea.md").json()["content"] == text
+    assert plain["hidden_characters"] is None
 
 
 def test_the_reason_of_a_change_keeps_no_secret(alice: Client, served: Any) -> None:

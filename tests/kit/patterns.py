@@ -114,9 +114,14 @@ def _read_each_language() -> None:
 
 def _lazy_patterns() -> Iterator[UsedPattern]:
     """Yield the patterns that are compiled at first use."""
+    from memex.subagent.secrets import forms
     from memex.subagent.statements.secrets import detection, lock_codes, patterns
 
     lazy = type(patterns.lazy_pattern(""))
+    for form in forms._FORMS:
+        yield UsedPattern(
+            "subagent.secrets.forms", form.kind, form.pattern.pattern, form.pattern.flags, (EVERYWHERE,)
+        )
     for module in (detection, lock_codes):
         for name, value in vars(module).items():
             if isinstance(value, lazy):

@@ -40,6 +40,7 @@ from memex.store.access import Access, Role, SecretPolicies
 from memex.store.database import Connection, Database
 from memex.store.identity.authentication import Principal
 from memex.store.log import operations as operations_log
+from memex.store.log import queue
 from memex.store.log.call import Call
 from memex.store.log.queue import LeasedCall
 from memex.store.memory import Memory
@@ -183,14 +184,16 @@ class Service:
             Unauthenticated: the key of the call has been revoked since.
             MemexError: logged as a failed or denied attempt.
         """
-        call = resumed_call(caller, taken)
+        guarded = await guard(self.policies_of(caller), taken.kind, taken.request)
+        call = resumed_call(caller, taken).with_arguments(guarded.logged)
+        if guarded.is_refused:
+            await self._redact_queued(caller.access, call)
         async with self.recorder.watch(caller, call) as span:
             if not taken.key_is_valid:
                 raise Unauthenticated(
                     "The key that this call came by was revoked.",
                     hint="Send the call again under its id, by a valid key.",
                 )
-            guarded = await guard(self.policies_of(caller), call.request.tool, taken.request)
             span.result(result := await self._run(caller, TOOLS[call.request.tool], call, guarded))
         return result
 
@@ -299,12 +302,19 @@ class Service:
             checked = await guarded.under(self.policies_of(current), call)
             accepted = parsed if checked is guarded else tool.parse(checked.used)
             asked = call.with_arguments(accepted.canonical())
+            if asked.request.accepted_id is not None and checked.used is not checked.given:
+                await self._redact_queued(current.access, asked)
             result = checked.reported(await tool.run(self._tool_context(current, asked, writes), accepted))
             if tool.is_read_only and asked.record.is_unlogged and not result.get("degraded"):
                 result = result | {"degraded": UNLOGGED}
             return result | {"tool_call_id": call.request.tool_call_id}
 
         return await self.identities.run_with_rights(caller, call, run)
+
+    async def _redact_queued(self, access: Access, call: Call) -> None:
+        """Take the secrets of a call out of the queue, which was accepted under another policy."""
+        async with self.database.maintenance() as connection:
+            await queue.redact(connection, access, call)
 
     def _tool_context(self, caller: Caller, call: Call, writes: int) -> ToolContext:
         """Return the context in which a tool runs for one call of this service."""

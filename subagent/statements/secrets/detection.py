@@ -8,7 +8,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from memex.subagent.statements.secrets.lock_codes import find_codes, find_lock_codes
+from memex.subagent.statements.secrets.clues import Clue, Clues, find_clues
+from memex.subagent.statements.secrets.lock_codes import find_lock_codes
+from memex.subagent.statements.secrets.marks import to_small
 from memex.subagent.statements.secrets.patterns import lazy_pattern
 
 _TOKENS = lazy_pattern(
@@ -98,6 +100,7 @@ _CODES = (
     r"|verificación)"
     rf"|{_OF}(?:alarma|puerta|portal|caja|tarjeta|candado|garaje|entrada|edificio|móvil|trastero))"
 )
+# In small letters, but for `TAN`: see `_to_names`.
 _NAMES = lazy_pattern(
     rf"(?<![^\W_])(?:(?P<password>{_PASSWORDS})|(?P<code>{_CODES})"
     r"|(?P<key>(?:[\w-]{1,20}[_-])?(?:key|token|secret)|schlüssel|clé|clave|llave|jeton)"
@@ -105,17 +108,10 @@ _NAMES = lazy_pattern(
     r"|(?P<login>log[ -]?in|sign[ -]?in|logged in|logged on|log on|zugang|anmeldung|connexion|wi-?fi|wlan)"
     r"|(?P<account>access|accès|acces|acceso|account|compte|konto|user(?:name)?|benutzer(?:name)?"
     r"|identifiant|usuario"
-    r"|utilisateur))(?![^\W_])",
-    re.IGNORECASE,
+    r"|utilisateur))(?![^\W_])"
 )
-# A part of each of these names, in small letters: it is found faster than the name.
-_NAME_CORE = lazy_pattern(
-    r"code|código|codigo|pin|user|key|pass|account|number|login|access|token|secret|combin|combo|tan|puk|otp"
-    r"|cvv|cvc|pw|psw|kennwort|losung|mdp|contrase|senha|credential|zugang|schlüssel|clé|clave|jeton|llave"
-    r"|log in|log-in|log on|logged|sign|anmeldung|connexion|wi-?fi|wlan|kombination|geheim|accès|acces"
-    r"|compte|konto|benutzer|identifiant|usuario|utilisateur|cryptogramme|prüfziffer|zahlenschloss|nummer"
-    r"|mots? de passe|verification|bestätigung|vérification|verificación"
-)
+_TAN = lazy_pattern(r"(?<![^\W_])m?TANs?(?![^\W_])")
+_MAX_PREFIX_CHARS = 40  # of a name before its mark; the longest has some 25
 
 # What links a name to its value.
 _LINK = (
@@ -281,6 +277,7 @@ _CARD = lazy_pattern(
     r"(?<![\d.,-])[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{1,7}(?![\d.,-]*\d)"
     r"|(?<!\d)3[47]\d{2}[ -]?\d{6}[ -]?\d{5}(?!\d)"
 )
+_EIGHT_DIGITS = lazy_pattern(r"\d{4}[ -]?\d{4}|\d{4}[ -]\d{6}")  # of every card
 # A value that stands alone behind the sentence that names its secret.
 _LONE_VALUE = lazy_pattern(
     rf"(?:[^\W\d_]{{1,12}}(?:'[a-z]{{1,2}})?[:,]? (?:[/–=-] )?){{0,3}}"
@@ -302,26 +299,25 @@ def find_secrets(text: str) -> list[tuple[int, int]]:
 
 def find_values(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield the values of secrets that words name: the kind of each, and from where to where it reaches."""
-    straight = text.replace("’", "'")
-    for kind, pattern in (("password", _CODE_WORD), ("personal", _PERSONAL)):
-        for match in pattern.finditer(straight):
-            yield kind, match.start(match.lastindex or 0), match.end(match.lastindex or 0)
-    for card in _CARD.finditer(straight):
-        if _is_card(card[0]):
-            yield "card", *card.span()
-    for match in _VALUE_FIRST.finditer(straight):
+    clues = find_clues(text)
+    straight = clues.text
+    for kind, match in _phrases(clues):
+        yield kind, match.start(match.lastindex or 0), match.end(match.lastindex or 0)
+    for card in _cards(clues):
+        yield "card", *card.span()
+    for match in _values_first(clues):
         yield "password", *match.span("value")
-    for start, end in find_codes(straight):
-        yield "code", start, end
-    if _NAME_CORE.search(straight.lower()):
-        for kind, _, (start, end) in _named_values(straight):
-            yield kind, start, _end(straight, start, end)
+    for _, code in _lock_codes(clues):
+        yield "code", *code
+    for kind, _, (start, end) in _named_values(clues):
+        yield kind, start, _end(straight, start, end)
 
 
 def names_secret(text: str) -> bool:
     """Whether a text ends with the name of a secret, so that the value may stand in the next sentence."""
     tail = text[-80:].replace("’", "'")
-    return any(match.lastgroup in {"password", "code"} for match in _NAMES.finditer(tail))
+    names = _NAMES.finditer(_to_names(tail, to_small(tail)))
+    return any(match.lastgroup in {"password", "code"} for match in names)
 
 
 def is_lone_value(text: str) -> bool:
@@ -330,31 +326,55 @@ def is_lone_value(text: str) -> bool:
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
-    straight = text.replace("’", "'")
-    known = [match.span() for match in _TOKENS.finditer(straight)]
-    known += [match.span() for match in _CODE_WORD.finditer(straight)]
-    known += [match.span() for match in _PERSONAL.finditer(straight)]
-    known += [match.span() for match in _CARD.finditer(straight) if _is_card(match[0])]
+    clues = find_clues(text)
+    known = [match.span() for match in _tokens(clues)]
+    known += [match.span() for _, match in _phrases(clues)]
+    known += [card.span() for card in _cards(clues)]
     yield from known
-    yield from (match.span() for match in _VALUE_FIRST.finditer(straight))
-    yield from find_lock_codes(straight)
+    yield from (match.span() for match in _values_first(clues))
+    yield from (whole for whole, _ in _lock_codes(clues))
     starts = sorted(start for start, _ in known)
-    for start, end in _named_spans(straight):
+    for _, start, (_, end) in _named_values(clues):
         place = bisect_left(starts, start)
         # The value is a token, which was found without its name.
         if place == len(starts) or starts[place] >= end:
             yield start, end
 
 
-def _named_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield from where to where names of secrets and their values reach."""
-    for _, start, value in _named_values(text):
-        yield start, value[1]
+def _tokens(clues: Clues) -> Iterator[re.Match[str]]:
+    if clues.has(Clue.TOKEN) or (clues.has_digit and clues.has(Clue.DIGIT_TOKEN)):
+        yield from _TOKENS.finditer(clues.text)
 
 
-def _named_values(text: str) -> Iterator[tuple[str, int, tuple[int, int]]]:
+def _phrases(clues: Clues) -> Iterator[tuple[str, re.Match[str]]]:
+    """Yield code words and what proves who somebody is, with their kinds."""
+    if clues.has(Clue.CODE_WORD) or (clues.has_digit and clues.has(Clue.ADDRESS)):
+        yield from (("password", match) for match in _CODE_WORD.finditer(clues.text))
+    if clues.has(Clue.PERSONAL):
+        yield from (("personal", match) for match in _PERSONAL.finditer(clues.text))
+
+
+def _cards(clues: Clues) -> Iterator[re.Match[str]]:
+    if clues.has_digit and _EIGHT_DIGITS.search(clues.text):
+        yield from (card for card in _CARD.finditer(clues.text) if _is_card(card[0]))
+
+
+def _values_first(clues: Clues) -> Iterator[re.Match[str]]:
+    if clues.has_digit and clues.has(Clue.NAME):
+        yield from _VALUE_FIRST.finditer(clues.text)
+
+
+def _lock_codes(clues: Clues) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    if clues.has_digit and clues.has(Clue.LOCK):
+        yield from find_lock_codes(clues.text, clues.small)
+
+
+def _named_values(clues: Clues) -> Iterator[tuple[str, int, tuple[int, int]]]:
     """Yield the kinds of names, where each begins, and from where to where its value was recognised."""
-    for name in _NAMES.finditer(text):
+    if not clues.may_name_value:
+        return
+    text = clues.text
+    for name in _NAMES.finditer(_to_names(text, clues.small), max(0, clues.first_name - _MAX_PREFIX_CHARS)):
         start, end = name.span()
         kind = name.lastgroup or ""
         if kind == "bare" and not _DETERMINER.search(text[max(0, start - 12) : start]):
@@ -362,6 +382,16 @@ def _named_values(text: str) -> Iterator[tuple[str, int, tuple[int, int]]]:
         value = _VALUES[kind].match(text[end : end + _NEAR_CHARS])
         if value:
             yield kind, start, (end + value.start(value.lastindex or 0), end + value.end())
+
+
+def _to_names(text: str, small: str) -> str:
+    """Return a text in which names are found: in small letters, but for the word TAN, which `tan` does not mean."""
+    if "TAN" not in text:
+        return small
+    letters = list(small)
+    for match in _TAN.finditer(text):
+        letters[match.start() : match.end()] = match[0]
+    return "".join(letters)
 
 
 def _end(text: str, start: int, end: int) -> int:

@@ -67,10 +67,10 @@ _CODE = (
 # Single digits, as one sets them on wheels.
 _WHEELS = r"(?<![\w.,:/-])\d(?:(?: ?[-–,] ?| )\d){2,7}(?![\w:/-]|[.,]\d)" + _UNIT
 _TURNS = r"(?:left|right|links|rechts|gauche|droite|izquierda|derecha)\s+\d{1,2}\b.{1,20}?\d{1,2}\b"
+# In small letters.
 _LOCK = lazy_pattern(
     rf"(?<![^\W_])(?:(?P<lock>{_LOCKS})|(?P<door>{_DOORS})|(?P<other>{_OTHERS}))(?![^\W_]| (?:threshold"
-    rf"|limit|rate|sound|rent|fee|budget))",
-    re.IGNORECASE,
+    rf"|limit|rate|sound|rent|fee|budget))"
 )
 _ANY_CODE = lazy_pattern(rf"{_CODE}|{_WHEELS}|{_TURNS}", re.IGNORECASE)
 _AFTER_VERB = lazy_pattern(rf"(?<![^\W_]){_BY}(?P<code>{_CODE}|{_TURNS})", re.IGNORECASE)
@@ -109,26 +109,20 @@ _CLAUSE_END = lazy_pattern(r"[!?;]\s|(?<!Nr)(?<!no)\.\s|\n")
 _NEAR_CHARS = 90
 
 
-def find_lock_codes(text: str) -> Iterator[tuple[int, int]]:
-    """Yield from where to where locks and their codes reach; `text` has straight quotes."""
-    for lock, (start, end) in _codes(text):
-        yield min(lock.start(), start), end
+def find_lock_codes(text: str, small: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Yield from where to where a lock and its code reach, and the code alone.
 
-
-def find_codes(text: str) -> Iterator[tuple[int, int]]:
-    """Yield from where to where the codes of locks reach; `text` has straight quotes."""
-    for _, span in _codes(text):
-        yield span
-
-
-def _codes(text: str) -> Iterator[tuple[re.Match[str], tuple[int, int]]]:
+    Args:
+        text: with straight quotes.
+        small: the same in small letters (`to_small`).
+    """
     if not _ANY_CODE.search(text):
         return
-    for lock in _LOCK.finditer(text):
+    for lock in _LOCK.finditer(small):
         start, end = _clause(text, lock.start(), lock.end())
         code = _code_of(lock, text, start, end)
         if code:
-            yield lock, code
+            yield (min(lock.start(), code[0]), code[1]), code
 
 
 def _code_of(lock: re.Match[str], text: str, start: int, end: int) -> tuple[int, int] | None:

@@ -102,6 +102,19 @@ def test_many_refusals_are_counted(memex: Memex, tmp_path: Path) -> None:
     assert len(document["refused"]) == 30
 
 
+def test_the_summary_names_what_nobody_sees(memex: Memex, tmp_path: Path) -> None:
+    """Places and code points of hidden characters, and how many more there are."""
+    (tmp_path / "tea.md").write_text("ab\u202ecd" + "\U000e0041" * 30, encoding="utf-8")
+
+    plain, document = memex.both("import", str(tmp_path), "--into", "user/hidden")
+
+    assert "31 characters that nobody sees:\n" in plain
+    assert "user/hidden/tea.md:1:3" in plain
+    assert "U+202E" in plain
+    assert "… and 11 more\n" in plain
+    assert document["hidden_characters"]["count"] == 31
+
+
 @pytest.mark.slow
 def test_a_zip_goes_to_stdout_alone(memex: Memex, folder: Path) -> None:
     """Nothing but the zip is on stdout; what is said goes to stderr, as JSON when asked."""

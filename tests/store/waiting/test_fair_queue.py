@@ -48,8 +48,10 @@ class Line:
         return slot
 
     async def slot(self, place: int) -> Slot:
-        """Return the slot of a call, by its place in the line."""
-        return await self._tasks[place]
+        """Return the slot of a call, by its place in the line; fail if another call has it."""
+        await self.settle()
+        assert self._tasks[place].done(), f"Call {place} still waits; served were {self.served}."
+        return self._tasks[place].result()
 
     def end(self) -> None:
         """Let nobody wait any more."""

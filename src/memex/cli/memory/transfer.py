@@ -220,6 +220,7 @@ def _show_import(screen: Screen, session: CommandSession, result: dict[str, Any]
     _show_kept(screen, result["kept"])
     _show_refused(screen, result["refused"])
     _show_secrets(screen, result["secrets"], counts["secrets"])
+    _show_hidden_characters(screen, result["hidden_characters"])
     if result["projects"]:
         files = format_count(counts["projects"], "file")
         screen.line((f"{files} of projects left out: ", "yellow"), _first_names(result["projects"]))
@@ -260,6 +261,19 @@ def _show_secrets(screen: Screen, secrets: list[dict[str, Any]], count: int) -> 
     screen.table([Column("line", "bold"), Column("kind"), Column("what was done", "dim")], rows)
     if count > MAX_SHOWN_REFUSALS:
         screen.line((f"… and {count - MAX_SHOWN_REFUSALS:,} more; --json lists the first 100", "dim"))
+
+
+def _show_hidden_characters(screen: Screen, found: dict[str, Any] | None) -> None:
+    if found is None:
+        return
+    screen.line((f"{format_count(found['count'], 'character')} that nobody sees:", "yellow"))
+    rows = [
+        (f"{one['path']}:{one['line']}:{one['column']}", one["code_point"])
+        for one in found["first"][:MAX_SHOWN_REFUSALS]
+    ]
+    screen.table([Column("place", "bold"), Column("character")], rows)
+    if found["count"] > len(rows):
+        screen.line((f"… and {found['count'] - len(rows):,} more", "dim"))
 
 
 def _show_kept(screen: Screen, kept: list[dict[str, Any]]) -> None:

@@ -89,7 +89,7 @@ async def guard(policies: SecretPolicies, tool: str, arguments: dict[str, Any]) 
     for place, text in _texts(arguments):
         door = _door(tool, place)
         if door in ("file", "remember"):
-            count, first = await offload.run_on(text, find_hidden_places, text)
+            count, first = await find_hidden_in(text)
             hidden_count += count
             hidden += [{"argument": _name(place)} | one for one in first[: MAX_HIDDEN - len(hidden)]]
         policy = policies.files if door == "file" else policies.remember
@@ -142,6 +142,11 @@ async def guard_file(policies: SecretPolicies, path: str, text: str) -> tuple[st
     if policies.files == "refuse":
         raise refusal("The file", found[0], found[:MAX_REPORTED])
     return redact(text, secrets) if policies.files == "redact" else text, found
+
+
+async def find_hidden_in(text: str) -> tuple[int, list[dict[str, Any]]]:
+    """Return what `find_hidden_places` does; of a long text from another process."""
+    return await offload.run_on(text, find_hidden_places, text)
 
 
 def find_hidden_places(text: str) -> tuple[int, list[dict[str, Any]]]:

@@ -34,6 +34,22 @@ class SecretInFile(ResultPart):
     action: str
 
 
+class HiddenCharacterInFile(ResultPart):
+    """Where a character that nobody sees stands in a file, and its code point, such as U+202E."""
+
+    path: str
+    line: int
+    column: int
+    code_point: str
+
+
+class HiddenCharactersInFiles(ResultPart):
+    """How many characters of the files nobody sees, and where the first of them stand."""
+
+    count: int
+    first: list[HiddenCharacterInFile]
+
+
 class Counts(ResultPart):
     """How many files became what: the lengths of the lists of the report."""
 
@@ -65,6 +81,8 @@ class ImportResult(ResultPart):
         kept: files of memory that are newer than those of the vault; `replace` replaces them.
         projects: files of projects, which are imported only with `projects` or into a named project.
         secrets: where texts that look like secrets stand in the files, the first 100 of them.
+        hidden_characters: how many characters of the files nobody sees, and where the first 20 of them stand; null
+            if there is none.
         size_bytes: the size of the Markdown that was imported.
         duration_s: from the first look to the last write.
     """
@@ -82,6 +100,7 @@ class ImportResult(ResultPart):
     kept: list[KeptFile] = Field(default_factory=list)
     projects: list[str] = Field(default_factory=list)
     secrets: list[SecretInFile] = Field(default_factory=list)
+    hidden_characters: HiddenCharactersInFiles | None = None
     size_bytes: int
     duration_s: float
 

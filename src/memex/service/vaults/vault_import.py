@@ -24,7 +24,7 @@ from memex.errors import (
 from memex.service.call import Caller, new_call
 from memex.service.log import references
 from memex.service.recording import CallLogger
-from memex.service.secrets.guard import MAX_REPORTED, guard_file
+from memex.service.secrets.guard import MAX_HIDDEN, MAX_REPORTED, find_hidden_in, guard_file
 from memex.service.service import Service
 from memex.service.tools.tool import ResultPart
 from memex.service.vaults.import_conflicts import KeptFile, find_conflict
@@ -32,6 +32,7 @@ from memex.service.vaults.imported_note import ImportedNote, digest
 from memex.service.vaults.transfer_report import (
     MAX_LOGGED_REFUSALS,
     Counts,
+    HiddenCharactersInFiles,
     ImportResult,
     Progress,
     SecretInFile,
@@ -167,6 +168,8 @@ class _Import:
         self._done = _ImportedFiles()
         self._calls: list[str] = []
         self._secrets: list[dict[str, Any]] = []
+        self._hidden_count = 0
+        self._hidden: list[dict[str, Any]] = []
         self._full: dict[str, LimitExceeded] = {}
         self._size_bytes = 0
 
@@ -237,10 +240,16 @@ class _Import:
             except SecretRefused as error:
                 self._refused.append(VaultRefusal(note.name, error))
                 continue
+            await self._find_hidden(note)
             self._secrets += found
             self._call.record.secrets.extend(found[: MAX_REPORTED - len(self._call.record.secrets)])
             passed.append(note if text is note.text else note.with_text(text))
         return passed
+
+    async def _find_hidden(self, note: ImportedNote) -> None:
+        count, first = await find_hidden_in(note.text)
+        self._hidden_count += count
+        self._hidden += [{"path": note.path} | one for one in first[: MAX_HIDDEN - len(self._hidden)]]
 
     def result(self) -> ImportResult:
         """Return the report."""
@@ -269,6 +278,9 @@ class _Import:
             kept=self._done.kept,
             projects=self._projects,
             secrets=[SecretInFile(**place) for place in self._secrets[:MAX_REPORTED]],
+            hidden_characters=HiddenCharactersInFiles(count=self._hidden_count, first=self._hidden)
+            if self._hidden
+            else None,
             size_bytes=self._size_bytes,
             duration_s=duration_s(self._call),
         )
@@ -422,6 +434,8 @@ class _Import:
         if self._replace:
             arguments["replace"] = True
         call = new_call(self._caller, self._call.request.tool, arguments, call_id)
+        paths = {note.path for note in notes}
+        call.record.secrets.extend([one for one in self._secrets if one["path"] in paths][:MAX_REPORTED])
         commit = await draft.commit(call, lambda changes: _answer(arguments, notes, histories, kept, changes))
         self._uncounted = 0
         if commit.is_repeat:

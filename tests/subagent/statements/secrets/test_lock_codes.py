@@ -6,13 +6,17 @@ from tests.kit.growth import LINEAR, growth
 
 from memex.subagent.statements.secrets.detection import find_secrets
 from memex.subagent.statements.secrets.lock_codes import find_lock_codes
+from memex.subagent.statements.secrets.marks import to_small
 
 
 def test_code_is_found_with_its_lock() -> None:
     """The span reaches from the lock, or the code if that comes first, to the end of the code."""
     text = "The bench is red. The shed opens with 4471, says Ana."
 
-    assert [text[start:end] for start, end in find_lock_codes(text)] == ["shed opens with 4471"]
+    [(whole, code)] = find_lock_codes(text, to_small(text))
+
+    assert text[slice(*whole)] == "shed opens with 4471"
+    assert text[slice(*code)] == "4471"
 
 
 def test_digits_near_a_lock_may_be_something_else() -> None:
@@ -24,7 +28,7 @@ def test_digits_near_a_lock_may_be_something_else() -> None:
         "The alarm in room 1204 is new.",
     ]
 
-    assert [text for text in texts if list(find_lock_codes(text))] == []
+    assert [text for text in texts if list(find_lock_codes(text, to_small(text)))] == []
 
 
 def test_finding_lock_codes_takes_linear_time() -> None:
