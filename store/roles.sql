@@ -74,7 +74,7 @@ begin
     grant execute on function check_tenant_quota(bigint, jsonb) to memex_agent, memex_admin;
     grant execute on function tenant_usage(bigint) to memex_admin;
   end if;
-  if to_regclass('write_rate') is not null then  -- as above, at migration 19
+  if to_regclass('write_rate') is not null then  -- as above, at migration 20
     grant execute on function count_write(jsonb) to memex_agent, memex_admin;
   end if;
 
@@ -83,6 +83,10 @@ begin
     grant update on source, conversation to memex_agent, memex_admin;
     grant update (position, parent, on_path) on message to memex_agent, memex_admin;  -- no text is rewritten
     grant select, update on conversation_stat to memex_agent, memex_admin;
+  end if;
+
+  if to_regclass('log_hour') is not null then  -- as above, at migration 21
+    grant select on log_hour to memex_admin;
   end if;
 
   if to_regprocedure('remember_later(bigint,bigint)') is not null then  -- where there is a queue of jobs

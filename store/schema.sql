@@ -404,6 +404,20 @@ create table erasure (
 create unique index erasure_open on erasure (tenant_id, user_id) where finished_at is null;
 create index erasure_tenant on erasure (tenant_id, erasure_id);
 
+-- The calls of each hour, summed from the log in the background: by tool and status, with a histogram of how long they
+-- took. `buckets` and `counts` run in parallel; bucket n holds what took less than 2^(n/4) ms, and no less than the one
+-- before it.
+create table log_hour (
+  tenant_id  bigint not null references tenant on delete cascade,
+  hour       timestamptz not null,
+  tool       text collate "C" not null,
+  status     text not null,
+  calls      bigint not null,
+  buckets    smallint[] not null,
+  counts     integer[] not null,
+  primary key (tenant_id, hour, tool, status)
+);
+
 -- Where a readiness probe tries whether the database takes writes.
 create table write_probe (
   probe_id  bigint generated always as identity primary key
@@ -488,8 +502,8 @@ begin
   foreach name in array array[
     'tenant', 'api_key', 'scope', 'project_member', 'revision', 'link', 'chunk', 'chunk_removed', 'posting',
     'scope_stat', 'operation', 'prompt', 'spend', 'eval_run', 'quota', 'write_rate', 'write_probe', 'ui_session',
-    'ui_link', 'erasure', 'seal', 'schema_migration', 'conversation_stat', 'source', 'conversation', 'message',
-    'conversation_removed'] loop
+    'ui_link', 'erasure', 'log_hour', 'seal', 'schema_migration', 'conversation_stat', 'source', 'conversation',
+    'message', 'conversation_removed'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
   end loop;
@@ -536,10 +550,11 @@ begin
   foreach name in array array['tenant', 'project_member', 'eval_run'] loop
     execute format('create policy administers on %I using (%s or %s)', name, is_admin, is_owner);
   end loop;
+  execute format('create policy reads on log_hour for select using (%s or %s)', is_admin, is_owner);
   execute format('create policy reads on quota for select using (tenant_id = (select acting_tenant()) or %s)', is_owner);
   -- What a whole tenant may store is said by whoever runs the service, and not by the tenant's administrators.
   execute format('create policy administers on quota using (%s and kind <> ''tenant'' or %s)', is_admin, is_owner);
-  foreach name in array array['api_key', 'write_rate', 'write_probe', 'ui_session', 'ui_link', 'erasure', 'schema_migration'] loop
+  foreach name in array array['api_key', 'write_rate', 'write_probe', 'ui_session', 'ui_link', 'erasure', 'log_hour', 'schema_migration'] loop
     execute format('create policy maintains on %I using (%s)', name, is_owner);
   end loop;
   execute format('create policy keeps on seal using (%s or current_user <> session_user)', is_owner);

@@ -244,6 +244,10 @@ class Remote(HttpClient):
         path = f"/evals/runs/{quote_segment(after_id)}/comparison"
         return await self._administer(context, "GET", path, params={"before": before_id})
 
+    async def health(self, context: CallContext) -> dict[str, Any]:
+        """Return whether the service works, and the figures of the tenant."""
+        return await self._administer(context, "GET", "/health")
+
     async def erase_user(self, context: CallContext, user: str, *, dry_run: bool = False) -> dict[str, Any]:
         """Remove a user for good, or count what would be removed, and return the receipt."""
         return await self._administer(

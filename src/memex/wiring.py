@@ -131,6 +131,7 @@ async def running_service(
 
 def load_modules(settings: Settings) -> None:
     """Load what `running_service` needs under these settings, so that processes forked afterwards share it."""
+    import_module("memex.jobs.log_hours")
     import_module("memex.jobs.remember_queue")
     import_module("memex.jobs.worker")
     if {settings.model, settings.context_model, settings.remember_model} - {BUILTIN, None}:
@@ -140,11 +141,15 @@ def load_modules(settings: Settings) -> None:
 def _running_workers(
     conninfo: str, service: Service, settings: Settings
 ) -> AbstractAsyncContextManager[None]:
-    """Run the worker for queued calls and, if the service has an embedder, the worker that embeds texts."""
+    """Run the workers for queued calls and for sums of the log and, with an embedder, the one that embeds texts."""
+    from memex.jobs.log_hours import log_queue  # noqa: PLC0415  # needed only with a worker
     from memex.jobs.remember_queue import remember_queue  # noqa: PLC0415  # needed only with a worker
     from memex.jobs.worker import running_workers  # noqa: PLC0415
 
-    queues = [remember_queue(service, at_once=settings.queue_workers)]
+    queues = [
+        remember_queue(service, at_once=settings.queue_workers),
+        log_queue(service.database),
+    ]
     if service.embedder is not None:
         from memex.jobs.embedding_queue import embedding_queue  # noqa: PLC0415  # of the extra `vectors`
 

@@ -105,6 +105,8 @@ async def prune(
         on_calls(gone["calls"])
     if is_dry_run:
         return pruned
+    async with database.maintenance() as connection:
+        await connection.execute(sql("log/hour_prune"), {"before": before, "tenant_id": tenant_id})
     prompts = await _prune_prompts(database, tenant_id)
     size_bytes = pruned.size_bytes + sum(prompt["size_bytes"] for prompt in prompts)
     return PruneReport(pruned.calls, pruned.operations, len(prompts), size_bytes)

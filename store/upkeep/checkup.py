@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import psycopg
-from psycopg.rows import dict_row
+from psycopg.rows import DictRow, dict_row
 
 from memex.errors import StoreUnavailable
 from memex.store import pooler
@@ -46,22 +46,27 @@ async def examine(conninfo: str, pooler_setting: PoolerSetting = "auto") -> Data
             conninfo, autocommit=True, row_factory=dict_row
         ) as connection:
             is_pooled = await pooler.check(connection, pooler_setting)
-            found = await (await connection.execute(sql("upkeep/server_describe"))).fetchone()
-            assert found is not None  # noqa: S101  # a select without a table
-            version, stale_scopes = 0, None
-            known = migrations()[-1].version
-            if found.pop("has_schema"):
-                async with connection.transaction():
-                    await connection.execute("set local memex.maintenance = 'on'")
-                    newest = await (await connection.execute(sql("upkeep/schema_version"))).fetchone()
-                    version = newest["version"] if newest else 0
-                    if version == known:
-                        stale_scopes = await reindex.count_stale(connection)
+            return await describe(connection, is_pooled=is_pooled)
     except psycopg.Error as error:
         raise StoreUnavailable(
             f"The database does not answer: {next(iter(str(error).strip().splitlines()), '')}",
             hint=pooler.hint_of(error) or "Is it running, and are the host, port, login and password right?",
         ) from error
+
+
+async def describe(connection: psycopg.AsyncConnection[DictRow], *, is_pooled: bool) -> DatabaseReport:
+    """Return what the server of a connection says of itself."""
+    found = await (await connection.execute(sql("upkeep/server_describe"))).fetchone()
+    assert found is not None  # noqa: S101  # a select without a table
+    version, stale_scopes = 0, None
+    known = migrations()[-1].version
+    if found.pop("has_schema"):
+        async with connection.transaction():
+            await connection.execute("set local memex.maintenance = 'on'")
+            newest = await (await connection.execute(sql("upkeep/schema_version"))).fetchone()
+            version = newest["version"] if newest else 0
+            if version == known:
+                stale_scopes = await reindex.count_stale(connection)
     return DatabaseReport(
         **found,
         is_pooled=is_pooled,

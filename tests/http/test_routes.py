@@ -535,6 +535,7 @@ ROUTES: dict[str, list[Try]] = {
         ),
         Try(admins(as_agent="FORBIDDEN"), url={"user": "alice"}, query={"dry_run": "true"}),
     ],
+    "GET /v1/admin/health": [Try(admins(as_agent="FORBIDDEN"))],
     "GET /v1/admin/erasures": [Try(admins(as_agent="FORBIDDEN"))],
     "GET /v1/admin/review": [Try(admins(), WORDS[NOTE])],
     "POST /v1/admin/review": [Try(admins(), json=NOTHING_DECIDED)],

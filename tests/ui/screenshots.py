@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx2
@@ -27,6 +27,7 @@ from memex.service.evals.runs import Run
 from memex.service.service import Service
 from memex.store.embedded import server as embedded
 from memex.store.identity import authentication, tenants
+from memex.store.log.hours import sum_hours
 from memex.store.migrate import migrate
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -57,6 +58,7 @@ SHOTS = (
     Shot("blame", f"/ui/memory/blame?path={PLAN}", WIDE, "light"),
     Shot("search", "/ui/search?query=When+does+Heron+sail", WIDE, "light"),
     Shot("ask", "/ui/ask?query=When+does+Heron+sail&budget=1500", WIDE, "light"),
+    Shot("health", "/ui/health", WIDE, "light"),
     Shot("calls", "/ui/calls", WIDE, "light"),
     Shot("call", "/ui/calls/call?id=why-oil", WIDE, "light"),
     Shot("replay", "/ui/calls/replay?id=why-oil", WIDE, "light"),
@@ -122,6 +124,7 @@ async def make_memory(served: Served) -> str:
     tenant_id = await tenants.ensure_tenant(service.database, TENANT)
     for number, failed in enumerate(FAILED, start=1):
         await store(service.database, tenant_id, run_of(number, failed))
+    await sum_hours(service.database, datetime.now(UTC) - timedelta(hours=1))
     return secret
 
 

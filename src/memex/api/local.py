@@ -13,11 +13,12 @@ from typing import Any, Literal, Self, TypeVar
 
 from memex import distribution
 from memex.api.conversations import LocalConversations
+from memex.api.local_administration import LocalAdministration
 from memex.api.local_evals import LocalEvals
 from memex.api.protocol import Document, ReplayableKind
 from memex.call_context import CallContext
 from memex.errors import Forbidden, ValidationFailed
-from memex.service.identity import erasures, keys, quotas, users
+from memex.service.identity import keys, quotas, users
 from memex.service.identity.keys import render_key
 from memex.service.log import blame, exposure, queue
 from memex.service.log.call_list import CallQuery
@@ -45,7 +46,7 @@ from memex.store.identity.authentication import Principal
 T = TypeVar("T")
 
 
-class LocalMemex(LocalEvals):
+class LocalMemex(LocalEvals, LocalAdministration):
     """The API over a running service, for whoever holds a key.
 
     Args:
@@ -294,18 +295,6 @@ class LocalMemex(LocalEvals):
     async def read_user(self, context: CallContext, user: str) -> Document:
         service, caller = await self.caller(context)
         return (await users.read_user(service, caller, user)).model_dump(mode="json")
-
-    async def erase_user(self, context: CallContext, user: str, *, dry_run: bool = False) -> Document:
-        service, caller = await self.caller(context)
-        done = await erasures.erase_user(service, caller, user, is_dry_run=dry_run)
-        return done.model_dump(mode="json")
-
-    async def list_erasures(
-        self, context: CallContext, *, limit: int = 100, cursor: str | None = None
-    ) -> Document:
-        service, caller = await self.caller(context)
-        found = await erasures.list_erasures(service, caller, limit=limit, cursor=cursor)
-        return found.model_dump(mode="json")
 
     async def list_quotas(self, context: CallContext) -> Document:
         service, caller = await self.caller(context)

@@ -172,6 +172,10 @@ class MemexApi(Protocol):
         """Return how much a user stores and may store, and its projects."""
         ...
 
+    async def health(self, context: CallContext) -> Document:
+        """Return whether the service works, and the figures of the tenant."""
+        ...
+
     async def erase_user(self, context: CallContext, user: str, *, dry_run: bool = False) -> Document:
         """Remove a user for good, or count what would be removed, and return the receipt."""
         ...

@@ -64,6 +64,7 @@ COMMANDS = (
     (SERVICE, "secrets", "secrets.policies:app"),
     (SERVICE, "scan", "secrets.scan:scan"),
     (SERVICE, "migrate", "operate.migrate:migrate"),
+    (SERVICE, "health", "operate.health:health"),
     (SERVICE, "doctor", "operate.doctor:doctor"),
     (SERVICE, "index", "operate.index:app"),
     (SERVICE, "eval", "eval.main:app"),

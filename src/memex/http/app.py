@@ -37,6 +37,7 @@ from memex.http.routes import (
     transfer,
 )
 from memex.http.routes.tenant import admin, erasures, evals, keys, secrets
+from memex.http.routes.tenant import health as tenant_health
 from memex.service.identity.sessions import SignInLimiter
 from memex.service.service import Service
 from memex.settings import Settings
@@ -119,7 +120,7 @@ def create_app(open_service: OpenService, settings: Settings | None = None) -> F
         app.include_router(part.router)
     for router in (me.router, operations.replayable_router):
         app.include_router(router)
-    for part in (admin, erasures, keys, secrets, evals):
+    for part in (admin, erasures, keys, secrets, evals, tenant_health):
         app.include_router(part.router)
     app.include_router(operations.admin_replayable_router)
     for part in (

@@ -11,10 +11,19 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from memex.cli.operate.findings import Finding, examine_disk, examine_size, problem, show
+from memex.cli.operate.findings import examine_disk, show
 from memex.cli.options import Json
-from memex.cli.output import CommandOutput, format_count, print_output
+from memex.cli.output import CommandOutput, print_output
 from memex.errors import MemexError
+from memex.service.health.findings import (
+    Finding,
+    examine_index,
+    examine_jobs,
+    examine_pgvector,
+    examine_schema,
+    examine_size,
+    problem,
+)
 
 if TYPE_CHECKING:
     from memex.settings import Settings
@@ -150,13 +159,13 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
     yield Finding("postgres", f"{report.server_version} at {_target(conninfo)}")
     if report.is_pooled:
         yield _pooler(settings)
-    yield _schema(report.schema_version, report.newest_version)
+    yield examine_schema(report.schema_version, report.newest_version)
     if report.stale_scopes is not None:
-        yield _index(report.stale_scopes)
-    yield _pgvector(report)
+        yield examine_index(report.stale_scopes)
+    yield examine_pgvector(report)
     yield _embedder(report, settings)
     yield await _models(settings)
-    yield _queue(report)
+    yield examine_jobs(report)
     if settings.max_database_bytes is not None:
         yield examine_size(report.database_bytes, settings.max_database_bytes)
     yield _pool(settings.max_connections, None if report.is_pooled else report.max_connections)
@@ -178,47 +187,6 @@ async def _examine_database(conninfo: str, settings: "Settings") -> AsyncIterato
             if agent_conninfo is None
             else "the calls of agents run by a login that owns nothing",
         )
-
-
-def _schema(version: int, newest: int) -> Finding:
-    if version == newest:
-        return Finding("schema", f"version {version}")
-    if version > newest:
-        return Finding(
-            "schema", f"version {version}; this Memex knows up to {newest}", "problem", "Upgrade this Memex."
-        )
-    said = f"version {version} of {newest}" if version else "not made yet"
-    return Finding("schema", said, "problem", "Run `memex migrate`.")
-
-
-def _index(stale_scopes: int) -> Finding:
-    if not stale_scopes:
-        return Finding("index", "up to date")
-    return Finding(
-        "index",
-        f"{format_count(stale_scopes, 'scope')} indexed by another version; search finds their files less well",
-        "note",
-        "Run `memex index rebuild --only-stale`; Memex can be used meanwhile.",
-    )
-
-
-def _pgvector(report: "DatabaseReport") -> Finding:
-    if report.has_vectors:
-        return Finding("pgvector", f"{report.pgvector}; this database holds vectors")
-    if report.pgvector is None:
-        return Finding(
-            "pgvector",
-            "not installed on this server; search uses words only, which works without it",
-            "note",
-            "For search with vectors, install pgvector 0.8 or newer on the server, and run `memex migrate`.",
-        )
-    if report.pgvector_is_installed:
-        said = f"{report.pgvector} is installed, and this database holds no vectors yet"
-        hint = "Run `memex migrate`; it needs pgvector 0.8 or newer, and the right to create a schema."
-    else:
-        said = f"{report.pgvector} can be installed, and is not"
-        hint = "Run `memex migrate`. If the login may not, a superuser first runs `create extension vector`."
-    return Finding("pgvector", f"{said}; search is by words alone", "note", hint)
 
 
 async def _models(settings: "Settings") -> Finding:
@@ -272,17 +240,6 @@ def _embedder(report: "DatabaseReport", settings: "Settings") -> Finding:
             "Give the database pgvector, as said above, or unset MEMEX_EMBEDDER.",
         )
     return Finding("embedder", f"{said}; `memex index status` says how far it is")
-
-
-def _queue(report: "DatabaseReport") -> Finding:
-    if report.has_jobs:
-        return Finding("queue", "the tables for background work are there, in the schema procrastinate")
-    return Finding(
-        "queue",
-        "no tables for background work: texts cannot be queued, and no vectors are made",
-        "note",
-        "Let the login create a schema (`grant create on database NAME to LOGIN`), and run `memex migrate`.",
-    )
 
 
 def _pooler(settings: "Settings") -> Finding:

@@ -1,31 +1,13 @@
-"""What `memex doctor` finds: the shape of a finding, how it is shown, and what it says of space."""
+"""What `memex doctor` finds: how it is shown, and what it says of the disk."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from memex.cli.output import Screen
-from memex.errors import MemexError
+from memex.service.health.findings import REFUSED, Finding
 
 LOW_DISK_BYTES = 1 << 30
 MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "problem": ("✗", "red")}
-REFUSED = "nothing is stored any more, while reading and deleting go on"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check. The hint says what to do next."""
-
-    name: str
-    detail: str
-    state: Literal["ok", "note", "problem"] = "ok"
-    hint: str = ""
-
-
-def problem(name: str, error: MemexError) -> Finding:
-    """Return the finding that a check failed."""
-    return Finding(name, f"{error.code}: {error.message}", "problem", error.hint)
 
 
 def examine_disk(data_dir: Path) -> Finding:
@@ -39,14 +21,6 @@ def examine_disk(data_dir: Path) -> Finding:
         return Finding("disk", said)
     said += f"; {REFUSED}" if left_bytes < RESERVE_BYTES else ""
     return Finding("disk", said, "problem", f"Free some space on the disk of {place}.")
-
-
-def examine_size(database_bytes: int, max_bytes: int) -> Finding:
-    """Return how large the database is, and how large it may become."""
-    said = f"{database_bytes >> 20:,} of {max_bytes >> 20:,} MiB (MEMEX_MAX_DATABASE_BYTES)"
-    if database_bytes < max_bytes:
-        return Finding("size", said)
-    return Finding("size", f"{said}; {REFUSED}", "problem", "Raise the limit, if the disk has space.")
 
 
 def show(screen: Screen, findings: Sequence[Finding]) -> None:

@@ -1,6 +1,8 @@
-"""Whether the service works: the database, the queue, and what models cost."""
+"""Whether the service works: what is wrong and what to do, and the figures of the tenant."""
 
+import json
 from collections import defaultdict
+from datetime import datetime
 from typing import Any
 
 from fastapi import Response
@@ -9,27 +11,51 @@ from memex.ui.page import Page, page_router
 
 router = page_router("/health")
 
-DAYS = 14  # of spending
-CALLS = 500  # of the queue that are counted
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 @router.get("")
 async def show_health(page: Page) -> Response:
     """Return the page; without a database, the page of that error loads itself again."""
-    spending = await page.memex.spending(page.context, days=DAYS)
-    await page.service.check_ready()
-    queued = await page.memex.queue(page.context, limit=CALLS)
-    calls = queued["calls"]
+    health = await page.memex.health(page.context)
     return page.render(
         "health.html",
         block="state",
-        waiting=[call for call in calls if call["status"] != "quarantined"],
-        given_up=sum(call["status"] == "quarantined" for call in calls),
-        is_complete=queued["next_cursor"] is None,
-        daily_usd=spending["daily_usd"],
-        days=_by_day(spending["spent"]),
-        shown_days=DAYS,
+        health=health,
+        problems=[check for check in health["checks"] if check["state"] == "problem"],
+        notes=[check for check in health["checks"] if check["state"] == "note"],
+        times=_times_of(health["calls"]["hours"]),
+        hours=[hour for hour in reversed(health["calls"]["hours"]) if hour["calls"]],
+        days=_by_day(health["spending"]["spent"]),
+        tables=[table | {"size": format_size(table["size_bytes"])} for table in health["disk"]["tables"]],
+        database_size=format_size(health["disk"]["database_bytes"]),
+        free_size=None if health["disk"]["free_bytes"] is None else format_size(health["disk"]["free_bytes"]),
     )
+
+
+def format_size(size_bytes: int) -> str:
+    """Return a size in a readable form: `512 B`, `1.5 MiB`."""
+    size, unit = float(size_bytes), 0
+    while size >= 1024 and unit < len(UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    return f"{size:.0f} {UNITS[unit]}" if unit == 0 else f"{size:.1f} {UNITS[unit]}"
+
+
+def _times_of(hours: list[dict[str, Any]]) -> dict[str, str]:
+    """Return what a script draws of the hours, as JSON: how many calls there were, and how long they took."""
+    times = [datetime.fromisoformat(hour["hour"]).timestamp() for hour in hours]
+
+    def drawn(**lines: str) -> str:
+        named = [
+            {"label": label.replace("_", " "), "values": [hour[measure] for hour in hours]}
+            for label, measure in lines.items()
+        ]
+        return json.dumps({"times": times, "lines": named})
+
+    return {
+        "calls": drawn(calls="calls", failed="failed"),
+        "durations": drawn(half_of_the_calls="p50_ms", nineteen_of_twenty="p95_ms"),
+    }
 
 
 def _by_day(spent: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -177,34 +177,42 @@
     window.addEventListener("pagehide", () => stream.close());
   }
 
-  // Lines over time, drawn beside the table that says the same.
-  const chart = document.querySelector("[data-lines]");
-  if (chart && window.uPlot) {
+  // Lines over time, drawn beside the tables that say the same.
+  const draw = (chart) => {
     const { times, lines } = JSON.parse(chart.dataset.lines);
-    if (times.length > 1) {
-      chart.parentElement.hidden = false;
-      const style = getComputedStyle(document.documentElement);
-      const colour = (name) => style.getPropertyValue(name).trim();
-      const axis = { stroke: colour("--text"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
-      const plot = new window.uPlot(
-        {
-          width: chart.clientWidth,
-          height: 240,
-          cursor: { show: false },
-          legend: { live: false },
-          scales: { y: { range: [0, 100] } },
-          axes: [axis, axis],
-          series: [{ label: "Run" }, ...lines.map((line, at) => ({
-            label: line.label, stroke: colour(`--line-${at + 1}`), width: 2, spanGaps: true, points: { show: true },
-          }))],
-        },
-        [times, ...lines.map((line) => line.values)],
-        chart,
-      );
-      window.addEventListener("resize", () => plot.setSize({ width: chart.clientWidth, height: 240 }));
-    }
-  }
+    if (chart.firstChild || times.length < 2) return;
+    chart.parentElement.hidden = false;
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    const axis = { stroke: colour("--text"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
+    const range = chart.dataset.range === "auto" ? (_, __, most) => [0, Math.max(1, most * 1.1)] : [0, 100];
+    const plot = new window.uPlot(
+      {
+        width: chart.clientWidth,
+        height: 240,
+        cursor: { show: false },
+        legend: { live: false },
+        scales: { y: { range } },
+        axes: [axis, axis],
+        series: [{ label: chart.dataset.label || "Run" }, ...lines.map((line, at) => ({
+          label: line.label, stroke: colour(`--line-${at + 1}`), width: 2, spanGaps: true, points: { show: true },
+        }))],
+      },
+      [times, ...lines.map((line) => line.values)],
+      chart,
+    );
+    const resize = () => {
+      if (chart.isConnected) plot.setSize({ width: chart.clientWidth, height: 240 });
+      else window.removeEventListener("resize", resize);
+    };
+    window.addEventListener("resize", resize);
+  };
+  const drawAll = () => window.uPlot && document.querySelectorAll("[data-lines]").forEach(draw);
+  drawAll();
 
   localize(document);
-  document.addEventListener("htmx:after:swap", () => localize(document));
+  document.addEventListener("htmx:after:swap", () => {
+    localize(document);
+    drawAll();
+  });
 })();

@@ -1,0 +1,40 @@
+"""`memex health`: whether a running service works, and the figures of a tenant."""
+
+from typing import Any
+
+from memex.cli.operate.findings import show
+from memex.cli.output import Column, CommandOutput, Screen, format_size, format_time
+from memex.cli.session.commands import tenant_command
+from memex.cli.session.session import CommandSession
+from memex.service.health.findings import Finding
+
+
+@tenant_command
+async def health(session: CommandSession) -> CommandOutput:
+    """Show whether the service works and what to do: queue, index, vectors, calls of the last day, costs and disk.
+
+    The exit code is 1 if something is wrong. `memex doctor` also checks this installation and its settings. Over
+    HTTP this needs an administrator's key.
+    """
+    found = await session.api.health(session.context)
+    return CommandOutput(found, lambda screen: _show(screen, found), exit_code=0 if found["ok"] else 1)
+
+
+def _show(screen: Screen, found: dict[str, Any]) -> None:
+    show(screen, [Finding(**check) for check in found["checks"]])
+    if found["calls"]["tools"]:
+        columns = [
+            Column("tool in the last day", "bold"),
+            *(Column(name, align="right", whole=True) for name in ("calls", "failed", "p50 ms", "p95 ms")),
+        ]
+        rows = [
+            (one["tool"], one["calls"], one["failed"], one["p50_ms"], one["p95_ms"])
+            for one in found["calls"]["tools"]
+        ]
+        screen.line()
+        screen.table(columns, rows)
+    screen.line()
+    sizes = [(one["name"], format_size(one["size_bytes"])) for one in found["disk"]["tables"]]
+    screen.table([Column("on disk", "bold"), Column("size", align="right", whole=True)], sizes)
+    if found["oldest_call_at"]:
+        screen.line((f"The oldest call in the log is from {format_time(found['oldest_call_at'])}.", "dim"))

@@ -1,0 +1,1 @@
+"""Whether a service works: what the doctor says, and the figures of a tenant."""

@@ -1,0 +1,91 @@
+"""Findings of `memex doctor` and of a running service: what was checked, and what to do next. Pure."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from memex.errors import MemexError
+
+if TYPE_CHECKING:
+    from memex.store.upkeep.checkup import DatabaseReport
+
+REFUSED = "nothing is stored any more, while reading and deleting go on"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check. The hint says what to do next."""
+
+    name: str
+    detail: str
+    state: Literal["ok", "note", "problem"] = "ok"
+    hint: str = ""
+
+
+def problem(name: str, error: MemexError) -> Finding:
+    """Return the finding that a check failed."""
+    return Finding(name, f"{error.code}: {error.message}", "problem", error.hint)
+
+
+def examine_size(database_bytes: int, max_bytes: int) -> Finding:
+    """Return how large the database is, and how large it may become."""
+    said = f"{database_bytes >> 20:,} of {max_bytes >> 20:,} MiB (MEMEX_MAX_DATABASE_BYTES)"
+    if database_bytes < max_bytes:
+        return Finding("size", said)
+    return Finding("size", f"{said}; {REFUSED}", "problem", "Raise the limit, if the disk has space.")
+
+
+def examine_schema(version: int, newest: int) -> Finding:
+    """Return whether the schema is the one that this Memex needs."""
+    if version == newest:
+        return Finding("schema", f"version {version}")
+    if version > newest:
+        return Finding(
+            "schema", f"version {version}; this Memex knows up to {newest}", "problem", "Upgrade this Memex."
+        )
+    said = f"version {version} of {newest}" if version else "not made yet"
+    return Finding("schema", said, "problem", "Run `memex migrate`.")
+
+
+def examine_index(stale_scopes: int) -> Finding:
+    """Return how many indexes another version made."""
+    if not stale_scopes:
+        return Finding("index", "up to date")
+    return Finding(
+        "index",
+        f"{stale_scopes:,} {'scope' if stale_scopes == 1 else 'scopes'} indexed by another version; "
+        "search finds their files less well",
+        "note",
+        "Run `memex index rebuild --only-stale`; Memex can be used meanwhile.",
+    )
+
+
+def examine_pgvector(report: "DatabaseReport") -> Finding:
+    """Return whether the database can hold vectors."""
+    if report.has_vectors:
+        return Finding("pgvector", f"{report.pgvector}; this database holds vectors")
+    if report.pgvector is None:
+        return Finding(
+            "pgvector",
+            "not installed on this server; search uses words only, which works without it",
+            "note",
+            "For search with vectors, install pgvector 0.8 or newer on the server, and run `memex migrate`.",
+        )
+    if report.pgvector_is_installed:
+        said = f"{report.pgvector} is installed, and this database holds no vectors yet"
+        hint = "Run `memex migrate`; it needs pgvector 0.8 or newer, and the right to create a schema."
+    else:
+        said = f"{report.pgvector} can be installed, and is not"
+        hint = "Run `memex migrate`. If the login may not, a superuser first runs `create extension vector`."
+    return Finding("pgvector", f"{said}; search is by words alone", "note", hint)
+
+
+def examine_jobs(report: "DatabaseReport") -> Finding:
+    """Return whether there is a queue of jobs."""
+    if report.has_jobs:
+        return Finding("queue", "the tables for background work are there, in the schema procrastinate")
+    return Finding(
+        "queue",
+        "no tables for background work: texts cannot be queued, and no vectors are made",
+        "note",
+        "Let the login create a schema (`grant create on database NAME to LOGIN`), and run `memex migrate`.",
+    )

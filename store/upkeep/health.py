@@ -1,0 +1,65 @@
+"""The figures of a running service: of one tenant, and of the database that its tenants share."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memex.store.database import Database, Rows, row, rows
+from memex.store.upkeep import checkup, reindex
+from memex.store.upkeep.checkup import DatabaseReport
+
+
+@dataclass(frozen=True, slots=True)
+class TenantFigures:
+    """What a tenant has in its queue, jobs, index and log, and what the database takes on disk.
+
+    Attributes:
+        queue: `waiting`, `oldest_at`, `given_up`.
+        jobs: `kind`, `status`, `jobs`; none where there is no queue of jobs.
+        scopes: memories with files; `stale_scopes` of them have an index that another version made.
+        unmerged: passages that wait to be merged into the index; search finds them all the same.
+        vectors: `scopes`, `embedded`, `failed`, `error`; None without an embedder or without pgvector.
+        oldest_call_at: of the log; None if it is empty.
+        unfinished_erasures: the users.
+        database: what the server says of itself, for all tenants.
+        table_sizes: `name`, `size_bytes`, for all tenants.
+    """
+
+    queue: dict[str, Any]
+    jobs: Rows
+    scopes: int
+    stale_scopes: int
+    unmerged: int
+    vectors: dict[str, Any] | None
+    oldest_call_at: datetime | None
+    unfinished_erasures: list[str]
+    database: DatabaseReport
+    table_sizes: Rows
+
+
+async def read_figures(database: Database, tenant_id: int, model: str | None) -> TenantFigures:
+    """Return the figures of a tenant; `model` is the name of the embedder."""
+    tenant = {"tenant_id": tenant_id}
+    async with database.maintenance() as connection:
+        report = await checkup.describe(connection, is_pooled=database.is_pooled)
+        made = await rows(connection, "health/index_progress", **tenant)
+        has_vectors = database.has_vectors and model is not None
+        oldest = await row(connection, "health/oldest_call", **tenant)
+        return TenantFigures(
+            queue=await row(connection, "health/queue_state", **tenant) or {},
+            jobs=await rows(connection, "health/job_counts", **tenant) if database.has_jobs else [],
+            scopes=sum(one["scopes"] for one in made),
+            stale_scopes=sum(
+                one["scopes"] for one in made if reindex.is_stale(one["language"], one["analyzer"])
+            ),
+            unmerged=sum(one["unmerged"] for one in made),
+            vectors=await row(connection, "health/vector_progress", **tenant, model=model)
+            if has_vectors
+            else None,
+            oldest_call_at=oldest["oldest_at"] if oldest else None,
+            unfinished_erasures=[
+                one["user_id"] for one in await rows(connection, "health/erasure_unfinished", **tenant)
+            ],
+            database=report,
+            table_sizes=await rows(connection, "health/table_sizes"),
+        )
