@@ -11,7 +11,6 @@ from memex.cli.options import Json
 from memex.cli.output import Column, CommandOutput, Screen, format_count, format_time, print_output, shorten
 from memex.cli.progress import Progress, progress_bar
 from memex.errors import ValidationFailed
-from memex.settings import read_settings
 
 if TYPE_CHECKING:
     from memex.evals.adapter import MemoryService
@@ -147,6 +146,8 @@ def run(
 
         check_installed(*NEEDED, *(["matplotlib"] if html else []))
         _check_own(own_database)
+        from memex.settings import read_settings
+
         runs = runs or read_settings().eval_runs
         if planner and model:
             raise ValidationFailed(
@@ -224,6 +225,8 @@ def runs(
 
         check_installed(*NEEDED, *(["matplotlib"] if html else []))
         _check_own(own_database)
+        from memex.settings import read_settings
+
         runs = runs or read_settings().eval_runs
         from memex.evals import runs as kept
         from memex.evals.serving import ServingOptions
@@ -251,6 +254,7 @@ def _check_own(own_database: bool) -> None:
     """Raise ValidationFailed for this machine's own database if MEMEX_URL names a service."""
     if own_database:
         from memex.cli.session.session import check_local
+        from memex.settings import read_settings
 
         check_local(read_settings())
 
