@@ -39,7 +39,6 @@ Connection = AsyncConnection[DictRow]
 Rows = list[dict[str, Any]]
 Statement = tuple[str, dict[str, Any]]  # the name of a query and its parameters
 
-AWAY_PATIENCE_S = 1.0  # for a connection, once a call found that the database is away
 LOCK_SLACK_S = 0.5  # more than `lock_timeout`, which comes first if only one lock is waited for
 
 # Read committed, whatever the server's default is: each statement sees what was committed before it began. So a
@@ -334,7 +333,7 @@ class Database:
         with self._told_of_waits():
             slot = await self._queue.take(flow, lanes)
         try:
-            async with pool.connection(AWAY_PATIENCE_S if self._is_down else None) as connection:
+            async with pool.connection(pools.AWAY_WAIT_S if self._is_down else None) as connection:
                 self._is_down = False
                 try:
                     yield connection, slot

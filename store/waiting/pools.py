@@ -15,6 +15,7 @@ from memex.store.waiting.time_limits import socket_limits
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 CONNECTION_WAIT_S = 10.0  # a request waits so long for a free connection
+AWAY_WAIT_S = 1.0  # the same, once a call found that the database is away
 RECONNECT_S = 5.0  # how long one attempt to come back goes on, at growing distances; then another begins
 
 

@@ -64,8 +64,8 @@ COMMANDS = (
     (SERVICE, "secrets", "secrets.policies:app"),
     (SERVICE, "scan", "secrets.scan:scan"),
     (SERVICE, "migrate", "operate.migrate:migrate"),
-    (SERVICE, "health", "operate.health:health"),
-    (SERVICE, "doctor", "operate.doctor:doctor"),
+    (SERVICE, "health", "health.health:health"),
+    (SERVICE, "doctor", "health.doctor:doctor"),
     (SERVICE, "index", "operate.index:app"),
     (SERVICE, "eval", "eval.main:app"),
 )

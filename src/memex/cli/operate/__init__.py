@@ -1,1 +1,1 @@
-"""Commands for operators: serving, setup, keys, projects, the schema, the index and diagnosis."""
+"""Commands for operators: serving, setup, keys, projects, the schema and the index."""

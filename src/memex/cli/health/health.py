@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from memex.cli.operate.findings import show
+from memex.cli.health.findings import show
 from memex.cli.output import Column, CommandOutput, Screen, format_size, format_time
 from memex.cli.session.commands import tenant_command
 from memex.cli.session.session import CommandSession

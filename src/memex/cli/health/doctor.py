@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from memex.cli.operate.findings import examine_disk, show
+from memex.cli.health.findings import examine_disk, show
 from memex.cli.options import Json
 from memex.cli.output import CommandOutput, print_output
 from memex.errors import MemexError
