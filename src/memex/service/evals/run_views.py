@@ -6,8 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from memex.service.evals.case_requests import case_names
 from memex.service.evals.run_documents import parse_run
-from memex.service.evals.run_folder import FolderListing, RunFolder, no_run
+from memex.service.evals.run_folder import FolderListing, no_run
 from memex.service.evals.runs import (
     CaseComparison,
     CaseRun,
@@ -42,7 +43,8 @@ class RunsResult(BaseModel):
 
     `folder` is the folder of run files on the machine of the service. These belong to the tenant `default`; for
     administrators of other tenants it is null. Of its newest files, those in `passed_over` hold no run of cases.
-    `more` files are older, and not looked at.
+    `more` files are older, and not looked at. `case_folder` is the folder of kept cases, whose names are in
+    `cases`; null where there is none, or for whom `folder` is.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -51,6 +53,8 @@ class RunsResult(BaseModel):
     folder: str | None
     passed_over: list[PassedOverResult]
     more: int
+    case_folder: str | None
+    cases: list[str]
 
 
 class ComparedCase(BaseModel):
@@ -83,8 +87,10 @@ async def list_runs(service: Service, caller: Caller) -> RunsResult:
         return [RunSummary(**record, where="database") for record in found]
 
     kept = await service.administer(caller, "eval_run_list", {}, stored)
-    folder = await _folder_of(service, caller)
+    owns_folders = await _owns_folders(service, caller)
+    folder, case_folder = (service.run_folder, service.case_folder) if owns_folders else (None, None)
     listing = await asyncio.to_thread(folder.list) if folder else FolderListing()
+    cases = await asyncio.to_thread(case_names, case_folder) if case_folder else []
     known = {run.run_id for run in kept}
     runs = [*kept, *(run for run in listing.runs if run.run_id not in known)]
     return RunsResult(
@@ -92,6 +98,8 @@ async def list_runs(service: Service, caller: Caller) -> RunsResult:
         folder=str(folder.path.absolute()) if folder else None,
         passed_over=[PassedOverResult(name=one.name, reason=one.reason) for one in listing.passed_over],
         more=listing.more,
+        case_folder=str(case_folder.absolute()) if case_folder else None,
+        cases=cases,
     )
 
 
@@ -113,10 +121,9 @@ async def read_run(service: Service, caller: Caller, run_id: str) -> Run:
     document = await service.administer(caller, "eval_run_read", {"run": run_id[:200]}, stored)
     if document is not None:
         return await asyncio.to_thread(parse_run, document, run_id, Run)
-    folder = await _folder_of(service, caller)
-    if folder is None:
+    if service.run_folder is None or not await _owns_folders(service, caller):
         raise no_run(run_id)
-    return await asyncio.to_thread(folder.read, run_id)
+    return await asyncio.to_thread(service.run_folder.read, run_id)
 
 
 async def compare_runs(
@@ -133,12 +140,9 @@ async def compare_runs(
     return await asyncio.to_thread(_compared, before, after)
 
 
-async def _folder_of(service: Service, caller: Caller) -> RunFolder | None:
-    """Return the folder of run files, which the administrators of the tenant `default` see."""
-    if service.run_folder is None:
-        return None
-    owner = await find_tenant(service.database, DEFAULT_TENANT)
-    return service.run_folder if caller.access.tenant_id == owner else None
+async def _owns_folders(service: Service, caller: Caller) -> bool:
+    """Return whether the folders of this machine are the caller's: they belong to the tenant `default`."""
+    return caller.access.tenant_id == await find_tenant(service.database, DEFAULT_TENANT)
 
 
 def _compared(before: Run, after: Run) -> RunComparisonResult:

@@ -34,6 +34,7 @@ async def show_runs(page: Page, suite: Text = "") -> Response:
         suites=suites_of(listed["runs"]),
         shipped=SUITES,
         lines=lines_of(runs),
+        case_command=command_of(listed["case_folder"], "builtin") if listed["case_folder"] else "",
         share_of=share_of,
     )
 
