@@ -211,6 +211,8 @@ REFUSED: dict[str, tuple[str, ...]] = {  # with the same code and the same words
 # What needs the database itself.
 LOCAL: dict[str, tuple[str, ...]] = {
     "demo": ("demo",),
+    "schema": ("schema",),
+    "query": ("query", "select 1"),
     "migrate": ("migrate",),
     "serve": ("serve", "--port", "0"),
     "ui": ("ui",),
@@ -236,6 +238,7 @@ ELSEWHERE = {  # commands with tests of their own, or that ask neither
         "health",  # the sizes of tables change between two calls
         "keys revoke",
         "mcp",
+        "sql",
         "eval check",
         "eval secrets",
         "eval states",

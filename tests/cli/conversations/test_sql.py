@@ -1,0 +1,85 @@
+"""`memex query`: a person's own SELECT, as the user's agent, and nothing else."""
+
+import json
+
+import pytest
+from tests.cli.conftest import Memex
+
+USER = ("--user", "sql-alice")
+
+
+@pytest.fixture(scope="module")
+def filled(memex: Memex) -> Memex:
+    """A user with a file, and another one."""
+    memex.json("write", "user/tea.md", "--content", "# Tea\n\nOolong.\n", *USER)
+    memex.json("write", "user/own.md", "--content", "quetzalcoatl\n", "--user", "sql-bob")
+    return memex
+
+
+def test_a_question_in_sql_is_answered(filled: Memex) -> None:
+    """As a table, as JSON and as CSV; the log keeps the question."""
+    statement = "select path, version from my_files"
+    assert "user/tea.md" in filled.plain("query", statement, *USER)
+    assert filled.json("query", statement, *USER)["rows"] == [["user/tea.md", 1]]
+    assert filled.plain("query", statement, "--format", "csv", *USER) == "path,version\nuser/tea.md,1\n"
+    assert json.loads(filled.plain("query", statement, "--format", "json", *USER)) == [
+        {"path": "user/tea.md", "version": 1}
+    ]
+    assert "content text" in filled.plain("schema", *USER)
+    assert "sql_query" in filled.plain("log", *USER)
+    found = filled.json("query", "select tool from my_calls where tool = 'memory_write'", *USER)
+    assert found["rows"] == [["memory_write"]]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "copy (select 1) to program 'id'",
+        "select pg_read_file('/etc/passwd')",
+        "select set_config('memex.readable', '{1,2,3}', true)",
+        "select U&\"set\\005Fconfig\"('memex.readable', '{1}', true)",
+        "select 1; select 2",
+        "insert into message select * from message",
+        "delete from revision",
+        "set role memex_admin",
+        "select lo_import('/etc/passwd')",
+        "select * from api_key",
+        "",
+        "selec 1",
+    ],
+)
+def test_what_is_no_reading_of_ones_own_is_refused(filled: Memex, statement: str) -> None:
+    """With a code, and nothing of others in the answer."""
+    done = filled.run("query", statement, "--json", *USER)
+
+    if done.code == 0:
+        assert json.loads(done.out)["rows"] == []
+    else:
+        assert json.loads(done.err.splitlines()[-1])["code"] == "VALIDATION_ERROR"
+
+
+def test_others_rows_are_not_there(filled: Memex) -> None:
+    """Neither in the views nor in the tables behind them."""
+    for statement in (
+        "select content from my_files",
+        "select content from revision",
+        "select * from my_calls",
+    ):
+        assert "quetzalcoatl" not in filled.plain("query", statement, *USER)
+
+
+def test_at_most_ten_thousand_rows_come(filled: Memex) -> None:
+    """And the answer says that there are more."""
+    found = filled.json("query", "select n from generate_series(1, 20000) n", *USER)
+
+    assert len(found["rows"]) == 10_000
+    assert found["is_cut"]
+
+
+def test_questions_come_one_after_another(filled: Memex) -> None:
+    """From a pipe too; what Postgres refuses does not end it."""
+    done = filled.run("sql", *USER, stdin="select 40 + 2 as answer;\n\nselec\nexit\n")
+
+    assert done.code == 0
+    assert "42" in done.out
+    assert "error" in done.out
