@@ -174,15 +174,16 @@ async def keep(connection: Connection, taken: LeasedCall, *, lease_s: float) -> 
     return await row(connection, "log/queue_keep", lease_s=lease_s, **_row_key(taken)) is not None
 
 
-async def redact(connection: Connection, access: Access, call: Call) -> None:
-    """Let a queued call be the one that `call` is, without the secrets that a policy takes out. For maintenance."""
+async def redact(database: Database, access: Access, call: Call) -> None:
+    """Let a queued call be the one that `call` is, without the secrets that the policy of now takes out."""
     parameters = {
         "scope_id": access.log_scope_id,
         "operation_id": call.request.accepted_id,
         "request": operations.to_json(call.request.arguments),
         "request_sha256": call.request.request_sha256,
     }
-    await connection.execute(sql("log/queue_redact"), parameters)
+    async with database.maintenance() as connection:
+        await connection.execute(sql("log/queue_redact"), parameters)
 
 
 async def release(connection: Connection, taken: LeasedCall, *, is_counted: bool) -> None:

@@ -187,7 +187,7 @@ class Service:
         guarded = await guard(self.policies_of(caller), taken.kind, taken.request)
         call = resumed_call(caller, taken).with_arguments(guarded.logged)
         if guarded.is_refused:
-            await self._redact_queued(caller.access, call)
+            await queue.redact(self.database, caller.access, call)
         async with self.recorder.watch(caller, call) as span:
             if not taken.key_is_valid:
                 raise Unauthenticated(
@@ -303,18 +303,13 @@ class Service:
             accepted = parsed if checked is guarded else tool.parse(checked.used)
             asked = call.with_arguments(accepted.canonical())
             if asked.request.accepted_id is not None and checked.used is not checked.given:
-                await self._redact_queued(current.access, asked)
+                await queue.redact(self.database, current.access, asked)
             result = checked.reported(await tool.run(self._tool_context(current, asked, writes), accepted))
             if tool.is_read_only and asked.record.is_unlogged and not result.get("degraded"):
                 result = result | {"degraded": UNLOGGED}
             return result | {"tool_call_id": call.request.tool_call_id}
 
         return await self.identities.run_with_rights(caller, call, run)
-
-    async def _redact_queued(self, access: Access, call: Call) -> None:
-        """Take the secrets of a call out of the queue, which was accepted under another policy."""
-        async with self.database.maintenance() as connection:
-            await queue.redact(connection, access, call)
 
     def _tool_context(self, caller: Caller, call: Call, writes: int) -> ToolContext:
         """Return the context in which a tool runs for one call of this service."""
