@@ -40,7 +40,7 @@ def environment(embedded_server: Server) -> Iterator[dict[str, str]]:
 @pytest.mark.slow
 def test_the_guide_to_python_runs(environment: dict[str, str]) -> None:
     """Over HTTP; what it prints is what it says."""
-    [block] = blocks("guides/python.md", "python")
+    block = blocks("guides/python.md", "python")[0]  # the later ones go on where it ends
     ended = subprocess.run(
         [sys.executable, "-W", "error", "-c", block],
         env=environment | {"MEMEX_API_KEY": environment["MEMEX_AGENT_KEY"]},

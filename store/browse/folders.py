@@ -28,6 +28,19 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
+class FolderTree:
+    """The folders around a prefix.
+
+    Attributes:
+        parents: those that the prefix lies in, the outermost first and without the mount.
+        folders: those right below, by name, at most 1,000.
+    """
+
+    parents: tuple[Folder, ...]
+    folders: tuple[Folder, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BrowsedFile:
     """A file in a list, with who wrote its newest version."""
 
@@ -76,47 +89,29 @@ async def list_mounts(connection: Connection, access: Access) -> Sequence[Folder
     return sorted(mounts, key=lambda mount: mount.path)
 
 
-async def list_folders(connection: Connection, access: Access, prefix: str) -> Sequence[Folder]:
-    """Return the folders right below the folder that a prefix lies in, by name, at most 1,000.
+async def list_tree(connection: Connection, access: Access, prefix: str) -> FolderTree:
+    """Return the folders around a prefix.
 
     Raises:
         ProjectNotFound: the prefix names a project that is none of the user's.
     """
     within = parse_prefix(prefix)
     if within.mount is None or (within.mount == "project" and within.project is None):
-        return []
+        return FolderTree((), ())
     scope = access.scope_at(_mount_of(within))
-    folder = within.relative[: within.relative.rfind("/") + 1]
-    found = await rows(
-        connection,
-        "memory/folder_list",
-        scope_id=scope.scope_id,
-        folder=folder,
-        limit=MAX_FOLDERS,
-    )
-    return [
-        Folder(scope.virtual(f"{folder}{one['name']}/"), one["files"], one["updated_at"]) for one in found
-    ]
-
-
-async def list_parents(connection: Connection, access: Access, prefix: str) -> Sequence[Folder]:
-    """Return the folders that a prefix lies in, the outermost first and without the mount.
-
-    Raises:
-        ProjectNotFound: the prefix names a project that is none of the user's.
-    """
-    within = parse_prefix(prefix)
     ends = [at + 1 for at, character in enumerate(within.relative) if character == "/"]
-    if not ends:
-        return []
-    scope = access.scope_at(_mount_of(within))
-    found = await rows(
-        connection,
-        "memory/folder_count",
-        scope_id=scope.scope_id,
-        folders=[within.relative[:end] for end in ends],
+    *above, folder = ["", *(within.relative[:end] for end in ends)]
+    counted = await rows(
+        connection, "memory/folder_list", scope_id=scope.scope_id, folder=folder, limit=MAX_FOLDERS + 2
     )
-    return [Folder(scope.virtual(one["path"]), one["files"], one["updated_at"]) for one in found]
+    parents: list[Folder] = []
+    if len(above) > 1:
+        found = await rows(connection, "memory/folder_count", scope_id=scope.scope_id, folders=above[1:])
+        parents = [_folder_of(scope, one["path"], one) for one in found]
+    if folder:
+        parents.append(_folder_of(scope, folder, counted[0]))
+    inside = [_folder_of(scope, f"{folder}{one['name']}/", one) for one in counted if one["name"]]
+    return FolderTree(tuple(parents), tuple(inside[:MAX_FOLDERS]))
 
 
 async def list_filtered(
@@ -158,6 +153,10 @@ async def list_filtered(
 
 def _mount_of(within: Prefix) -> str:
     return f"projects/{within.project}" if within.project is not None else str(within.mount)
+
+
+def _folder_of(scope: Scope, path: str, counted: dict[str, Any]) -> Folder:
+    return Folder(scope.virtual(path), counted["files"], counted["updated_at"])
 
 
 def _file_of(

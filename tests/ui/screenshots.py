@@ -1,6 +1,6 @@
 """Make the pictures of the documentation: `make screenshots` serves the sample memory and writes docs/images.
 
-A new picture is a line of SHOTS. An administrator who looks at the memory of `USER` opens its address.
+A new picture is a line of SHOTS. An administrator who looks at the memory of its user opens its address.
 """
 
 import asyncio
@@ -45,9 +45,15 @@ class Shot:
     address: str
     viewport: dict[str, int]
     theme: str
+    user: str = USER
 
 
 SHOTS = (
+    Shot("first-minute", "/ui/memory", WIDE, "light", user="somebody-new"),
+    Shot("connect", "/ui/memory/connect?client=cursor", WIDE, "light"),
+    Shot("edit", f"/ui/memory/edit?path={PLAN}", WIDE, "light"),
+    Shot("saved", f"/ui/memory/file?path={PLAN}&notice=saved&call=paint-the-oars", WIDE, "light"),
+    Shot("why", "/ui/calls?tool=memory_context", WIDE, "light"),
     Shot("memory", "/ui/memory", WIDE, "light"),
     Shot("memory-dark", "/ui/memory", WIDE, "dark"),
     Shot("memory-narrow", "/ui/memory", NARROW, "light"),
@@ -173,7 +179,7 @@ def take(browser: Browser, url: str, key: str, shot: Shot) -> bytes:
     context = browser.new_context(base_url=url, color_scheme=shot.theme, viewport=shot.viewport)  # type: ignore[arg-type]
     try:
         page = context.new_page()
-        sign_in(page, key)
+        sign_in(page, key, shot.user)
         page.goto(shot.address)
         page.wait_for_load_state("networkidle")
         return page.screenshot()
@@ -181,13 +187,13 @@ def take(browser: Browser, url: str, key: str, shot: Shot) -> bytes:
         context.close()
 
 
-def sign_in(page: Page, key: str) -> None:
+def sign_in(page: Page, key: str, user: str = USER) -> None:
     """Sign in as an administrator who looks at the memory of the user."""
     page.goto("/ui")
     page.fill("#key", key)
     page.get_by_role("button", name="Sign in").click()
     page.locator("details.account summary").click()
-    page.fill("#as-user-name", USER)
+    page.fill("#as-user-name", user)
     page.locator(".account-menu").get_by_role("button", name="Show").click()
     page.locator(".as-user").wait_for()
 

@@ -73,6 +73,13 @@ def test_links_lead_to_pages() -> None:
     assert 'href="/ui/memory/new?path=user%2Fcups.md"' in body
 
 
+def test_tasks_are_shown_with_boxes() -> None:
+    """At the beginning of a list item; elsewhere the brackets stay as they are."""
+    body = render_text("- [ ] a\n- [x] b [ ] c\n  - [X] deep\n\n[ ] d\n", "user/a.md", []).body
+
+    assert [body.count(mark) for mark in ("☐ a", "☑ b [ ] c", "☑ deep", "[ ] d")] == [1, 1, 1, 1]
+
+
 def test_sections_and_hidden_characters_are_shown() -> None:
     """Headings have anchors of their own, one that repeats the title is left out, and overrides are visible."""
     rendered = render_text("# Tea\n\n## Use\n\n## Use\n\nab\u202ec\n", "user/tea.md", [], "Tea")

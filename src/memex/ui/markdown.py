@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import nh3
@@ -59,6 +60,8 @@ ATTRIBUTES = {
     **{f"h{level}": {"id"} for level in range(2, 7)},
 }
 SCHEMES = {"http", "https", "mailto"}
+BOXES = {"[ ] ": "☐", "[x] ": "☑"}
+IN_ITEM = 3  # the level of a text in an item of a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,7 @@ def render_text(text: str, path: str, targets: Sequence[str], title: str | None 
     if tokens and tokens[0].tag == "h1" and _plain(tokens[1]) == title:
         del tokens[:3]
     _mark_sections(tokens, env["sections"])
+    _draw_boxes(tokens)
     html = parser.renderer.render(tokens, parser.options, env)
     clean = nh3.clean(
         html,
@@ -146,6 +150,16 @@ def _mark_sections(tokens: Sequence[Token], sections: list[TextSection]) -> None
             anchor = _new_anchor(title, used)
             token.attrSet("id", anchor)
             sections.append(TextSection(level, title, anchor))
+
+
+def _draw_boxes(tokens: Sequence[Token]) -> None:
+    """Show the mark of a task, `[ ]` or `[x]`, as a box."""
+    for before, inline in pairwise(tokens):
+        if before.type == "paragraph_open" and inline.level >= IN_ITEM and inline.children:
+            first = inline.children[0]
+            box = BOXES.get(first.content[:4].casefold()) if first.type == "text" else None
+            if box is not None:
+                first.content = f"{box} {first.content[4:]}"
 
 
 def _new_anchor(title: str, used: set[str]) -> str:

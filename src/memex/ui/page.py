@@ -144,6 +144,7 @@ def shown_values(request: Request, page: PageRequest | None = None) -> dict[str,
         "form_fields": {TOKEN_FIELD: page.form_token, USER_FIELD: page.session.user_id or ""} if page else {},
         "notice": request.query_params.get("notice", ""),
         "noticed_call": request.query_params.get("call", ""),
+        "noticed_path": request.query_params.get("path", ""),
     }
 
 

@@ -22,9 +22,8 @@ from memex.store.browse.folders import (
     FileFilter,
     Folder,
     list_filtered,
-    list_folders,
     list_mounts,
-    list_parents,
+    list_tree,
 )
 from memex.store.log.call import CallAnswer
 from memex.store.markdown import MAX_TAG_CHARS
@@ -98,16 +97,15 @@ async def browse(
         async with service.database.transaction(caller.access, snapshot=True) as connection:
             state = await Memory(connection, caller.access).state(caller.access.scopes)
             mounts = await list_mounts(connection, caller.access)
-            parents = await list_parents(connection, caller.access, arguments.prefix)
-            folders = await list_folders(connection, caller.access, arguments.prefix)
+            tree = await list_tree(connection, caller.access, arguments.prefix)
             listed = await list_filtered(
                 connection, caller.access, _filter_of(arguments), limit=arguments.limit + 1, after=after
             )
         page = listed[: arguments.limit]
         result = BrowseResult(
             mounts=[_folder(mount) for mount in mounts],
-            parents=[_folder(parent) for parent in parents],
-            folders=[_folder(folder) for folder in folders],
+            parents=[_folder(parent) for parent in tree.parents],
+            folders=[_folder(folder) for folder in tree.folders],
             files=[_file(file) for file in page],
             next_cursor=to_cursor(page[-1].path) if len(listed) > arguments.limit else None,
         )
