@@ -11,6 +11,7 @@ from memex.cli.eval.output import check_installed, misuse, show_table, write_fil
 from memex.cli.options import Json
 from memex.cli.output import CommandOutput, Screen, format_count, print_output, report_errors
 from memex.cli.progress import progress_bar
+from memex.settings import read_settings
 
 if TYPE_CHECKING:
     from memex.evals.retrieval.runs import RetrievalComparison, RetrievalRun
@@ -52,9 +53,7 @@ def retrieval(
             help="The embedding model for the modes hybrid and auto, such as local or openai:MODEL."
         ),
     ] = "local",
-    runs: Annotated[Path, typer.Option(help="The folder in which the results of runs are stored.")] = Path(
-        "eval-runs"
-    ),
+    runs: cases.Runs = None,
     compare: Annotated[
         Path | None,
         typer.Option(
@@ -92,6 +91,7 @@ def retrieval(
     with report_errors(as_json=as_json):
         import asyncio
 
+        runs = runs or read_settings().eval_runs
         from memex.evals.retrieval import evaluation
         from memex.evals.retrieval import runs as kept
 
