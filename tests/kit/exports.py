@@ -123,8 +123,8 @@ def _read(found: Survey, include: Include) -> Reading:
 
 def check(messages: list[ReadMessage]) -> None:
     """Check what holds for the messages of every conversation."""
-    keys = [message.key for message in messages]
-    assert len(set(keys)) == len(keys), "a key stands twice"
+    keys = {message.key for message in messages}
+    assert len(keys) == len(messages), "a key stands twice"
     for message in messages:
         assert message.text.strip(), "a text is blank"
         assert "\0" not in message.text

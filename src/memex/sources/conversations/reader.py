@@ -152,15 +152,21 @@ def elements(
     The file may be an array of them, one of them, an object that has an array of them as `conversations`, or
     an object of them. What is no object is named in the report.
     """
-    value = look_at(source.file, HEAD_BYTES[1]).value
     found = JsonElements(source.file)
-    if isinstance(value, dict):
-        if is_element(value):
+    for size in HEAD_BYTES:
+        head = look_at(source.file, size)
+        found.prefix, found.is_keyed = "item", False
+        if not isinstance(head.value, dict):
+            break
+        if is_element(head.value):
             found.prefix = ""
-        elif isinstance(value.get("conversations"), list):
+            break
+        if isinstance(head.value.get("conversations"), list):
             found.prefix = "conversations.item"
-        else:
-            found.prefix, found.is_keyed = "", True
+            break
+        found.prefix, found.is_keyed = "", True
+        if not head.is_cut or holds(head, is_element):
+            break
     for index, element in enumerate(found.read(report)):
         name, content = element if found.is_keyed else (str(index), element)
         if isinstance(content, dict):
