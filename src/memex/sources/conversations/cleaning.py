@@ -3,6 +3,7 @@
 import hashlib
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 MAX_TITLE_CHARS = 200
 _EARLIEST, _LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
@@ -69,6 +70,16 @@ def derived_key(*parts: object) -> str:
     """Return a key for something without an id, from what does not change when it grows."""
     text = "\x1f".join(str(part) for part in parts)
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:20]}"
+
+
+def string(value: object) -> str | None:
+    """Return a value that is a text; None for any other."""
+    return value if isinstance(value, str) else None
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    """Return the objects in a list; nothing for any other value."""
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def strings(value: object, *keys: str) -> list[str]:

@@ -45,7 +45,7 @@ class Survey:
     """What was found.
 
     Attributes:
-        found: what can be read, in order: by what was given, then by name.
+        found: what can be read: in the order that was given, then the files of a folder by name before its folders.
         skips: what is not read, each with the reason and a way on.
         names: of all files that were looked at.
     """

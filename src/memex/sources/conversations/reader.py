@@ -132,7 +132,7 @@ def _value(start: bytes) -> Any:
     if start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
         return None
     builder = ijson.ObjectBuilder()
-    depth = 0
+    depth, event = 0, ""
     try:
         for event, value in ijson.basic_parse(Utf8(io.BytesIO(start)), use_float=True, buf_size=4096):
             depth += (event in ("start_map", "start_array")) - (event in ("end_map", "end_array"))
@@ -140,7 +140,8 @@ def _value(start: bytes) -> Any:
             if depth == 1 and event == "end_map" and isinstance(builder.value, list):
                 break
     except ijson.JSONError:
-        pass
+        if event == "map_key":
+            builder.event("null", None)  # a value that is longer than what is looked at
     return getattr(builder, "value", None)
 
 

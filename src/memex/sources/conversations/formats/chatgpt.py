@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from memex.sources.conversations.branches import depths, in_order, path_to
-from memex.sources.conversations.cleaning import clean, clean_title, derived_key, parse_time, strings
+from memex.sources.conversations.cleaning import clean, clean_title, derived_key, objects, parse_time, strings
 from memex.sources.conversations.reader import FileHead, ReadableFile, elements, holds
 from memex.sources.conversations.records import (
     Candidate,
@@ -184,7 +184,7 @@ def _parts(
         text = _text(content, kind)
         yield role, "message", text, None, role == "user" and _is_typed(content)
         if include.attachments:
-            for attached in metadata.get("attachments") or ():
+            for attached in objects(metadata.get("attachments")):
                 if named := strings(attached, "name"):
                     yield role, "attachment", f"[attachment: {named[0]}]", named[0], False
 

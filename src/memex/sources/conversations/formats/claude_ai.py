@@ -5,7 +5,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from memex.sources.conversations.branches import in_order, path_to
-from memex.sources.conversations.cleaning import clean, clean_title, derived_key, parse_time, strings
+from memex.sources.conversations.cleaning import (
+    clean,
+    clean_title,
+    derived_key,
+    objects,
+    parse_time,
+    string,
+    strings,
+)
 from memex.sources.conversations.formats.artifacts import Artifacts
 from memex.sources.conversations.reader import FileHead, ReadableFile, elements, holds
 from memex.sources.conversations.records import (
@@ -139,12 +147,12 @@ def _messages(
     previous: str | None = None
     for key, on_path in order:
         index, message = messages[key]
-        role = _ROLES.get(message.get("sender"))
+        role = _ROLES.get(string(message.get("sender")))
         if role is None:
             report.unknown[f"sender {message.get('sender')}"] += 1
             continue
         report.known += 1
-        named = message.get("parent_message_uuid")
+        named = string(message.get("parent_message_uuid"))
         above = answered.get(named) if named in answered else previous
         at = parse_time(message.get("created_at"))
         origin = f"{place}/{index}"
@@ -203,7 +211,7 @@ def _artifacts(
         if message.get("sender") != "assistant":
             continue
         texts = []
-        for block in _blocks(message):
+        for block in objects(message.get("content")):
             if block.get("type") == "text" and isinstance(text := block.get("text"), str):
                 texts.append(artifacts.take_tags(text, key))
             elif block.get("type") == "tool_use" and block.get("name") == "artifacts":
@@ -219,16 +227,11 @@ def _artifacts(
     return written, said
 
 
-def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
-    content = message.get("content")
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-
-
 def _text(message: dict[str, Any]) -> str:
     """Return what was said: the text blocks, or where there are none the flat text."""
     texts = [
         block["text"]
-        for block in _blocks(message)
+        for block in objects(message.get("content"))
         if block.get("type") == "text" and isinstance(block.get("text"), str)
     ]
     texts = [text for text in texts if text.strip()]
@@ -240,12 +243,11 @@ def _text(message: dict[str, Any]) -> str:
 
 def _parts(message: dict[str, Any], include: Include) -> Iterator[tuple[Role | None, Part, str, str | None]]:
     """Yield role, part, text and author of what a message has besides its text; no role: it is not wanted."""
-    for attached in message.get("attachments") or ():
-        if isinstance(attached, dict):
-            name = next(iter(strings(attached, "file_name")), None)
-            text = next(iter(strings(attached, "extracted_content")), "")
-            yield "user" if include.attachments else None, "attachment", text, name
-    for block in _blocks(message):
+    for attached in objects(message.get("attachments")):
+        name = string(attached.get("file_name"))
+        text = string(attached.get("extracted_content")) or ""
+        yield "user" if include.attachments else None, "attachment", text, name
+    for block in objects(message.get("content")):
         match block.get("type"):
             case "thinking":
                 text = next(iter(strings(block, "thinking")), "")

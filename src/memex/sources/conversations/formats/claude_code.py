@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
-from memex.sources.conversations.cleaning import clean, clean_title, last_folder, parse_time, strings
+from memex.sources.conversations.cleaning import clean, clean_title, last_folder, parse_time, string, strings
 from memex.sources.conversations.files import JsonLines
 from memex.sources.conversations.formats.typed import of_claude_code
 from memex.sources.conversations.reader import FileHead, ReadableFile
@@ -43,7 +43,7 @@ class ClaudeCode:
         ) or (
             bool(head.objects)
             and all(
-                line.get("type") in _SILENT and ("sessionId" in line or "messageId" in line)
+                string(line.get("type")) in _SILENT and ("sessionId" in line or "messageId" in line)
                 for line in head.objects
             )
         )
@@ -108,7 +108,7 @@ def _survey(lines: JsonLines) -> _Session:
     roots: dict[str, str] = {}
     first = last = None
     for line in lines.objects():
-        kind = line.get("type")
+        kind = string(line.get("type"))
         if kind in _TITLES and (title := clean_title(line.get(_TITLES[kind]))):
             session.titles[kind] = title
         uuid = line.get("uuid")
@@ -154,7 +154,7 @@ def _messages(
     read: set[str] = set()
     answered: dict[str, str | None] = {}
     for line in lines.objects(report):
-        kind = line.get("type")
+        kind = string(line.get("type"))
         uuid = line.get("uuid")
         parent = line.get("parentUuid") or line.get("logicalParentUuid")
         above = answered.get(parent) if isinstance(parent, str) else None
@@ -177,7 +177,7 @@ def _messages(
             report.skipped["sidechain"] += 1
             continue
         at = parse_time(line.get("timestamp"))
-        model = line["message"].get("model") if kind == "assistant" else None
+        model = string(line["message"].get("model")) if kind == "assistant" else None
         author = next(iter(strings(line, "agentId")), "subagent") if is_side else None
         number = 1
         for role, part, text, name in _parts(line, kind, content, include, report):
@@ -201,10 +201,10 @@ def _messages(
                     answered[key] = this
 
 
-def _note(kind: object, lines: JsonLines, report: ReadReport) -> None:
+def _note(kind: str | None, lines: JsonLines, report: ReadReport) -> None:
     if kind in _SILENT:
         report.known += 1
-    elif isinstance(kind, str):
+    elif kind is not None:
         report.unknown[kind[:60]] += 1
     else:
         report.damage("no_type", lines.place, "The line has no type.")

@@ -195,7 +195,7 @@ class _Spoken:
 
     def count(self, line: Line, form: Form, time: object) -> bool:
         """Count a message; return whether it is new: older versions repeat the whole history when they resume."""
-        if time is not None:
+        if isinstance(time, str | int | float):
             mark = hash((form, line.role, line.text, time))
             if mark in self._seen:
                 return False

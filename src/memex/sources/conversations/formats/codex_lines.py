@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from memex.sources.conversations.cleaning import strings
+from memex.sources.conversations.cleaning import string, strings
 from memex.sources.conversations.formats.typed import of_codex
 from memex.sources.conversations.records import Include, Part, Role
 
@@ -88,7 +88,7 @@ def unwrap(line: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def said_in(kind: str, payload: dict[str, Any], include: Include) -> Line | None:
     """Return what a line says; None for nothing, or nothing that is wanted."""
-    inner = payload.get("type")
+    inner = string(payload.get("type"))
     if kind in _ITEMS:
         if inner == "message":
             return _of_message(payload)
@@ -115,7 +115,7 @@ def said_in(kind: str, payload: dict[str, Any], include: Include) -> Line | None
 
 def is_known(kind: str, payload: dict[str, Any]) -> str | None:
     """Return the type of a line that this reader does not know; None for a known one."""
-    inner = payload.get("type")
+    inner = string(payload.get("type"))
     if kind in _ITEMS:
         known = inner in _SILENT_ITEMS or inner in (*_TOOL_CALLS, *_TOOL_RESULTS, "message", "reasoning")
         return None if known else f"{kind} {inner}"
@@ -139,7 +139,7 @@ def _of_message(payload: dict[str, Any]) -> Line | None:
     return None  # developer and system: not said by anyone
 
 
-def _of_item(inner: object, payload: dict[str, Any], include: Include) -> Line | None:
+def _of_item(inner: str | None, payload: dict[str, Any], include: Include) -> Line | None:
     if inner == "reasoning" and include.reasoning:
         texts = strings(payload.get("summary"), "text") or strings(payload.get("content"), "text")
         return Line("reasoning", "thinking", "\n\n".join(texts))

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from pathlib import PurePosixPath
 from typing import Any
 
-from memex.sources.conversations.cleaning import clean, clean_title, derived_key, parse_time, strings
+from memex.sources.conversations.cleaning import clean, clean_title, derived_key, objects, parse_time, strings
 from memex.sources.conversations.files import JsonElements, JsonLines
 from memex.sources.conversations.reader import FileHead, ReadableFile, elements, look_at
 from memex.sources.conversations.records import Include, ReadConversation, ReadMessage, ReadReport
@@ -198,15 +198,15 @@ def _session_messages(
             is_human = kind == "user"
             yield ReadMessage(key, above, role, text, "message", None, at, model, is_human, True, place)  # type: ignore[arg-type]
             previous = key
-        for thought in message.get("thoughts") or ():
+        for thought in objects(message.get("thoughts")):
             number += 1
             if include.reasoning and (text := clean("\n\n".join(strings(thought, "subject", "description")))):
                 yield ReadMessage(
                     f"{key}/{number}", above, "reasoning", text, "thinking", at=at, origin=place
                 )
-        for call in message.get("toolCalls") or ():
+        for call in objects(message.get("toolCalls")):
             number += 1
-            if include.tools and isinstance(call, dict):
+            if include.tools:
                 text = clean(json.dumps(call.get("args"), ensure_ascii=False))
                 name = next(iter(strings(call, "name")), None)
                 yield ReadMessage(f"{key}/{number}", above, "tool", text, "tool_call", name, at, origin=place)

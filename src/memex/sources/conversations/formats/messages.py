@@ -7,7 +7,7 @@ from typing import Any
 
 from memex.sources.conversations.cleaning import clean, clean_title, derived_key, parse_time, strings
 from memex.sources.conversations.files import JsonLines
-from memex.sources.conversations.reader import FileHead, ReadableFile, elements, look_at
+from memex.sources.conversations.reader import HEAD_BYTES, FileHead, ReadableFile, elements, holds, look_at
 from memex.sources.conversations.records import Include, Part, ReadConversation, ReadMessage, ReadReport, Role
 
 _ROLES: dict[str, tuple[Role, Part]] = {
@@ -40,15 +40,17 @@ class Messages:
             return False
         if _is_message(first):
             return True
-        inner = _inner(first)
-        return inner is not None and isinstance(first := next(iter(inner), None), dict) and _is_message(first)
+        return _is_conversation(first) or holds(head, _is_conversation)
 
     def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
         """Yield the conversations of a file."""
         head = look_at(source.file)
+        if head.is_cut and not head.lines:
+            head = look_at(source.file, HEAD_BYTES[1])
         first = head.element or next(iter(head.objects), None)
         is_one = first is not None and _is_message(first)
-        is_lines = isinstance(head.value, dict) and len(head.lines) > 0
+        is_lines = isinstance(head.value, dict) and bool(head.lines or (is_one and head.is_cut))
+        is_lines = is_lines and first is not None and _has_messages(first)
         found = _lines(source, report) if is_lines else elements(source, _has_messages, report)
         if is_one:
             start = next(found, None)
@@ -87,6 +89,11 @@ def _is_message(found: dict[str, Any]) -> bool:
 
 def _inner(found: dict[str, Any]) -> list[Any] | None:
     return inner if isinstance(inner := found.get("messages"), list) else None
+
+
+def _is_conversation(found: dict[str, Any]) -> bool:
+    first = next(iter(_inner(found) or ()), None)
+    return isinstance(first, dict) and _is_message(first)
 
 
 def _has_messages(found: dict[str, Any]) -> bool:

@@ -1,0 +1,179 @@
+"""Where conversations are found, and what is refused there."""
+
+import io
+import os
+import sqlite3
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+from tests.kit.exports import read_path, read_tree
+from tests.kit.zips import zipped
+
+from memex.errors import NothingRead, UnknownFormat
+from memex.sources.conversations.places import survey
+from memex.sources.conversations.records import ReadReport
+
+SAMPLES = Path(__file__).with_name("samples")
+CHAT = (SAMPLES / "chatgpt.json").read_bytes()
+
+
+def refused(path: Path) -> set[str]:
+    """Return why nothing of a path is read; it is said what is read instead."""
+    with survey([path]) as found:
+        with pytest.raises(UnknownFormat) as raised:
+            found.require_something()
+        assert "Settings, Data controls" in raised.value.hint
+        return {skip.reason for skip in found.skips}
+
+
+def test_files_are_found_by_content_in_folders_and_zips(tmp_path: Path) -> None:
+    """Whatever they are called, and one top folder deep or more."""
+    reading = read_tree(
+        tmp_path,
+        {
+            "a/b/c.bin": CHAT,
+            "export.dat": zipped(
+                {"top/inner/x.txt": CHAT, "top/": b"", "__MACOSX/._x.txt": CHAT, "top/._x": CHAT}
+            ),
+            "notes.md": b"# Notes\n\nNo conversation.\n",
+            ".DS_Store": b"x",
+        },
+    )
+
+    assert [m.origin.rpartition("#")[0] for m in reading.messages if m.key == "n2"] == [
+        "export.dat/top/inner/x.txt",
+        "a/b/c.bin",
+    ]
+    assert [(skip.reason, skip.place) for skip in reading.survey.skips] == [("unknown_format", "notes.md")]
+
+
+def test_members_that_lead_elsewhere_are_refused(tmp_path: Path) -> None:
+    """Names with `..`, absolute names, links; the rest of the zip is read."""
+    link = zipfile.ZipInfo("link.json")
+    link.external_attr = 0o120777 << 16
+    buffer = io.BytesIO(
+        zipped({"../out.json": CHAT, "/root.json": CHAT, "C:/x.json": CHAT, "good.json": CHAT})
+    )
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr(link, "/etc/passwd")
+    reading = read_tree(tmp_path, {"export.zip": buffer.getvalue()})
+
+    assert {m.origin.rpartition("#")[0] for m in reading.messages} == {"export.zip/good.json"}
+    assert [skip.reason for skip in reading.survey.skips] == ["unsafe_member"] * 4
+
+
+def test_links_of_a_folder_are_not_followed(tmp_path: Path) -> None:
+    """Not to files, not to folders; the folder that is given may be one."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "chat.json").write_bytes(CHAT)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "file.json").symlink_to(outside / "chat.json")
+    (folder / "dir").symlink_to(outside)
+    (tmp_path / "given").symlink_to(outside)
+
+    assert {skip.reason for skip in read_path(folder).survey.skips} == {"link"}
+    assert not read_path(folder).messages
+    assert read_path(tmp_path / "given").messages
+
+
+def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A member that unpacks to hundreds of times its size, and many together; here the limit is smaller."""
+    monkeypatch.setattr("memex.sources.conversations.places.MAX_NAMED_BYTES", 1 << 20)
+    single = zipped({"big.json": b" " * (2 << 20), "good.json": CHAT})
+    (tmp_path / "one.zip").write_bytes(single)
+    many = zipped({f"{number}.json": b" " * (1 << 20) for number in range(32)})
+    (tmp_path / "many.zip").write_bytes(many)
+
+    one = read_path(tmp_path / "one.zip")
+    assert one.messages
+    assert {(skip.reason, skip.place) for skip in one.survey.skips} == {("zip_bomb", "one.zip/big.json")}
+    assert refused(tmp_path / "many.zip") == {"zip_bomb"}
+
+
+def test_damaged_empty_and_locked_zips_are_named(tmp_path: Path) -> None:
+    """Each with its reason; a zip in a zip is not opened."""
+    good = zipped({"chat.json": CHAT})
+    locked = bytearray(good)
+    for entry, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = locked.index(entry) + offset
+        locked[at : at + 2] = struct.pack("<H", 1)
+    broken = bytearray(good)
+    broken[60:64] = b"\xff\xff\xff\xff"
+    contents = {
+        "empty.zip": (zipped({}), "empty_zip"),
+        "cut.zip": (good[:-30], "damaged_zip"),
+        "locked.zip": (bytes(locked), "encrypted"),
+        "nested.zip": (zipped({"inner.zip": good}), "nested_zip"),
+        "packed.zip": (zipped({"chat.json": CHAT}, zipfile.ZIP_LZMA), "packed"),
+    }
+    for name, (content, reason) in contents.items():
+        (tmp_path / name).write_bytes(content)
+
+        assert refused(tmp_path / name) == {reason}, name
+    (tmp_path / "broken.zip").write_bytes(bytes(broken))
+    with survey([tmp_path / "broken.zip"]) as found:
+        assert not found.found or read_path(tmp_path / "broken.zip").report.damaged
+
+
+def test_formats_without_a_reader_say_what_to_give(tmp_path: Path) -> None:
+    """HTML, SQLite, archives, prompts of AI Studio; a file of anything else gets the list of formats."""
+    sqlite3.connect(tmp_path / "state.vscdb").execute("create table x (y)").connection.close()
+    for name, content, reason in (
+        ("state.vscdb", None, "sqlite"),
+        ("chat.html", b"\n<!DOCTYPE html><html></html>", "html"),
+        ("MyActivity.html", b"<html><body class='outer-cell'>", "html"),
+        ("export.tar.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00", "packed"),
+        ("prompt", (SAMPLES / "ai_studio.json").read_bytes(), "ai_studio"),
+        ("grok.json", b'{"conversations": [{"conversation": {}, "responses": []}]}', "grok"),
+        ("copilot.json", b'{"version": 3, "requests": [], "responderUsername": "Copilot"}', "copilot_chat"),
+        ("webui.json", b'[{"id": "x", "chat": {"history": {"messages": {}}}}]', "open_webui"),
+        ("history.jsonl", b'{"session_id": "x", "ts": 1, "text": "hello"}\n', "prompt_history"),
+        ("notes.txt", b"just some notes", "unknown_format"),
+        ("empty.json", b"", "empty"),
+        ("list.json", b"[]", "empty"),
+        ("object.json", b"{}", "unknown_format"),
+        ("number.json", b"5", "unknown_format"),
+        ("half.json", b'{"a": [1, 2', "unknown_format"),
+        ("deep.json", b"[" * 100_000, "unknown_format"),
+    ):
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+
+        assert refused(tmp_path / name) == {reason}, name
+
+
+def test_what_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    """A path that does not exist, a pipe, a folder and a file without rights."""
+    os.mkfifo(tmp_path / "pipe")
+
+    assert refused(tmp_path / "gone") == {"unreadable"}
+    assert refused(tmp_path / "pipe") == {"no_file"}
+    if os.geteuid() != 0:
+        closed = tmp_path / "closed"
+        closed.mkdir(mode=0)
+        assert refused(closed) == {"unreadable"}
+
+
+def test_a_recognised_file_without_a_message_is_an_error() -> None:
+    """The error says what was left out; one message or candidate is enough."""
+    report = ReadReport()
+    report.skip("not_to_be_remembered", "x#0")
+    report.unknown["hologram"] += 2
+
+    with pytest.raises(NothingRead, match="1 not_to_be_remembered, 2 of unknown type hologram") as raised:
+        report.require_something("conversations.json", "ChatGPT export")
+
+    assert raised.value.code == "NOTHING_READ"
+    report.messages = 1
+    report.require_something("conversations.json", "ChatGPT export")
+
+
+def test_names_with_control_characters_can_be_stored(tmp_path: Path) -> None:
+    """They are shown with a mark in their place."""
+    reading = read_tree(tmp_path, {"a\x1b[31mb.json": CHAT})
+
+    assert reading.messages[0].origin.startswith("a�[31mb.json#")
