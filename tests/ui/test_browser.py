@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 from tests.kit.zips import zipped
 from tests.ui.browser import NARROW, signed_in, violations
 from tests.ui.conftest import Site
@@ -42,9 +42,12 @@ ADDRESSES = (
     "/ui/ask",
     "/ui/ask?query=Which+tea+does+she+like",
     "/ui/ask?query=tea&project=none-such",
+    "/ui/ask/remember",
     "/ui/search",
     "/ui/search?query=oolong+kettle&prefix=user/",
     "/ui/search?query=oolong&as_of=nonsense",
+    "/ui/search?query=oolong+kettle&why=user/tea.md&prefix=user/k",
+    "/ui/search?query=oolong+kettle&why=user/nothing.md",
     "/ui/review",
     "/ui/review?kind=queue",
     "/ui/calls",
@@ -147,6 +150,16 @@ def test_a_key_is_made_shown_once_and_revoked(site: Site, in_browser: Callable[.
     in_browser(journey)
 
 
+def show_a_text(page: Page) -> None:
+    """Look at what a text would write, of which a part is left out, and a part is a secret."""
+    page.goto("/ui/ask/remember")
+    page.fill(
+        "#text", "I live in Lisbon, in a house by the harbour. Thanks! The door code of the shed is 471133."
+    )
+    page.get_by_role("button", name="Show what would be written").click()
+    page.get_by_role("button", name="Write it").wait_for()
+
+
 def files_status(site: Site, secret: str) -> int:
     """Return the status of a request with a key."""
     headers = {"Authorization": f"Bearer {secret}"}
@@ -162,15 +175,15 @@ def test_files_are_found_while_a_question_is_typed(site: Site, in_browser: Calla
             page.get_by_role("link", name="Search").click()
             page.fill("#query", "Which kettles are of iron?")
             hit = page.locator(".hit").first
-            hit.get_by_role("link", name="Kettle").wait_for()
+            hit.get_by_role("link", name="Kettle", exact=True).wait_for()
             assert "Kettle" in hit.locator("mark").all_inner_texts()
             page.get_by_text("Filters", exact=True).click()
             page.get_by_label("Tags").fill("bells")
             page.get_by_role("button", name="Search").click()
             page.wait_for_url("**tags=bells**")
-            page.get_by_text("No file matches.").wait_for()
+            page.locator("#results").get_by_text("No file matches.").wait_for()
             page.goto("/ui/search?query=oolong&as_of=2020-01-01T00:00")
-            page.get_by_text("No file matches.").wait_for()
+            page.locator("#results").get_by_text("No file matches.").wait_for()
         with signed_in(browser, site, script=False) as page:
             page.goto("/ui/search")
             page.fill("#query", "sencha")
@@ -194,7 +207,92 @@ def test_a_question_shows_what_an_agent_would_get(site: Site, in_browser: Callab
             page.get_by_text("matches the question").first.wait_for()
             assert "Likes sencha" in page.locator("#context").input_value()
             page.locator("#budget").fill("200")
-            page.get_by_text("of 200 characters").wait_for()
+            page.locator("#answer").get_by_text("of 200 characters").wait_for()
+
+    in_browser(journey)
+
+
+def test_a_file_that_is_no_hit_is_explained(site: Site, in_browser: Callable[..., Any]) -> None:
+    """From a link beside a hit, or by its path: its rank, the words that it has and lacks, and the filter."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.goto("/ui/search?query=sencha+quetzalcoatl")
+            assert (
+                page.locator(".hit meter").first.get_attribute("aria-label")
+                == "Words, as a share of the best hit"
+            )
+            page.get_by_role("link", name="Why? user/tea.md").click()
+            page.get_by_text("it is number 1 of the files found").wait_for()
+            rows = page.locator(".explained tbody tr").all_inner_texts()
+            assert "in the passage that counts" in rows[0]
+            assert "in no file that is searched" in rows[1]
+            page.fill("#why", "user/kettle.md")
+            page.get_by_role("button", name="Explain").click()
+            page.get_by_text("The file holds no word of the query that counts.").wait_for()
+            page.goto("/ui/search?query=sencha&why=user/tea.md&prefix=user/kettle")
+            page.get_by_text("its path does not begin so").wait_for()
+            page.goto("/ui/search")
+            page.fill("#query", "sencha")
+            page.locator("#said").get_by_text("1 file, the best first").wait_for()
+
+    in_browser(journey)
+
+
+def test_a_search_leads_to_a_question_and_to_the_file(site: Site, in_browser: Callable[..., Any]) -> None:
+    """What is found is asked for, the context is copied as an agent gets it, and its source is opened."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+            page.goto("/ui/search?query=sencha")
+            page.locator(".hit").first.wait_for()
+            page.get_by_role("link", name="Ask", exact=True).click()
+            page.get_by_text("because the service has no model").wait_for()
+            page.fill("#question", "Does she like sencha?")
+            page.get_by_role("button", name="Ask").click()
+            page.get_by_role("button", name="Copy").click()
+            page.get_by_role("button", name="Copied.").wait_for()
+            copied = page.evaluate("navigator.clipboard.readText()")
+            assert copied == page.locator("#context").input_value() != ""
+            page.locator(".asked-file").get_by_role("link", name="Tea").first.click()
+            page.get_by_role("heading", name="Tea").wait_for()
+
+    in_browser(journey)
+
+
+def test_a_text_is_shown_before_it_is_remembered(site: Site, in_browser: Callable[..., Any]) -> None:
+    """With places, what is left out and a difference; a change in between is noticed, and then it is written."""
+    api = site.api(bound_to="alice")
+
+    def remember(text: str) -> None:
+        answer = api.post("/v1/tools/memory_remember/execute", json={"arguments": {"text": text}})
+        assert answer.is_success, answer.text
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site, script=False) as page:
+            page.goto("/ui/ask/remember")
+            token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+            page.fill("#text", f"I live in Lisbon. Thanks! The token of the boiler is {token}.")
+            page.get_by_role("button", name="Show what would be written").click()
+            page.get_by_role("heading", name="What would be written").wait_for()
+            assert token not in page.content()
+            row = page.get_by_role("row").filter(has_text="I live in Lisbon.").first
+            assert "is added" in row.inner_text()
+            page.get_by_text("small talk").wait_for()
+            assert "I live in Lisbon." in "".join(page.locator(".shown-file .diff-added").all_inner_texts())
+            remember("I live in Graz.")
+            page.get_by_role("button", name="Write it").click()
+            page.get_by_text("Memory has changed since, and nothing was written.").wait_for()
+            row = page.get_by_role("row").filter(has_text="I live in Lisbon.").first
+            assert "takes the place of I live in Graz." in row.inner_text()
+            page.get_by_role("button", name="Write it").click()
+            page.get_by_text("The text was remembered.").wait_for()
+            assert "I live in Lisbon." in page.locator("main").inner_text()
+            page.get_by_role("button", name="Undo").click()
+            page.get_by_text("What the call wrote was undone.").wait_for()
 
     in_browser(journey)
 
@@ -443,12 +541,17 @@ def test_no_page_has_a_violation_of_wcag(site: Site, in_browser: Callable[..., A
                 for address in (*ADDRESSES, *ADMIN_ADDRESSES):
                     page.goto(address)
                     found |= violations(page, f"{theme} {address}")
+                show_a_text(page)
+                found |= violations(page, f"{theme}: a text that would be remembered")
         with signed_in(browser, site, size=NARROW) as page:
             for address in ADDRESSES:
                 page.goto(address)
                 width = page.evaluate("document.documentElement.scrollWidth")
                 if width > NARROW["width"]:
                     found[address] = width
+            show_a_text(page)
+            if page.evaluate("document.documentElement.scrollWidth") > NARROW["width"]:
+                found["/ui/ask/remember"] = "wide"
         with signed_in(browser, site, role="admin", bound_to=None, size=NARROW) as page:
             for address in ADMIN_ADDRESSES:
                 page.goto(address)

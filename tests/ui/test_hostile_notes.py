@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser
@@ -92,6 +93,17 @@ def test_hostile_notes_run_nothing(site: Site, in_browser: Callable[..., Any]) -
                 page.goto(f"/ui/{where}?query=alert+script+evil+style+svg+javascript&limit=50")
                 if page.locator("mark").count() < 5 or not page.evaluate(IS_WHOLE):
                     broken.append(where)
+            for number, text in enumerate(BY_HAND):
+                page.goto("/ui/ask/remember")
+                page.fill("#text", f"I prefer oolong tea. {text}")
+                page.get_by_role("button", name="Show what would be written").click()
+                page.get_by_role("heading", name="What would be written").wait_for()
+                if not page.evaluate(IS_WHOLE):
+                    broken.append(f"remember {number}")
+                question = quote(" ".join(text.split())[:2_000] or "x")
+                page.goto(f"/ui/search?query={question}+oolong&why={paths[number]}")
+                if page.locator(".explained").count() != 1 or not page.evaluate(IS_WHOLE):
+                    broken.append(f"why {number}")
             page.goto("/ui/memory?folder=user/hostile/")
             for number, path in enumerate(paths):
                 for where in ("file", "edit", "diff", "blame", "versions")[

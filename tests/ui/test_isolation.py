@@ -20,6 +20,7 @@ from memex.ui.security import TOKEN_FIELD
 WORD = "quetzalcoatl"
 NOTE = "user/note.md"
 CALL = "call-of-alice"
+SHOWN = "dry-run-of-alice"
 IMPORT = "import-of-alice"
 OWNERS = ("alice", "admin as alice")
 OTHERS = ("bob", "admin", "their admin as alice")
@@ -71,6 +72,9 @@ PAGES: dict[str, Row] = {
     "POST /ui/memory/pin": Row(404, form=NOTE_QUERY | {"pinned": "true"}, of_admin=422),
     "POST /ui/memory/revert": Row(404, form={"tool_call_id": CALL}),
     "GET /ui/ask": Row(200, {"query": "word again"}),
+    "GET /ui/ask/remember": Row(200),
+    "POST /ui/ask/remember": Row(200, form={"text": "I prefer oolong tea."}, of_admin=422),
+    "POST /ui/ask/remember/write": Row(404, form={"dry_run_id": SHOWN}),
     "GET /ui/search": Row(200, {"query": "word again"}),
     "GET /ui/review": Row(200),
     "POST /ui/review/decide": Row(303, form={"decision": "apply secret:none"}),
@@ -148,6 +152,14 @@ class House:
             headers={"Content-Type": "application/zip", "Memex-Tool-Call-Id": IMPORT},
         )
         assert imported.is_success, imported.text
+        shown = self.alice_api.post(
+            "/v1/tools/memory_remember/execute",
+            json={
+                "arguments": {"text": f"I like {WORD} stew.", "dry_run": True},
+                "context": {"tool_call_id": SHOWN},
+            },
+        )
+        assert shown.is_success, shown.text
         old = home.visitor(bound_to="alice")
         old.get("/ui/memory")
         kept = old.secret
@@ -251,3 +263,12 @@ def test_the_owners_change_what_is_theirs(new_site: Callable[[], Site]) -> None:
             answer = house.send(who, f"POST /ui/memory/{route}", PAGES[f"POST /ui/memory/{route}"])
             assert answer.status_code == 303, answer.text
             assert len(house.versions()) == 2
+
+
+def test_why_a_file_is_no_hit_is_told_to_who_may_read_it(house: House) -> None:
+    """To others the file is not there, as it is not on its own page."""
+    for who in (*OTHERS, *OWNERS):
+        answer = house.visitors[who].get("/ui/search", params={"query": "word again", "why": NOTE})
+        expected = 200 if who in OWNERS else 422 if who == "admin" else 404
+        assert answer.status_code == expected, (who, answer.text)
+        assert ("number 1 of the files found" in answer.text) == (who in OWNERS), who

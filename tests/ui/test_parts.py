@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import re
 from importlib.resources import files
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from memex.ui.highlighting import PassagePart, marked_spans, marked_words
 from memex.ui.markdown import MAX_CHARS, render_text
 from memex.ui.page import HOME, own_path
 from memex.ui.pinning import with_pin
+from memex.ui.score_bars import ScoreBars, score_bars
 from memex.ui.vendor import FOLDER, PACKAGES
 
 MAX_SCRIPT_BYTES = 60_000  # all scripts together, compressed
@@ -127,6 +129,31 @@ def test_a_pin_is_put_in_and_taken_out(text: str, pinned: str) -> None:
     assert with_pin(text, is_pinned=True) == pinned
     assert with_pin(pinned, is_pinned=True) == pinned
     assert with_pin(pinned, is_pinned=False) == text
+
+
+def match(score: int, **more: Any) -> dict[str, Any]:
+    """Return why a hit is one, as memory_find says it."""
+    given = {"score": score, "terms": {"tea": score}, "borrowed": {}, "fused": None}
+    return given | {"bm25_rank": None, "vector_rank": None} | more
+
+
+def test_bars_share_a_score_among_its_lists() -> None:
+    """By words the best hit has a whole bar; blended, what words do not explain is meaning."""
+    alone = score_bars([match(200, bm25_rank=1), match(100, terms={"tea": 60}, borrowed={"cup": 40})])
+    both = score_bars(
+        [
+            match(100, bm25_rank=1, vector_rank=2, fused=1.2),
+            match(0, terms={}, vector_rank=1, fused=0.4),
+            match(50, bm25_rank=2, fused=0.5),
+        ]
+    )
+    untold = score_bars([match(50, bm25_rank=2, vector_rank=1, fused=0.9)])
+
+    assert alone == [ScoreBars(1.0, 0.0, None), ScoreBars(0.3, 0.2, None)]
+    assert [bars.words for bars in both] == pytest.approx([1 / 1.2, 0, 0.5 / 1.2])
+    assert [bars.meaning for bars in both] == pytest.approx([0.2 / 1.2, 0.4 / 1.2, 0])
+    assert untold == [ScoreBars(None, None, None)]
+    assert score_bars([]) == []
 
 
 def test_only_our_own_pages_are_led_to() -> None:

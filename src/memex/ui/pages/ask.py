@@ -1,7 +1,7 @@
 """One question: the context that an agent would get, laid over the files that it comes from."""
 
 from collections import Counter
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Query, Response
 
@@ -26,6 +26,13 @@ REASONS = {
 }
 
 
+OMISSIONS = {
+    "budget": "there was no room for it",
+    "relevance": "it is too weak beside the best",
+    "duplicate": "its text stands in the context already",
+}
+
+
 @router.get("")
 async def ask(
     page: Page,
@@ -33,11 +40,18 @@ async def ask(
     budget: Annotated[int, Query(ge=MIN_BUDGET, le=MAX_SHOWN_BUDGET)] = DEFAULT_BUDGET,
     hops: Annotated[int, Query(ge=0, le=MAX_HOPS)] = 1,
     project: Annotated[str, Query(max_length=200)] = "",
+    planner: Literal["", "builtin"] = "",
 ) -> Response:
     """Return what memory_context would give an agent for a question, and where each passage stands."""
     answer, files, error = None, [], None
     if query.strip():
-        given = {"query": query, "budget": budget, "max_hops": hops, "project": project or None}
+        given = {
+            "query": query,
+            "budget": budget,
+            "max_hops": hops,
+            "project": project or None,
+            "planner": planner or None,
+        }
         try:
             answer = await page.execute("memory_context", given)
         except Refused as refused:
@@ -48,7 +62,9 @@ async def ask(
         "ask.html",
         block="answer",
         status=422 if error is not None and not page.is_partial else 200,
-        asked={"query": query, "budget": budget, "hops": hops, "project": project},
+        asked={"query": query, "budget": budget, "hops": hops, "project": project, "planner": planner},
+        model=_model_of(page),
+        omissions=OMISSIONS,
         budgets=(MIN_BUDGET, MAX_SHOWN_BUDGET),
         max_hops=MAX_HOPS,
         answer=answer,
@@ -58,6 +74,12 @@ async def ask(
         used_reasons=Counter(source["reason"] for source in answer["sources"]) if answer else {},
         tokens=round(answer["budget"]["used"] / CHARS_PER_TOKEN) if answer else 0,
     )
+
+
+def _model_of(page: PageRequest) -> str | None:
+    """Return the name of the model that answers questions; None where the rules do."""
+    planner = page.service.planners.context
+    return planner.name if planner.is_slow else None
 
 
 async def _laid_out(page: PageRequest, source: dict[str, Any]) -> dict[str, Any]:

@@ -5,14 +5,23 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Query, Response
 
-from memex.errors import MemexError, ProjectNotFound, Refused, ValidationFailed
+from memex.errors import FileNotFound, MemexError, Refused, ValidationFailed
+from memex.http.problems import status_of
 from memex.store.search.analyzer import analyzer_of
 from memex.ui.highlighting import marked_words
 from memex.ui.page import Page, PageRequest, page_router
+from memex.ui.score_bars import score_bars
 
 router = page_router("/search")
 
 LIMITS = (10, 25, 50)
+WORD_PLACES = {
+    "passage": "in the passage that counts",
+    "elsewhere": "in another passage, which does not count",
+    "neighbours": "in neighbouring files alone",
+    "absent": "not in the file",
+    "uncounted": "in no file that is searched",
+}
 Mode = Literal["", "auto", "bm25", "hybrid"]
 Filter = Annotated[str, Query(max_length=1_000)]
 
@@ -27,8 +36,9 @@ async def search(
     mode: Mode = "",
     as_of: Annotated[str, Query(max_length=40)] = "",
     limit: Annotated[int, Query(ge=1, le=50)] = LIMITS[0],
+    why: Annotated[str, Query(max_length=2_000)] = "",
 ) -> Response:
-    """Return the files that match a question best, each with why."""
+    """Return the files that match a question best, each with why; and why one file is, or is not, among them."""
     asked = {
         "query": query,
         "project": project,
@@ -38,52 +48,60 @@ async def search(
         "as_of": as_of,
         "limit": limit,
     }
-    hits, error = [], None
+    hits, explained, error, not_found = [], None, None, None
     if query.strip():
         try:
-            hits = await _hits(page, asked)
-        except (ProjectNotFound, Refused) as refused:
+            arguments = _arguments(asked)
+            hits = await _hits(page, arguments)
+            if why.strip():
+                explained = await page.memex.explain_find(page.context, arguments | {"path": why.strip()})
+        except FileNotFound as missing:
+            not_found = missing  # the hits are shown all the same
+        except Refused as refused:
             error = refused  # shown beside the form, which keeps what was typed
     return page.render(
         "search.html",
         block="results",
-        status=_status(page, error),
+        status=_status(page, error or not_found),
         asked=asked,
+        why=why,
         as_of_value=_field_value(as_of),
         limits=LIMITS,
         hits=hits,
+        explained=explained,
+        places=WORD_PLACES,
         error=error,
+        not_found=not_found,
         has_filters=any((project, prefix, tags, mode, as_of)),
     )
 
 
-async def _hits(page: PageRequest, asked: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the hits with their texts in parts, of which some are marked, and how strong each is."""
-    tags = [tag.strip() for tag in asked["tags"].split(",") if tag.strip()]
+def _arguments(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the search that a form asks for; raises ValidationFailed for a wrong time."""
     moment = _moment(asked["as_of"])
-    found = await page.execute(
-        "memory_find",
-        {
-            "query": asked["query"],
-            "limit": asked["limit"],
-            "project": asked["project"] or None,
-            "prefix": asked["prefix"] or None,
-            "tags": tags,
-            "mode": asked["mode"] or None,
-            "as_of": moment.isoformat() if moment else None,
-        },
-    )
+    return {
+        "query": asked["query"],
+        "limit": asked["limit"],
+        "project": asked["project"] or None,
+        "prefix": asked["prefix"] or None,
+        "tags": [tag.strip() for tag in asked["tags"].split(",") if tag.strip()],
+        "mode": asked["mode"] or None,
+        "as_of": moment.isoformat() if moment else None,
+    }
+
+
+async def _hits(page: PageRequest, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the hits with their texts in parts, of which some are marked, and what each list gave them."""
+    found = await page.execute("memory_find", arguments)
     analyzer = analyzer_of(page.service.identities.language)
-    best = max((hit["score"] for hit in found["hits"]), default=0)
+    bars = score_bars([hit["match"] for hit in found["hits"]])
     return [
         hit
         | {
             "parts": marked_words(hit["snippet"], hit["match"]["terms"], analyzer),
-            "share": hit["score"] / best if best else 0,
-            "own_score": sum(hit["match"]["terms"].values()),
-            "borrowed_score": sum(hit["match"]["borrowed"].values()),
+            "bars": of_hit,
         }
-        for hit in found["hits"]
+        for hit, of_hit in zip(found["hits"], bars, strict=True)
     ]
 
 
@@ -115,4 +133,4 @@ def _field_value(given: str) -> str:
 
 def _status(page: PageRequest, error: MemexError | None) -> int:
     """Return the status of the page; htmx shows no part whose status says that something failed."""
-    return 422 if error is not None and not page.is_partial else 200
+    return status_of(error) if error is not None and not page.is_partial else 200

@@ -210,9 +210,40 @@
   const drawAll = () => window.uPlot && document.querySelectorAll("[data-lines]").forEach(draw);
   drawAll();
 
+  // A button with data-copy copies the text of a field; where a page may not, it selects the text.
+  function offerCopies() {
+    for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
+  }
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const field = document.querySelector(button.dataset.copy);
+    field.select();
+    let said = "The text is selected.";
+    try {
+      await navigator.clipboard.writeText(field.value);
+      said = "Copied.";
+    } catch {
+      // Only pages over https or on this machine may write to the clipboard.
+    }
+    const status = document.getElementById("said");
+    if (status) status.textContent = said;
+    button.lastChild.textContent = ` ${said}`;
+  });
+
+  // What a part of the page says in short is read out; the part itself is too long for that.
+  function say() {
+    const said = document.querySelector("[data-said]");
+    const status = document.getElementById("said");
+    if (said && status) status.textContent = said.textContent.replace(/\s+/g, " ").trim();
+  }
+
   localize(document);
+  offerCopies();
   document.addEventListener("htmx:after:swap", () => {
     localize(document);
     drawAll();
+    offerCopies();
+    say();
   });
 })();
