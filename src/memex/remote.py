@@ -160,6 +160,13 @@ class Remote(HttpClient):
         """Return mounts, the folders below a prefix, and the files that pass filters."""
         return await self._get(context, "/folders", **arguments)
 
+    async def changes(
+        self, context: CallContext, *, limit: int = 50, until: datetime | str | None = None
+    ) -> dict[str, Any]:
+        """Return the newest changes of all mounts."""
+        moment = until.isoformat() if isinstance(until, datetime) else until
+        return await self._get(context, "/changes", limit=limit, until=moment)
+
     async def explain_find(self, context: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return why a search with these arguments shows the file at `path`, or does not."""
         body = {name: value for name, value in arguments.items() if value is not None}

@@ -221,6 +221,7 @@ ROUTES: dict[str, list[Try]] = {
         *(Try(agents(), word) for word in WORDS.values()),
         Try(READ[PLAN], WORDS[PLAN], query={"prefix": "projects/apollo/"}),
     ],
+    "GET /v1/changes": [Try(agents(), path.removesuffix(".md")) for path in WORDS],
     "POST /v1/files:explain-find": [
         Try(outcomes, json={"query": WORDS[path], "path": path}, shows=WORDS[path])
         for path, outcomes in READ.items()
@@ -431,6 +432,7 @@ ROUTES: dict[str, list[Try]] = {
         Try(admins()),
         Try(admins(theirs="PROJECT_NOT_FOUND"), query={"prefix": "projects/apollo/"}),
     ],
+    "GET /v1/admin/changes": [Try(admins())],
     "POST /v1/admin/files:explain-find": [
         Try(outcomes, json={"query": WORDS[path], "path": path}, shows=WORDS[path])
         for path, outcomes in {

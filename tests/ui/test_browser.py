@@ -240,6 +240,33 @@ def test_a_file_that_is_no_hit_is_explained(site: Site, in_browser: Callable[...
     in_browser(journey)
 
 
+def test_a_slider_searches_the_past(site: Site, in_browser: Callable[..., Any]) -> None:
+    """To the left through the newest changes, at the right end memory as it is; without JavaScript a list."""
+    plant(site)
+
+    def journey(browser: Browser) -> None:
+        with signed_in(browser, site) as page:
+            page.goto("/ui/search?query=oolong")
+            page.locator("#results").get_by_text("No file matches.").wait_for()
+            page.get_by_text("Filters", exact=True).click()
+            slider = page.locator("[data-slides]")
+            slider.fill("2")
+            assert page.locator("#change").input_value() != ""
+            page.locator(".hit").get_by_role("link", name="Tea", exact=True).wait_for()
+            slider.fill(slider.get_attribute("max") or "")
+            page.locator("#results").get_by_text("No file matches.").wait_for()
+            assert page.locator("#change").input_value() == ""
+        with signed_in(browser, site, script=False) as page:
+            page.goto("/ui/search?query=oolong")
+            page.get_by_text("Filters", exact=True).click()
+            page.locator("#change").select_option(index=2)
+            page.get_by_role("button", name="Search").click()
+            page.locator(".hit").get_by_role("link", name="Tea", exact=True).wait_for()
+            assert page.locator("#change option:checked").inner_text().endswith("user/tea.md")
+
+    in_browser(journey)
+
+
 def test_a_search_leads_to_a_question_and_to_the_file(site: Site, in_browser: Callable[..., Any]) -> None:
     """What is found is asked for, the context is copied as an agent gets it, and its source is opened."""
     plant(site)

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from memex.api.protocol import MemexApi
 from memex.call_context import CallContext
+from memex.service.search.changes import ChangesResult
 from memex.service.vaults.browsing import BrowseResult, FileKind
 
 
@@ -45,3 +46,10 @@ class BrowsableMemory:
             "cursor": cursor,
         }
         return BrowseResult.model_validate(await self._api.browse(self._context.under(tool_call_id), given))
+
+    async def changes(
+        self, *, limit: int = 50, until: datetime | None = None, tool_call_id: str | None = None
+    ) -> ChangesResult:
+        """Return the newest changes of all mounts, the newest first; `as_of` takes the time of one."""
+        found = await self._api.changes(self._context.under(tool_call_id), limit=limit, until=until)
+        return ChangesResult.model_validate(found)

@@ -14,7 +14,7 @@ from typing import Any, Literal, Self, TypeVar
 from memex import distribution
 from memex.api.conversations import LocalConversations
 from memex.api.local_administration import LocalAdministration
-from memex.api.local_evals import LocalEvals
+from memex.api.local_browsing import LocalBrowsing
 from memex.api.protocol import Document, ReplayableKind
 from memex.call_context import CallContext
 from memex.errors import Forbidden, ValidationFailed
@@ -29,12 +29,10 @@ from memex.service.log.replay.requests import replay_call, replay_changed, repla
 from memex.service.review.deciding import decide
 from memex.service.review.items import Decision, ItemDecision, ItemKind
 from memex.service.review.waiting import list_review
-from memex.service.search import explanation
 from memex.service.secrets import policies, scan
 from memex.service.service import Caller, Service
 from memex.service.tidy import tidy_files
 from memex.service.tools.prompt_block import prompt_block
-from memex.service.vaults import browsing
 from memex.service.vaults.transfer_report import Progress
 from memex.service.vaults.vault_export import Writer, export_files
 from memex.service.vaults.vault_import import import_vault
@@ -46,7 +44,7 @@ from memex.store.identity.authentication import Principal
 T = TypeVar("T")
 
 
-class LocalMemex(LocalEvals, LocalAdministration):
+class LocalMemex(LocalBrowsing, LocalAdministration):
     """The API over a running service, for whoever holds a key.
 
     Args:
@@ -203,17 +201,6 @@ class LocalMemex(LocalEvals, LocalAdministration):
         service, caller = await self.caller(context)
         found = await blame.blame(service, caller, path, version, tool_call_id=context.tool_call_id)
         return found.model_dump(mode="json")
-
-    async def browse(self, context: CallContext, arguments: Mapping[str, Any]) -> Document:
-        service, caller = await self.caller(context, browsing.NAME)
-        found = await browsing.browse(service, caller, dict(arguments), tool_call_id=context.tool_call_id)
-        return found.model_dump(mode="json")
-
-    async def explain_find(self, context: CallContext, arguments: Mapping[str, Any]) -> Document:
-        service, caller = await self.caller(context, explanation.EXPLAIN_FIND.name)
-        return await explanation.explain_search(
-            service, caller, dict(arguments), tool_call_id=context.tool_call_id
-        )
 
     async def calls_that_saw(
         self, context: CallContext, path: str, version: int, *, limit: int = 50, cursor: str | None = None

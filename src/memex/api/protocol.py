@@ -110,6 +110,12 @@ class MemexApi(Protocol):
         """Return mounts, the folders below a prefix, and the files that pass filters; see `GET /v1/folders`."""
         ...
 
+    async def changes(
+        self, context: CallContext, *, limit: int = 50, until: datetime | str | None = None
+    ) -> Document:
+        """Return the newest changes of all mounts, the newest first."""
+        ...
+
     async def explain_find(self, context: CallContext, arguments: Mapping[str, Any]) -> Document:
         """Return why a search with these arguments shows the file at `path`, or does not."""
         ...

@@ -28,6 +28,7 @@ COMMANDS = (
     (FILES, "list", "memory.files:list_files"),
     (FILES, "folders", "memory.folders:folders"),
     (FILES, "links", "memory.folders:links"),
+    (FILES, "changes", "memory.folders:changes"),
     (FILES, "read", "memory.files:read"),
     (FILES, "write", "memory.files:write"),
     (FILES, "write-many", "memory.files:write_many"),

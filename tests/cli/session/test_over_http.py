@@ -129,6 +129,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("restore", "user/leaf.md", "5"),
     ("move", "user/leaf.md", "user/tea.md"),
     ("blame", "user/tea.md"),
+    ("changes", "--limit", "3", "--until", "2099-01-01T00:00:00Z"),
     ("folders", "user/", "--since", "2020-01-01T00:00:00Z"),
     ("links", "user/tea.md", "--direction", "in"),
     ("ingest", "{folder}/chat.jsonl"),

@@ -107,3 +107,24 @@ def test_a_wrong_filter_is_refused(alice: Client) -> None:
     ):
         refused = alice.get("/v1/folders", params=params)
         assert refused.json()["code"] == code, params
+
+
+def test_changes_lead_back(alice: Client) -> None:
+    """The newest first, each commit once; the time of one as as_of shows memory right after it."""
+    fill(alice)
+    batch = [{"kind": "write", "path": f"user/many/{name}.md", "content": "# M\n"} for name in "ab"]
+    assert alice.post("/v1/files:batch", json={"edits": batch}).is_success
+
+    changes = alice.get("/v1/changes", params={"limit": 3}).json()["changes"]
+    older = alice.get("/v1/changes", params={"until": changes[-1]["at"]}).json()["changes"]
+    then = alice.get("/v1/files", params={"as_of": older[0]["at"]}).json()["files"]
+
+    assert [(one["path"], one["files"]) for one in changes] == [
+        ("user/many/a.md", 2),
+        ("user/gone/e.md", 1),
+        ("user/gone/e.md", 1),
+    ]
+    assert [one["rev"] for one in (*changes, *older)] == [7, 6, 5, 4, 3, 2, 1][: 3 + len(older)]
+    assert [one["actor"] for one in older[:1]] == ["scout"]
+    assert {one["path"] for one in then} == set(FILES)
+    assert alice.get("/v1/changes", params={"limit": 0}).json()["code"] == "VALIDATION_ERROR"

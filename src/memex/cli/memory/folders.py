@@ -64,6 +64,46 @@ async def links(
     return CommandOutput(found, lambda screen: _show_links(screen, found), is_empty=not found["links"])
 
 
+@user_command
+async def changes(
+    session: CommandSession,
+    limit: Limit = 20,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Show only changes before this time, such as 2026-11-22T00:00:00Z."
+        ),
+    ] = None,
+) -> CommandOutput:
+    """Show the newest changes of all mounts. --as-of with the time of one shows memory as it was then."""
+    found = await session.api.changes(session.context, limit=limit, until=until)
+    return CommandOutput(found, lambda screen: _show_changes(screen, found), is_empty=not found["changes"])
+
+
+def _show_changes(screen: Screen, found: dict[str, Any]) -> None:
+    if not found["changes"]:
+        screen.line(("No changes.", "dim"))
+        return
+    columns = [
+        Column("at", whole=True),
+        Column("mount", "bold"),
+        Column("change", align="right"),
+        Column("by", cut=True),
+        Column("files"),
+    ]
+    rows = [
+        (
+            one["at"],
+            one["mount"],
+            one["rev"],
+            one["actor"],
+            one["path"] if one["files"] == 1 else f"{one['path']} and {one['files'] - 1:,} more",
+        )
+        for one in found["changes"]
+    ]
+    screen.table(columns, rows)
+
+
 def _show_folders(screen: Screen, found: dict[str, Any], prefix: str) -> None:
     columns = [
         Column("path", "bold"),

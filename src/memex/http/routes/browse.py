@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict
 from memex.http.answers import json_answer
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
 from memex.http.routers import RouterPair
+from memex.service.search.changes import ChangesResult, show_changes
 from memex.service.search.explanation import ExplainFindResult, explain_search
 from memex.service.snapshots import AsOf
 from memex.service.vaults.browsing import BrowseResult, FileKind, browse
@@ -102,3 +103,21 @@ async def explain_find(
 ) -> Response:
     """Return rank and score of a file in a search, which words it has and lacks, and which filters leave it out."""
     return json_answer(await explain_search(service, caller, body.model_dump(), tool_call_id=tool_call_id))
+
+
+@PAIR.route(
+    "GET",
+    "/changes",
+    summary="List the newest changes",
+    admin_summary="List the newest changes, as an admin",
+    admin_description="Return what changed last for the user in Memex-User, or in shared/ and all projects.",
+)
+async def list_changes(
+    service: ServiceDependency,
+    caller: HeaderCaller,
+    tool_call_id: HeaderToolCallId,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    until: Annotated[AwareDatetime | None, Query(description="Only changes made before this time.")] = None,
+) -> ChangesResult:
+    """Return the newest commits to all that the caller reads, the newest first; as_of goes back to one."""
+    return await show_changes(service, caller, limit=limit, until=until, tool_call_id=tool_call_id)

@@ -15,6 +15,7 @@ from memex.ui.score_bars import score_bars
 router = page_router("/search")
 
 LIMITS = (10, 25, 50)
+MAX_CHANGES = 50  # to which the form leads back
 WORD_PLACES = {
     "passage": "in the passage that counts",
     "elsewhere": "in another passage, which does not count",
@@ -36,9 +37,11 @@ async def search(
     mode: Mode = "",
     as_of: Annotated[str, Query(max_length=40)] = "",
     limit: Annotated[int, Query(ge=1, le=50)] = LIMITS[0],
+    change: Annotated[str, Query(max_length=40)] = "",
     why: Annotated[str, Query(max_length=2_000)] = "",
 ) -> Response:
     """Return the files that match a question best, each with why; and why one file is, or is not, among them."""
+    as_of = change or as_of  # what is chosen from the list of changes goes before the date
     asked = {
         "query": query,
         "project": project,
@@ -59,14 +62,16 @@ async def search(
             not_found = missing  # the hits are shown all the same
         except Refused as refused:
             error = refused  # shown beside the form, which keeps what was typed
+    changes = [] if page.is_partial else await _changes(page)
     return page.render(
         "search.html",
         block="results",
         status=_status(page, error or not_found),
         asked=asked,
         why=why,
-        as_of_value=_field_value(as_of),
+        as_of_value="" if any(as_of == one["at"] for one in changes) else _field_value(as_of),
         limits=LIMITS,
+        changes=changes,
         hits=hits,
         explained=explained,
         places=WORD_PLACES,
@@ -74,6 +79,12 @@ async def search(
         not_found=not_found,
         has_filters=any((project, prefix, tags, mode, as_of)),
     )
+
+
+async def _changes(page: PageRequest) -> list[dict[str, Any]]:
+    """Return the newest changes of what is searched, the oldest first, as a slider has them."""
+    found = await page.memex.changes(page.context, limit=MAX_CHANGES)
+    return list(reversed(found["changes"]))
 
 
 def _arguments(asked: dict[str, Any]) -> dict[str, Any]:

@@ -154,6 +154,32 @@
     if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
   });
 
+  // A slider with data-slides moves through the choices of a list, whose first choice, none, is its right end.
+  for (const slider of document.querySelectorAll("[data-slides]")) {
+    const list = document.querySelector(slider.dataset.slides);
+    const last = Number(slider.max);
+    const date = list.form.querySelector("[name=as_of]");
+    const follow = () => {
+      slider.value = list.selectedIndex === 0 ? last : list.selectedIndex;
+      slider.setAttribute("aria-valuetext", list.options[list.selectedIndex].text);
+    };
+    slider.closest("label").hidden = false;
+    slider.addEventListener("input", () => {
+      date.value = "";
+      list.selectedIndex = Number(slider.value) === last ? 0 : Number(slider.value);
+      slider.setAttribute("aria-valuetext", list.options[list.selectedIndex].text);
+    });
+    list.addEventListener("change", () => {
+      date.value = "";
+      follow();
+    });
+    date.addEventListener("change", () => {
+      list.selectedIndex = 0;
+      follow();
+    });
+    follow();
+  }
+
   // A menu closes when something else is clicked, or with Escape.
   document.addEventListener("click", (event) => {
     for (const menu of document.querySelectorAll("details.account[open]")) {

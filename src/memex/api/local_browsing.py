@@ -1,0 +1,38 @@
+"""A memory as a person looks through it, in this process: a part of `LocalMemex`."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from memex.api.local_evals import LocalEvals
+from memex.api.protocol import Document
+from memex.call_context import CallContext
+from memex.service.search import changes, explanation
+from memex.service.vaults import browsing
+
+
+class LocalBrowsing(LocalEvals):
+    """Folders and files, changes, and why a search shows a file, as a caller may ask for them."""
+
+    async def browse(self, context: CallContext, arguments: Mapping[str, Any]) -> Document:
+        """Return mounts, the folders below a prefix, and the files that pass filters."""
+        service, caller = await self.caller(context, browsing.NAME)
+        found = await browsing.browse(service, caller, dict(arguments), tool_call_id=context.tool_call_id)
+        return found.model_dump(mode="json")
+
+    async def changes(
+        self, context: CallContext, *, limit: int = 50, until: datetime | str | None = None
+    ) -> Document:
+        """Return the newest changes of all mounts, the newest first."""
+        service, caller = await self.caller(context, changes.CHANGES)
+        found = await changes.show_changes(
+            service, caller, limit=limit, until=until, tool_call_id=context.tool_call_id
+        )
+        return found.model_dump(mode="json")
+
+    async def explain_find(self, context: CallContext, arguments: Mapping[str, Any]) -> Document:
+        """Return why a search with these arguments shows the file at `path`, or does not."""
+        service, caller = await self.caller(context, explanation.EXPLAIN_FIND.name)
+        return await explanation.explain_search(
+            service, caller, dict(arguments), tool_call_id=context.tool_call_id
+        )
