@@ -63,6 +63,7 @@ SHOTS = (
     Shot("diff", f"/ui/memory/diff?path={PLAN}", WIDE, "dark"),
     Shot("blame", f"/ui/memory/blame?path={PLAN}", WIDE, "light"),
     Shot("search", "/ui/search?query=When+does+Heron+sail", WIDE, "light"),
+    Shot("search-why", f"/ui/search?query=When+does+Heron+sail+south&why={PLAN}", WIDE, "light"),
     Shot("ask", "/ui/ask?query=When+does+Heron+sail&budget=1500", WIDE, "light"),
     Shot("health", "/ui/health", WIDE, "light"),
     Shot("calls", "/ui/calls", WIDE, "light"),
