@@ -528,6 +528,12 @@ def test_a_call_is_replayed_and_compared(site: Site, in_browser: Callable[..., A
             page.get_by_role("button", name="Compare").click()
             page.get_by_text("as it is now").wait_for()
             assert "user/kettle.md" in page.locator(".is-lost").inner_text()
+            page.get_by_role("link", name="The call").click()
+            page.locator("select[name=moment]").select_option("state")
+            page.fill("input[name=state]", '{"user": 1}')  # the kettle alone
+            page.get_by_role("button", name="Compare").click()
+            page.get_by_text('as of {"user": 1}').wait_for()
+            assert "user/tea.md" in page.locator(".is-lost").first.inner_text()
 
     in_browser(journey)
 

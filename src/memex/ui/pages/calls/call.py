@@ -1,5 +1,6 @@
 """One call: its story, the texts that it saw, its undoing, and its export."""
 
+import json
 from typing import Annotated
 
 from fastapi import Query, Response
@@ -44,6 +45,7 @@ async def show_call(
         is_planned=shown["tool"] in (*KINDS["context"], *KINDS["remember"]),
         budgets=(MIN_BUDGET, MAX_BUDGET),
         models=page.service.planners.models,
+        state_json=json.dumps(shown["state"]) if shown["state"] else "",
     )
 
 

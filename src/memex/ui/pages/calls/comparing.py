@@ -1,5 +1,6 @@
 """A call run again: as it was, or with a budget, planner, way to search, moment, model or prompt changed."""
 
+import json
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -19,8 +20,9 @@ from memex.ui.pages.calls.calls import UserQuery, context_for
 
 router = page_router("/calls")
 
-FREE_FIELDS = ("budget", "planner", "search_mode", "moment", "time")
+FREE_FIELDS = ("budget", "planner", "search_mode", "moment", "time", "state")
 PAID_FIELDS = (*FREE_FIELDS, "model", "prompt")
+NAMES = {"search_mode": "search", "as_of": "memory"}
 Field = Annotated[str, Query(max_length=100)]
 
 
@@ -42,9 +44,10 @@ async def compare_call(
     search_mode: Field = "",
     moment: Field = "",
     time: Field = "",
+    state: Annotated[str, Query(max_length=2_000)] = "",
 ) -> Response:
     """Run a call again with something changed, beside what it was. Nothing is written, and no model is asked."""
-    given = (budget, planner, search_mode, moment, time)
+    given = (budget, planner, search_mode, moment, time, state)
     return await _compare(page, call_id, user, dict(zip(FREE_FIELDS, given, strict=True)))
 
 
@@ -84,7 +87,7 @@ def _change(fields: Mapping[str, str]) -> ReplayChange:
         "search_mode": fields["search_mode"],
         "model": fields.get("model"),
         "prompt": fields.get("prompt", "").strip() and fields["prompt"],
-        "as_of": _moment(fields["moment"], fields["time"]),
+        "as_of": _moment(fields),
     }
     given = {name: value for name, value in given.items() if value}
     if not given:
@@ -95,24 +98,33 @@ def _change(fields: Mapping[str, str]) -> ReplayChange:
     return ReplayChange.of(**given)
 
 
-def _moment(moment: str, time: str) -> str | None:
-    if moment == NOW:
-        return NOW
-    named = time_in(time)
-    if moment == "time" and named is None:
-        raise ValidationFailed("No time is given.", hint="Fill in the time, or choose another memory.")
-    return named.isoformat() if named else None
+def _moment(fields: Mapping[str, str]) -> str | None:
+    """Return the moment that a form chooses, as `ReplayChange` takes it; None for that of the call."""
+    match fields["moment"]:
+        case "now":
+            return NOW
+        case "time":
+            if (time := time_in(fields["time"])) is None:
+                raise ValidationFailed(
+                    "No time is given.", hint="Fill in the time, or choose another memory."
+                )
+            return time.isoformat()
+        case "state":
+            if not fields["state"].strip().startswith("{"):
+                raise ValidationFailed(
+                    "No state is given.", hint='Fill in the state of an answer, such as {"user": 12}.'
+                )
+            return fields["state"]
+    return None
 
 
 def _described(change: Mapping[str, Any]) -> dict[str, str]:
     """Return what was changed, in words."""
-    names = {"search_mode": "search", "as_of": "memory"}
-    values = {NOW: "as it is now"}
-    return {
-        names.get(name, name): f"as of {value}"
-        if name == "as_of" and value != NOW
-        else f"{value:,}"
-        if isinstance(value, int)
-        else values.get(str(value), str(value))
-        for name, value in change.items()
-    }
+    return {NAMES.get(name, name): _worded(name, value) for name, value in change.items()}
+
+
+def _worded(name: str, value: Any) -> str:
+    if name == "as_of":
+        said = json.dumps(value) if isinstance(value, Mapping) else value
+        return "as it is now" if value == NOW else f"as of {said}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
