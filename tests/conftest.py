@@ -46,7 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
             f"{distribution.NAME} is not installed in this environment: run make install", returncode=4
         )
     config.addinivalue_line(
-        "markers", "slow: takes over 5 seconds; runs in make test-all and, in shares, in .ci/run"
+        "markers",
+        "slow: takes over 5 seconds, or is a further journey in the browser; runs in make test-all and, in shares, in .ci/run",
     )
     config.addinivalue_line(
         "markers", "faults: takes minutes; runs in make faults, and a short part in .ci/run"

@@ -166,6 +166,7 @@ def files_status(site: Site, secret: str) -> int:
     return httpx2.get(f"{site.served.url}/v1/files", headers=headers).status_code
 
 
+@pytest.mark.slow
 def test_files_are_found_while_a_question_is_typed(site: Site, in_browser: Callable[..., Any]) -> None:
     """Words that match are marked, a filter stands in the address, and the past is searched as it was."""
     plant(site)
@@ -193,6 +194,7 @@ def test_files_are_found_while_a_question_is_typed(site: Site, in_browser: Calla
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_a_question_shows_what_an_agent_would_get(site: Site, in_browser: Callable[..., Any]) -> None:
     """The chosen passages are marked in their files, with why; a smaller budget chooses anew at once."""
     plant(site)
@@ -324,6 +326,7 @@ def test_a_text_is_shown_before_it_is_remembered(site: Site, in_browser: Callabl
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_hostile_names_of_users_stay_text(site: Site, in_browser: Callable[..., Any]) -> None:
     """In lists, on the page of the user, and as members: no script runs, and each link leads to its user."""
     share_a_project(site)
@@ -368,6 +371,7 @@ def test_a_rival_is_settled_by_keyboard_and_undone(site: Site, in_browser: Calla
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_ticked_items_are_decided_without_javascript(site: Site, in_browser: Callable[..., Any]) -> None:
     """Several items at once by a plain form; both kinds of decisions are undone by one button."""
     leave_to_a_person(site)
@@ -420,6 +424,7 @@ def test_the_first_minute_ends_with_a_fact_that_is_seen(site: Site, in_browser: 
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_a_wrong_fact_is_found_corrected_and_undone(site: Site, in_browser: Callable[..., Any]) -> None:
     """From the list to the file, to its editor with a preview, and back by one button."""
     plant(site)
@@ -442,6 +447,7 @@ def test_a_wrong_fact_is_found_corrected_and_undone(site: Site, in_browser: Call
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_a_slider_shows_an_earlier_version(site: Site, in_browser: Callable[..., Any]) -> None:
     """By keyboard, with an address of its own, from which the version is restored."""
     plant(site)
@@ -538,6 +544,7 @@ def test_a_call_is_replayed_and_compared(site: Site, in_browser: Callable[..., A
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_a_poisoned_call_is_undone(site: Site, in_browser: Callable[..., Any]) -> None:
     """The person sees exactly which lines are undone, confirms it, and reads the old text, without a script."""
     plant(site)

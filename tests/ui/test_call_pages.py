@@ -67,6 +67,7 @@ def model(served: Any, model_server: ModelServer) -> Iterator[ModelServer]:
     served.service.planners = before
 
 
+@pytest.mark.slow
 def test_another_model_and_prompt_are_asked(
     site: Site, model: ModelServer, in_browser: Callable[..., Any]
 ) -> None:
@@ -97,6 +98,7 @@ def test_another_model_and_prompt_are_asked(
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_a_call_is_kept_as_a_case(served: Any, tmp_path: Path, in_browser: Callable[..., Any]) -> None:
     """A person ticks what must come back and downloads the case; where a folder is set, it is kept there."""
     served.service.case_folder = tmp_path / "cases"
@@ -185,6 +187,7 @@ def test_hostile_calls_stay_text_on_every_page(
     assert in_browser(look) == {}
 
 
+@pytest.mark.slow
 def test_why_a_file_was_recalled_is_found(site: Site, in_browser: Callable[..., Any]) -> None:
     """From the file to the answers that used it, and from one of these to why it was chosen and what it read."""
     plant(site)

@@ -69,6 +69,7 @@ def home(served: Any, tmp_path: Path) -> Iterator[Site]:
     served.service.run_folder = None
 
 
+@pytest.mark.slow
 def test_two_runs_are_compared(home: Site, in_browser: Callable[..., Any]) -> None:
     """From the table, with lines above it, to what failed: its context, and what changed between two runs."""
 
@@ -99,6 +100,7 @@ def test_two_runs_are_compared(home: Site, in_browser: Callable[..., Any]) -> No
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_runs_are_read_without_javascript(home: Site, in_browser: Callable[..., Any]) -> None:
     """The table says what the lines say; a file that is no run is named with the reason."""
 

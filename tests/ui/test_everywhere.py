@@ -162,6 +162,7 @@ def conflict(page: Page, site: Site, theme: str) -> dict[str, Any]:
     return found | violations(page, f"{theme} kept form")
 
 
+@pytest.mark.slow
 def test_times_are_those_of_the_reader(site: Site, in_browser: Callable[..., Any]) -> None:
     """In the zone of the reader, with the exact time and its zone on hover; new parts of a page too."""
     plant(site)
@@ -181,6 +182,7 @@ def test_times_are_those_of_the_reader(site: Site, in_browser: Callable[..., Any
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_back_and_forward_lose_nothing(site: Site, in_browser: Callable[..., Any]) -> None:
     """A form that comes back holds what is stored now; lists keep their filters."""
     plant(site)
@@ -211,6 +213,7 @@ def test_back_and_forward_lose_nothing(site: Site, in_browser: Callable[..., Any
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_a_second_tab_cannot_change_the_memory_of_another_user(
     site: Site, in_browser: Callable[..., Any]
 ) -> None:
@@ -266,6 +269,7 @@ def test_a_bound_user_sees_nothing_else(site: Site, in_browser: Callable[..., An
     in_browser(journey)
 
 
+@pytest.mark.slow
 def test_a_deleted_file_is_restored_from_its_address(site: Site, in_browser: Callable[..., Any]) -> None:
     """The address of a file that was deleted says when and by whom, and puts it back."""
     fill(site)
