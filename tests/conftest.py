@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     config.addinivalue_line(
         "markers",
-        "slow: takes over 5 seconds, or is a further journey in the browser; runs in make test-all and, in shares, in .ci/run",
+        "slow: over 5 seconds, or a journey in the browser; runs in make test-all, in shares in .ci/run",
     )
     config.addinivalue_line(
         "markers", "faults: takes minutes; runs in make faults, and a short part in .ci/run"
