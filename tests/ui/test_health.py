@@ -38,7 +38,7 @@ def test_the_calls_of_the_day_are_a_table_without_javascript(site: Site) -> None
     told = site.api("admin").get("/v1/admin/health").json()
 
     assert "1 thing is wrong" in shown
-    assert "memex log --status failed" in shown
+    assert "<code>memex log --status failed --everyone --as-admin</code>" in shown
     assert '<td class="amount">25</td><td class="amount">25</td>' in shown
     assert not told["ok"]
     assert ("memory_read", 25) in [(tool["tool"], tool["failed"]) for tool in told["calls"]["tools"]]
