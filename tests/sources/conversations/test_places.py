@@ -4,7 +4,10 @@ import io
 import os
 import sqlite3
 import struct
+import sys
+import types
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +15,10 @@ from tests.kit.exports import read_path, read_tree
 from tests.kit.zips import zipped
 
 from memex.errors import NothingRead, UnknownFormat
+from memex.sources.conversations.formats.readers import formats, readers
 from memex.sources.conversations.places import survey
-from memex.sources.conversations.records import ReadReport
+from memex.sources.conversations.reader import FileHead, ReadableFile
+from memex.sources.conversations.records import Include, ReadConversation, ReadMessage, ReadReport
 
 SAMPLES = Path(__file__).with_name("samples")
 CHAT = (SAMPLES / "chatgpt.json").read_bytes()
@@ -177,3 +182,39 @@ def test_names_with_control_characters_can_be_stored(tmp_path: Path) -> None:
     reading = read_tree(tmp_path, {"a\x1b[31mb.json": CHAT})
 
     assert reading.messages[0].origin.startswith("a�[31mb.json#")
+
+
+def test_readers_of_other_packages_come_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A package names a class in the entry points `memex.sources`."""
+
+    class Own:
+        kind, version, label, export_hint = "own", 1, "Own format", "Own: save it."
+
+        def recognises(self, head: FileHead) -> bool:
+            return head.start.startswith(b"OWN ")
+
+        def read(
+            self, source: ReadableFile, include: Include, report: ReadReport
+        ) -> Iterator[ReadConversation]:
+            with source.file.open() as stream:
+                text = stream.read().decode()
+            messages = [ReadMessage("1", None, "user", text, human_authored=True)]
+            yield ReadConversation("c", None, None, None, None, None, messages)
+
+    module = types.ModuleType("own_package")
+    module.Own = Own  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "own_package", module)
+    info = tmp_path / "site" / "own_package-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: own-package\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[memex.sources]\nown = own_package:Own\n")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    readers.cache_clear()
+    try:
+        reading = read_tree(tmp_path / "files", {"chat.own": b"OWN hello", "chat.json": CHAT})
+        assert "Own: save it." in formats()
+    finally:
+        readers.cache_clear()
+
+    assert set(reading.kinds) == {"own", "chatgpt"}
+    assert "OWN hello" in [message.text for message in reading.messages]
