@@ -1,6 +1,7 @@
 """A file of an export and its JSON, by lines or by elements of an array, in bounded memory."""
 
 import codecs
+import hashlib
 import io
 import json
 from collections.abc import Callable, Generator, Iterator
@@ -35,22 +36,38 @@ class ExportFile:
     open: Callable[[], IO[bytes]]
 
 
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place between two lines: the bytes and the lines before it."""
+
+    offset: int = 0
+    line: int = 0
+
+
 class JsonLines:
     """The objects of a file of JSON lines. Each pass sees the same lines, even when the file grows meanwhile.
 
     Attributes:
         number: number of the line that the current object came from, counted from 1.
-        end: bytes that the longest pass has read.
-        count: lines of that pass.
-        ends_in_half: the last line has no end and cannot be read, because it is still being written.
+        whole: the place after the last line that has an end, once a pass is done.
+
+    Args:
+        file: the file.
+        is_needed: whether a line must be parsed, by its first bytes.
+        start: where to begin.
     """
 
-    def __init__(self, file: ExportFile, is_needed: Callable[[bytes], bool] | None = None) -> None:
+    def __init__(
+        self,
+        file: ExportFile,
+        is_needed: Callable[[bytes], bool] | None = None,
+        start: Position = Position(),  # it is frozen
+    ) -> None:
         self.file = file
-        self.number = self.count = 0
-        self.end: int | None = None
-        self.ends_in_half = False
+        self.number = start.line
+        self.whole = self._start = start
         self._is_needed = is_needed
+        self._end: int | None = None
 
     def objects(self, report: ReadReport | None = None) -> Iterator[dict[str, Any]]:
         """Yield the objects in order; lines that are none are named in the report."""
@@ -58,7 +75,6 @@ class JsonLines:
             if isinstance(value := parse_json(line), dict):
                 yield value
             elif value is _BROKEN and not line.endswith(b"\n"):
-                self.ends_in_half = True
                 if report is not None:
                     report.skip(
                         "half_line", self.place, "The last line is not finished; read the file again later."
@@ -73,8 +89,10 @@ class JsonLines:
         return f"{self.file.name}#{self.number}"
 
     def _lines(self, report: ReadReport | None) -> Iterator[bytes]:
-        self.number, at, limit = 0, 0, self.end
+        self.number, at, limit = self._start.line, self._start.offset, self._end
+        whole_end = self._start
         with self.file.open() as stream:
+            _skip_to(stream, at)
             lines = io.BufferedReader(cast("io.RawIOBase", stream), _CHUNK_BYTES)  # which needs only readinto
             while limit is None or at < limit:
                 line = lines.readline(_START_BYTES)
@@ -83,45 +101,71 @@ class JsonLines:
                 self.number += 1
                 at += len(line)
                 if self._is_needed is not None and not self._is_needed(line):
-                    at += _pass_over(lines, line)
+                    passed, is_ended = _pass_over(lines, line)
+                    at += passed
+                    whole_end = Position(at, self.number) if is_ended else whole_end
                     continue
                 if len(line) == _START_BYTES and line[-1] != 0x0A:
-                    whole, more = _rest(lines, line)
+                    whole, more, is_ended = _rest(lines, line)
                     at += more
                     if whole is None:
+                        whole_end = Position(at, self.number) if is_ended else whole_end
                         if report is not None:
                             report.damage(
                                 "too_long", self.place, f"The line is longer than {MAX_LINE_BYTES >> 20} MiB."
                             )
                         continue
                     line = whole
+                if line[-1] == 0x0A:
+                    whole_end = Position(at, self.number)
                 if self.number == 1:
                     line = line.removeprefix(_BOM)
                 if not line.isspace():
                     yield line
-        self.end, self.count = at, self.number
+        self._end, self.whole = at, whole_end
 
 
-def _rest(lines: IO[bytes], start: bytes) -> tuple[bytes | None, int]:
-    """Return a long line and how much of it followed its start; None for a line beyond the limit."""
+def fingerprint(file: ExportFile, offset: int) -> str:
+    """Return a digest of the first bytes of a file and of those before an offset: a grown file keeps it."""
+    with file.open() as stream:
+        start = stream.read(min(offset, _START_BYTES))
+        _skip_to(stream, max(len(start), offset - _START_BYTES), at=len(start))
+        end = stream.read(min(_START_BYTES, offset - len(start)))
+    return hashlib.sha256(b"%d " % offset + start + end).hexdigest()
+
+
+def _skip_to(stream: IO[bytes], offset: int, at: int = 0) -> None:
+    """Go to an offset; a packed stream is read until there."""
+    if offset == at:
+        return
+    if stream.seekable():
+        stream.seek(offset)
+        return
+    while at < offset and (piece := stream.read(min(_CHUNK_BYTES, offset - at))):
+        at += len(piece)
+
+
+def _rest(lines: IO[bytes], start: bytes) -> tuple[bytes | None, int, bool]:
+    """Return a long line, how much of it followed its start, and whether it ended; no line beyond the limit."""
     pieces, size = [start], len(start)
     while size <= MAX_LINE_BYTES:
         piece = lines.readline(1 << 20)
         pieces.append(piece)
         size += len(piece)
         if not piece or piece[-1] == 0x0A:
-            return b"".join(pieces), size - len(start)
+            return b"".join(pieces), size - len(start), bool(piece)
     del pieces
-    return None, size - len(start) + _pass_over(lines, b" ")
+    passed, is_ended = _pass_over(lines, b" ")
+    return None, size - len(start) + passed, is_ended
 
 
-def _pass_over(lines: IO[bytes], start: bytes) -> int:
-    """Read to the end of a line of which the start is read, and return how much that was."""
+def _pass_over(lines: IO[bytes], start: bytes) -> tuple[int, bool]:
+    """Read to the end of a line of which the start is read; return how much that was, and whether it ended."""
     passed, piece = 0, start
     while piece and piece[-1] != 0x0A:
         piece = lines.readline(1 << 20)
         passed += len(piece)
-    return passed
+    return passed, bool(piece)
 
 
 _BROKEN = object()

@@ -7,8 +7,15 @@ from typing import Any, Protocol, runtime_checkable
 
 import ijson
 
-from memex.sources.conversations.files import ExportFile, JsonElements, Utf8, parse_json
-from memex.sources.conversations.records import Include, ReadConversation, ReadReport
+from memex.sources.conversations.files import (
+    ExportFile,
+    JsonElements,
+    JsonLines,
+    Utf8,
+    fingerprint,
+    parse_json,
+)
+from memex.sources.conversations.records import Bookmark, Include, ReadConversation, ReadReport
 
 HEAD_BYTES = (64 << 10, 2 << 20)  # how much is looked at: at first, and where that is not enough
 _MAX_LINES = 20
@@ -81,6 +88,35 @@ class Reader(Protocol):
 
     def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
         """Yield the conversations of a file. Raises OSError when the file cannot be read on."""
+
+
+@runtime_checkable
+class ResumingReader(Reader, Protocol):
+    """A reader of files that only grow: it sets `report.bookmark`, and reads on from there."""
+
+    def read_on(
+        self, source: ReadableFile, bookmark: Bookmark, include: Include, report: ReadReport
+    ) -> ReadConversation | None:
+        """Return the conversation with only what was added; None if that changes what was given before."""
+
+
+def make_bookmark(reader: Reader, lines: JsonLines, include: Include, state: dict[str, Any]) -> Bookmark:
+    """Return a bookmark after the last whole line of a file that was read to its end."""
+    at = lines.whole
+    return Bookmark(
+        at.offset, at.line, fingerprint(lines.file, at.offset), _reader_mark(reader, include), state
+    )
+
+
+def is_valid(bookmark: Bookmark, reader: Reader, file: ExportFile, include: Include) -> bool:
+    """Return whether a bookmark is of this reader and of the same file, which may have grown; raises OSError."""
+    return bookmark.reader == _reader_mark(reader, include) and bookmark.fingerprint == fingerprint(
+        file, bookmark.offset
+    )
+
+
+def _reader_mark(reader: Reader, include: Include) -> str:
+    return f"{reader.kind} {reader.version} {include}"
 
 
 @runtime_checkable

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from memex.errors import NothingRead
 
@@ -52,6 +52,7 @@ class ReadConversation:
         key: the provider's id of the conversation.
         project: a label, such as the last folder of the working directory.
         account: the account that the export belongs to, if it names one.
+        continues: only what was added since a bookmark is given; the conversation has older messages.
         messages: in the order of the conversation: the active branch in its order, every other branch after
             the message that it leaves. To be consumed before the next conversation is asked for.
     """
@@ -63,6 +64,7 @@ class ReadConversation:
     updated_at: datetime | None
     account: str | None
     messages: Iterable[ReadMessage]
+    continues: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,24 @@ class Candidate:
     account: str | None = None
     at: datetime | None = None
     origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """Where a reader stopped in a file that only grows, and what it must know to read on. It can be stored as JSON.
+
+    Attributes:
+        offset, line: the place after the last whole line.
+        fingerprint: of the file up to there (`files.fingerprint`).
+        reader: the reader's kind and version, and what was included.
+        state: what the reader keeps.
+    """
+
+    offset: int
+    line: int
+    fingerprint: str
+    reader: str
+    state: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +135,8 @@ class ReadReport:
 
     Attributes:
         offer: receives each candidate for memory; without it candidates are only counted.
+        bookmark: where to read on when the file has grown, for readers that can; set when a file is read to
+            its end.
         known: how many lines or elements a reader knows what to do with.
         skips: everything left out, the first thousand; `skipped` counts all by reason.
         unknown: lines or elements of a type that the reader does not know, by type.
@@ -123,6 +145,7 @@ class ReadReport:
     """
 
     offer: Callable[[Candidate], None] | None = None
+    bookmark: Bookmark | None = None
     conversations: int = 0
     messages: int = 0
     known: int = 0

@@ -4,17 +4,25 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
 from memex.sources.conversations.cleaning import clean, clean_title, last_folder, parse_time, string, strings
-from memex.sources.conversations.files import JsonLines
+from memex.sources.conversations.files import JsonLines, Position
 from memex.sources.conversations.formats.typed import of_claude_code
-from memex.sources.conversations.reader import FileHead, ReadableFile
-from memex.sources.conversations.records import Include, Part, ReadConversation, ReadMessage, ReadReport, Role
+from memex.sources.conversations.reader import FileHead, ReadableFile, make_bookmark
+from memex.sources.conversations.records import (
+    Bookmark,
+    Include,
+    Part,
+    ReadConversation,
+    ReadMessage,
+    ReadReport,
+    Role,
+)
 
 TITLE_CHARS = 80
+MAX_TREES, MAX_TIPS = 100, 20  # that a bookmark holds; beyond, a grown file is read from its start
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _NEEDLESS = re.compile(rb'\s{0,9}\{"type":\s?"(?:file-history-snapshot|queue-operation)"')
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}  # the best first
@@ -51,16 +59,38 @@ class ClaudeCode:
     def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
         """Yield the one conversation of a file; the file is read twice, first for its branches and its title."""
         lines = JsonLines(source.file, _is_needed)
-        session = _survey(lines)
-        yield ReadConversation(
-            key=_key(source.file.name, session),
+        yield self._conversation(lines, _survey(lines, _Session()), include, report)
+
+    def read_on(
+        self, source: ReadableFile, bookmark: Bookmark, include: Include, report: ReadReport
+    ) -> ReadConversation | None:
+        """Return what was added; None where a line answers another than the newest message: the path changes."""
+        if include.sidechains:
+            return None
+        lines = JsonLines(source.file, _is_needed, Position(bookmark.offset, bookmark.line))
+        session = _survey(lines, _Session.resumed(bookmark.state))
+        return None if session.has_strays else self._conversation(lines, session, include, report)
+
+    def _conversation(
+        self, lines: JsonLines, session: "_Session", include: Include, report: ReadReport
+    ) -> ReadConversation:
+        return ReadConversation(
+            key=_key(lines.file.name, session),
             title=session.title(),
             project=last_folder(session.folder),
-            started_at=session.started_at,
-            updated_at=session.updated_at,
+            started_at=parse_time(session.first_time),
+            updated_at=parse_time(session.last_time),
             account=None,
-            messages=_messages(lines, session.on_path(), include, report),
+            messages=self._messages(lines, session, include, report),
+            continues=session.is_resumed,
         )
+
+    def _messages(
+        self, lines: JsonLines, session: "_Session", include: Include, report: ReadReport
+    ) -> Iterator[ReadMessage]:
+        answered = dict(session.answered)
+        yield from _messages(lines, session.on_path(), answered, include, report)
+        report.bookmark = make_bookmark(self, lines, include, session.state(answered))
 
 
 def _is_needed(start: bytes) -> bool:
@@ -73,6 +103,10 @@ class _Session:
 
     Attributes:
         leaves: the newest message of each tree, by the root of the tree.
+        tips: the newest message of each tree and what follows it without words; to be answered next.
+        answered: what was read before: the message at or above each tip.
+        roots: the tree of each line.
+        has_strays: a line answers another one than those that were read before and now.
     """
 
     parents: dict[str, str | None] = field(default_factory=dict)
@@ -82,8 +116,46 @@ class _Session:
     session_id: str | None = None
     agent_id: str | None = None
     folder: str | None = None
-    started_at: datetime | None = None
-    updated_at: datetime | None = None
+    first_time: object = None
+    last_time: object = None
+    tips: dict[str, list[str]] = field(default_factory=dict)
+    answered: dict[str, str | None] = field(default_factory=dict)
+    roots: dict[str, str] = field(default_factory=dict)
+    is_resumed: bool = False
+    has_strays: bool = False
+
+    def state(self, answered: dict[str, str | None]) -> dict[str, Any]:
+        """Return what is needed to read on, as JSON."""
+        trees = list(self.tips.items())[-MAX_TREES:]
+        return {
+            "titles": self.titles,
+            "first_words": self.first_words,
+            "session_id": self.session_id,
+            "agent_id": self.agent_id,
+            "folder": self.folder,
+            "times": [time if isinstance(time, str) else None for time in (self.first_time, self.last_time)],
+            "trees": {root: {tip: answered.get(tip) for tip in tips} for root, tips in trees},
+        }
+
+    @classmethod
+    def resumed(cls, state: dict[str, Any]) -> "_Session":
+        """Return a session of which a part was read before."""
+        first, last = state["times"]
+        session = cls(
+            titles=dict(state["titles"]),
+            first_words=state["first_words"],
+            session_id=state["session_id"],
+            agent_id=state["agent_id"],
+            folder=state["folder"],
+            first_time=first,
+            last_time=last,
+            is_resumed=True,
+        )
+        for root, tips in state["trees"].items():
+            session.tips[root] = list(tips)
+            session.answered.update(tips)
+            session.roots.update(dict.fromkeys(tips, root))
+        return session
 
     def title(self) -> str | None:
         """Return the title that a person gave, else one by a model, else the first words of the person."""
@@ -103,10 +175,8 @@ class _Session:
         return frozenset(path)
 
 
-def _survey(lines: JsonLines) -> _Session:
-    session = _Session()
-    roots: dict[str, str] = {}
-    first = last = None
+def _survey(lines: JsonLines, session: _Session) -> _Session:
+    roots = session.roots
     for line in lines.objects():
         kind = string(line.get("type"))
         if kind in _TITLES and (title := clean_title(line.get(_TITLES[kind]))):
@@ -122,14 +192,20 @@ def _survey(lines: JsonLines) -> _Session:
         parent = line.get("parentUuid") or line.get("logicalParentUuid")
         parent = parent if isinstance(parent, str) and parent != uuid else None
         session.parents.setdefault(uuid, parent)
+        is_side = bool(line.get("isSidechain"))
+        if session.is_resumed and not is_side and parent is not None and parent not in roots:
+            session.has_strays = True
         root = roots.setdefault(uuid, roots.get(parent, uuid) if parent is not None else uuid)
-        if kind in ("user", "assistant") and not line.get("isSidechain"):
+        if kind in ("user", "assistant") and not is_side:
             session.leaves[root] = uuid
+            session.tips[root] = [uuid]
             if (time := line.get("timestamp")) is not None:
-                first, last = (time if first is None else first), time
+                session.first_time = time if session.first_time is None else session.first_time
+                session.last_time = time
             if session.first_words is None and kind == "user":
                 session.first_words = _first_words(line)
-    session.started_at, session.updated_at = parse_time(first), parse_time(last)
+        elif parent in session.tips.get(root, ()) and len(session.tips[root]) < MAX_TIPS:
+            session.tips[root].append(uuid)
     return session
 
 
@@ -149,10 +225,13 @@ def _key(name: str, session: _Session) -> str:
 
 
 def _messages(
-    lines: JsonLines, on_path: frozenset[str], include: Include, report: ReadReport
+    lines: JsonLines,
+    on_path: frozenset[str],
+    answered: dict[str, str | None],
+    include: Include,
+    report: ReadReport,
 ) -> Iterator[ReadMessage]:
     read: set[str] = set()
-    answered: dict[str, str | None] = {}
     for line in lines.objects(report):
         kind = string(line.get("type"))
         uuid = line.get("uuid")

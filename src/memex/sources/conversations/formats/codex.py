@@ -4,16 +4,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
-from memex.sources.conversations.cleaning import clean, clean_title, last_folder, parse_time
-from memex.sources.conversations.files import ExportFile, JsonLines
+from memex.sources.conversations.cleaning import clean, clean_title, last_folder, parse_time, string
+from memex.sources.conversations.files import ExportFile, JsonLines, Position
 from memex.sources.conversations.formats.codex_lines import Form, Line, is_known, is_needed, said_in, unwrap
-from memex.sources.conversations.reader import FileHead, ReadableFile
-from memex.sources.conversations.records import Include, ReadConversation, ReadMessage, ReadReport
+from memex.sources.conversations.reader import FileHead, ReadableFile, make_bookmark
+from memex.sources.conversations.records import Bookmark, Include, ReadConversation, ReadMessage, ReadReport
 
 TITLE_CHARS = 80
 MAX_FILES = 200  # that continue one another
@@ -36,19 +35,56 @@ class Codex:
     def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
         """Yield the one conversation of a file, with the part of older files that it continues."""
         chain = _chain(source, include, report)
-        thread = _survey(chain, include)
+        thread = _survey(chain, include, _Thread())
         if thread.is_subagent and not include.sidechains:
             report.skip("sidechain", source.file.name, "A subagent wrote the whole file.")
             return
-        yield ReadConversation(
-            key=clean(thread.id or "") or rollout_id(source.file.name),
+        yield self._conversation(chain, thread, _Progress(), include, report)
+
+    def read_on(
+        self, source: ReadableFile, bookmark: Bookmark, include: Include, report: ReadReport
+    ) -> ReadConversation | None:
+        """Return what was added; None where something was taken back or repeated, or the form is another."""
+        start = Position(bookmark.offset, bookmark.line)
+        chain = [_Segment(JsonLines(source.file, partial(is_needed, include=include), start))]
+        thread, progress = _resumed(bookmark.state)
+        forms = thread.forms()
+        _survey(chain, include, thread)
+        if thread.breaks or thread.forms() != forms:
+            return None
+        return self._conversation(chain, thread, progress, include, report)
+
+    def _conversation(
+        self,
+        chain: "list[_Segment]",
+        thread: "_Thread",
+        progress: "_Progress",
+        include: Include,
+        report: ReadReport,
+    ) -> ReadConversation:
+        name = chain[-1].lines.file.name
+        return ReadConversation(
+            key=clean(thread.id or "") or rollout_id(name),
             title=thread.title or thread.first_words,
             project=last_folder(thread.folder),
-            started_at=thread.started_at,
-            updated_at=thread.updated_at,
+            started_at=parse_time(thread.first_time),
+            updated_at=parse_time(thread.last_time),
             account=None,
-            messages=_messages(chain, thread, include, report),
+            messages=self._messages(chain, thread, progress, include, report),
+            continues=progress.is_resumed,
         )
+
+    def _messages(
+        self,
+        chain: "list[_Segment]",
+        thread: "_Thread",
+        progress: "_Progress",
+        include: Include,
+        report: ReadReport,
+    ) -> Iterator[ReadMessage]:
+        yield from _messages(chain, thread, progress, include, report)
+        state = {"thread": thread.state(), "progress": progress.state()}
+        report.bookmark = make_bookmark(self, chain[-1].lines, include, state)
 
     def ids(self, head: FileHead) -> Sequence[str]:
         """Return the id of a rollout, which its name holds, and that of its thread."""
@@ -195,8 +231,8 @@ class _Spoken:
 
     def count(self, line: Line, form: Form, time: object) -> bool:
         """Count a message; return whether it is new: older versions repeat the whole history when they resume."""
-        if isinstance(time, str | int | float):
-            mark = hash((form, line.role, line.text, time))
+        if line.item_id is not None or isinstance(time, str | int | float):
+            mark = hash(line.item_id or (form, line.role, line.text, time))
             if mark in self._seen:
                 return False
             self._seen.add(mark)
@@ -212,7 +248,11 @@ class _Spoken:
 
 @dataclass(slots=True)
 class _Thread:
-    """What the first reading of a thread finds out."""
+    """What the first reading of a thread finds out.
+
+    Attributes:
+        breaks: how often a history was repeated or something taken back.
+    """
 
     id: str | None = None
     title: str | None = None
@@ -220,9 +260,21 @@ class _Thread:
     folder: str | None = None
     is_paginated: bool = False
     is_subagent: bool = False
-    started_at: datetime | None = None
-    updated_at: datetime | None = None
+    first_time: object = None
+    last_time: object = None
+    breaks: int = 0
     spoken: _Spoken = field(default_factory=_Spoken)
+
+    def state(self) -> dict[str, Any]:
+        """Return what is needed to read on, as JSON."""
+        state = {name: getattr(self, name) for name in _KEPT}
+        times = [time if isinstance(time, str) else None for time in (self.first_time, self.last_time)]
+        counts = [[form, role, count] for (form, role), count in self.spoken.counts.items()]
+        return {**state, "first_time": times[0], "last_time": times[1], "counts": counts}
+
+    def forms(self) -> dict[str, Form]:
+        """Return the form in which the words of each role are read."""
+        return {role: self.form_of(role) for role in ("user", "assistant")}
 
     @property
     def form(self) -> Form:
@@ -248,28 +300,67 @@ class _Thread:
         )
 
 
-def _survey(chain: list[_Segment], include: Include) -> _Thread:
-    thread = _Thread()
-    first = last = None
+_KEPT = ("id", "title", "first_words", "folder", "is_paginated", "is_subagent")
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What the second reading of a thread knows at a line.
+
+    Attributes:
+        others: parts without words, by kind.
+        previous: the newest message.
+        standing: the newest message that was not taken back.
+    """
+
+    spoken: _Spoken = field(default_factory=_Spoken)
+    others: Counter[str] = field(default_factory=Counter)
+    model: str | None = None
+    previous: str | None = None
+    standing: str | None = None
+    is_resumed: bool = False
+
+    def state(self) -> dict[str, Any]:
+        """Return what is needed to read on, as JSON; the counts are those of the thread."""
+        kept = [self.model, self.previous, self.standing]
+        return {"others": dict(self.others), "kept": kept}
+
+
+def _resumed(state: dict[str, Any]) -> tuple[_Thread, _Progress]:
+    """Return a thread of which a part was read before, and how far."""
+    about, progress = state["thread"], state["progress"]
+    counts = Counter({(form, role): count for form, role, count in about["counts"]})
+    kept = {name: about[name] for name in (*_KEPT, "first_time", "last_time")}
+    model, previous, standing = progress["kept"]
+    others = Counter[str](progress["others"])
+    return (
+        _Thread(**kept, spoken=_Spoken(counts.copy())),
+        _Progress(_Spoken(counts), others, model, previous, standing, is_resumed=True),
+    )
+
+
+def _survey(chain: list[_Segment], include: Include, thread: _Thread) -> _Thread:
     for segment in chain:
         is_new = True
         for line in segment.read():
             kind, payload = unwrap(line)
             if (time := line.get("timestamp")) is not None:
-                first, last = (time if first is None else first), time
+                thread.first_time = time if thread.first_time is None else thread.first_time
+                thread.last_time = time
             if kind == "session_meta":
                 if is_new:
                     _take_meta(thread, payload)
                 is_new = False
+                thread.breaks += 1
             elif kind == "thread.started" and isinstance(payload.get("thread_id"), str):
                 thread.id = payload["thread_id"]
             elif kind == "event_msg" and payload.get("type") == "thread_name_updated":
                 thread.title = clean_title(payload.get("thread_name")) or thread.title
             elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
                 thread.spoken.roll_back(_turns(payload))
+                thread.breaks += 1
             elif (said := said_in(kind, payload, include)) is not None:
                 _hear(thread, said, line.get("timestamp"))
-    thread.started_at, thread.updated_at = parse_time(first), parse_time(last)
     return thread
 
 
@@ -305,14 +396,11 @@ def _turns(payload: dict[str, Any]) -> int:
 
 
 def _messages(
-    chain: list[_Segment], thread: _Thread, include: Include, report: ReadReport
+    chain: list[_Segment], thread: _Thread, progress: _Progress, include: Include, report: ReadReport
 ) -> Iterator[ReadMessage]:
-    spoken, others = _Spoken(), Counter[str]()
-    model: str | None = None
-    previous: str | None = None  # the newest message, and the newest that was not taken back
-    standing: str | None = None
+    spoken, others = progress.spoken, progress.others
     is_on_path = True
-    forms = {role: thread.form_of(role) for role in ("user", "assistant")}
+    forms = thread.forms()
     for segment in chain:
         for line in segment.read(report):
             kind, payload = unwrap(line)
@@ -321,7 +409,7 @@ def _messages(
                 continue
             report.known += 1
             if kind == "turn_context":
-                model = name if isinstance(name := payload.get("model"), str) else model
+                progress.model = string(payload.get("model")) or progress.model
             if (said := said_in(kind, payload, include)) is None or not (text := clean(said.text)):
                 continue
             time = line.get("timestamp")
@@ -336,17 +424,17 @@ def _messages(
                 is_on_path = not thread.is_gone(said.form, said.role, number)
             yield ReadMessage(
                 key=key,
-                parent=standing if is_on_path else previous,
+                parent=progress.standing if is_on_path else progress.previous,
                 role=said.role,
                 text=text,
                 part=said.part,
                 author="subagent" if thread.is_subagent else said.name,
                 at=parse_time(time),
-                model=model if said.role == "assistant" else None,
+                model=progress.model if said.role == "assistant" else None,
                 human_authored=said.role == "user" and not thread.is_subagent,
                 on_path=is_on_path,
                 origin=segment.lines.place,
             )
             if said.part == "message":
-                previous = key
-                standing = key if is_on_path else standing
+                progress.previous = key
+                progress.standing = key if is_on_path else progress.standing
