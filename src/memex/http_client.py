@@ -93,6 +93,7 @@ class HttpClient:
         params: Mapping[str, Any] | None = None,
         body: Any = None,
         role: Role | None = None,
+        timeout_s: float | None = None,
         is_repeatable: bool = True,
     ) -> dict[str, Any]:
         """Return the JSON answer to a request below /v1, for an admin below /v1/admin.
@@ -104,6 +105,7 @@ class HttpClient:
             params: of the query; those that are None are left out.
             body: of JSON; None for none.
             role: whose routes are asked, by default those that this is for.
+            timeout_s: seconds that the request may take, by default those of the client.
             is_repeatable: whether it may arrive twice.
 
         Raises:
@@ -117,7 +119,13 @@ class HttpClient:
             content = _encode(body)
             given["Content-Type"] = b"application/json"
         answer = await self.request(
-            method, base + path, headers=given, params=params, content=content, is_repeatable=is_repeatable
+            method,
+            base + path,
+            headers=given,
+            params=params,
+            content=content,
+            timeout_s=timeout_s,
+            is_repeatable=is_repeatable,
         )
         return document_of(answer, self.url)
 

@@ -1,6 +1,11 @@
 """The pages that erase a user: what exactly is removed, the name typed once more, and the receipt."""
 
+import asyncio
+
 from tests.ui.conftest import Site
+
+from memex.api.remote import RemoteMemex
+from memex.call_context import CallContext
 
 
 def test_a_user_is_erased_once_the_name_is_typed(site: Site) -> None:
@@ -41,3 +46,21 @@ def test_who_looks_at_the_memory_that_is_erased_looks_at_nobodys_then(site: Site
     assert erased.status_code == 303
     assert admin.get(erased.headers["location"]).status_code == 200
     assert "alice" not in admin.get("/ui/memory").text
+
+
+def test_python_erases_over_http(site: Site) -> None:
+    """What would be removed, the receipt and its list, and the health, as the API in this process gives them."""
+    site.api(bound_to="alice").put("/v1/file", params={"path": "user/tea.md"}, content="# Tea\n")
+
+    async def work() -> tuple[dict[str, object], ...]:
+        async with RemoteMemex(site.served.url, site.key("admin")) as remote:
+            counted = await remote.erase_user(CallContext(None), "alice", dry_run=True)
+            done = await remote.erase_user(CallContext(None), "alice")
+            listed = await remote.list_erasures(CallContext(None), limit=5)
+            return counted, done, listed, await remote.health(CallContext(None))
+
+    counted, done, listed, health = asyncio.run(work())
+
+    assert (counted["status"], done["status"]) == ("dry_run", "erased")
+    assert listed["erasures"] == [done]
+    assert health["ok"] is True
