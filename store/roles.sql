@@ -89,6 +89,10 @@ begin
     grant select on log_hour to memex_admin;
   end if;
 
+  if to_regclass('conversation_file') is not null then  -- as above, at migration 23
+    grant select, insert, delete on conversation_file to memex_agent, memex_admin;
+  end if;
+
   if to_regclass('my_messages') is not null then  -- as above, at migration 22
     grant select on my_files, my_revisions, my_conversations, my_messages, my_calls to memex_agent;
   end if;

@@ -363,6 +363,16 @@ create table conversation_removed (
   primary key (scope_id, sha256)
 );
 
+-- Files of exports that were read to their end: digests of content and reader, so that an unchanged file is not read
+-- again.
+create table conversation_file (
+  scope_id   bigint not null,
+  tenant_id  bigint not null,
+  sha256     bytea not null check (octet_length(sha256) = 32),
+  read_at    timestamptz not null,
+  primary key (scope_id, sha256)
+);
+
 -- The web UI: who is signed in, and the links by which the terminal of the service signs a browser in.
 create table ui_session (
   session_id    bigint generated always as identity primary key,
@@ -503,7 +513,7 @@ begin
     'tenant', 'api_key', 'scope', 'project_member', 'revision', 'link', 'chunk', 'chunk_removed', 'posting',
     'scope_stat', 'operation', 'prompt', 'spend', 'eval_run', 'quota', 'write_rate', 'write_probe', 'ui_session',
     'ui_link', 'erasure', 'log_hour', 'seal', 'schema_migration', 'conversation_stat', 'source', 'conversation',
-    'message', 'conversation_removed'] loop
+    'message', 'conversation_removed', 'conversation_file'] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
   end loop;
@@ -540,7 +550,8 @@ begin
     'using (%s and parent_id is null and status in (''queued'', ''quarantined'')) '
     'with check (%s and parent_id is null and status in (''queued'', ''answered'', ''failed''))', writes, writes);
 
-  foreach name in array array['conversation_stat', 'source', 'conversation', 'message', 'conversation_removed'] loop
+  foreach name in array array[
+    'conversation_stat', 'source', 'conversation', 'message', 'conversation_removed', 'conversation_file'] loop
     execute format('create policy reads on %I for select using (%s or %s)', name, reads, is_owner);
     execute format('create policy inserts on %I for insert with check (%s or %s)', name, writes, is_owner);
     execute format('create policy updates on %I for update using (%s or %s)', name, writes, is_owner);

@@ -18,12 +18,15 @@ from memex.sources.conversations.places import Found, survey
 from memex.sources.conversations.reader import Reader
 from memex.sources.conversations.reading import read
 from memex.sources.conversations.records import Include, LeftOut, ReadConversation, ReadMessage, ReadReport
+from memex.sources.zips import BROKEN
 from memex.subagent.secrets.finding import find_secrets, redact
 
 MAX_BATCH_MESSAGES = 1_000
 MAX_BATCH_CHARS = 1 << 20  # of a request: in UTF-8 and JSON at most 6 MiB, and one longer message
 MAX_BATCH_CONVERSATIONS = 500
 EXPORT_MARK = b'{"memex_conversation": 1'  # how a line of `memex conversations export` begins
+FILES_A_REQUEST = 100  # whose digests are compared at once
+BLOCK_BYTES = 1 << 20
 MAX_NAMED = 100  # unreadable lines and skipped places that a report names
 
 Document = dict[str, Any]
@@ -64,7 +67,8 @@ class IngestReport:
         places: the first lines that cannot be read, and the first things that were left out, each with its place.
         failed: files that could not be read, with code, message and hint.
         warnings: what a person should look at.
-        files: how many files were read.
+        files: how many files were recognised.
+        unchanged_files: those that are as they were when they were read before; they were not read again.
     """
 
     changes: Counter[str] = field(default_factory=Counter)
@@ -78,12 +82,14 @@ class IngestReport:
     failed: list[Document] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     files: int = 0
+    unchanged_files: int = 0
 
     def document(self) -> Document:
         """Return the report as JSON."""
         counted = {name: self.changes[name] for name in ("created", "grown", "unchanged", "removed")}
         return {
             "files": self.files,
+            "unchanged_files": self.unchanged_files,
             "conversations": counted,
             "messages_read": self.messages_read,
             "messages_added": self.messages_added,
@@ -189,11 +195,25 @@ class Ingest:
             found = await asyncio.to_thread(stack.enter_context, survey(others))
             for skip in found.skips:
                 self.report.add_skip(skip)
-            for one in found.found:
-                await self._add_file(one)
+            for start in range(0, len(found.found), FILES_A_REQUEST):
+                await self._add_files(found.found[start : start + FILES_A_REQUEST])
         return self.report
 
-    async def _add_file(self, found: Found) -> None:
+    async def _add_files(self, files: Sequence[Found]) -> None:
+        """Read those of some files that were not read to their end before, as they are now."""
+        digests = [await asyncio.to_thread(_digest_of, one, self._options) for one in files]
+        known: set[str] = set()
+        if not (self._options.again or self._options.reparse):
+            source = {"kind": files[0].reader.kind, "files": [one for one in digests if one is not None]}
+            known = set((await self._api.wanted(self._context, {"source": source}))["known_files"])
+        for one, digest in zip(files, digests, strict=True):
+            if digest in known:
+                self.report.files += 1
+                self.report.unchanged_files += 1
+            else:
+                await self._add_file(one, digest)
+
+    async def _add_file(self, found: Found, digest: str | None) -> None:
         told = ReadReport()
         name = found.source.file.name
         batches = self._batches(found, told)
@@ -208,6 +228,9 @@ class Ingest:
                 raise
         try:
             told.require_something(name, found.reader.label)
+            if digest is not None and not told.damaged and not told.incomplete and not self._options.dry_run:
+                source = self._source(found.reader, "", told) | {"files": [digest]}
+                await self._api.put(self._context, to_lines([source]))
         except NothingRead as error:
             self.report.add_failure(name, error)
         self.report.add_read(found.reader, name, told)
@@ -347,6 +370,19 @@ def _part(
         "is_complete": is_complete,
         "messages": messages,
     }
+
+
+def _digest_of(found: Found, options: IngestOptions) -> str | None:
+    """Return a digest of a file and of how it is read; None for one that cannot be read."""
+    reader, include = found.reader, options.include
+    digest = hashlib.sha256(f"{reader.kind} {reader.version} {options.label} {include}".encode())
+    try:
+        with found.source.file.open() as stream:
+            while block := stream.read(BLOCK_BYTES):
+                digest.update(block)
+    except BROKEN:
+        return None  # the reader says why
+    return digest.hexdigest()
 
 
 def _cut(conversation: Document) -> Iterator[Document]:

@@ -18,6 +18,9 @@ with links as (
 , conversations_removed as (
   delete from conversation_removed where scope_id = any (%(scope_ids)s)
 )
+, files_read as (
+  delete from conversation_file where scope_id = any (%(scope_ids)s)
+)
 , conversations as (
   delete from conversation where scope_id = any (%(scope_ids)s)
   returning conversation_no

@@ -4,7 +4,8 @@ select case
          when relation.relname in ('chunk', 'chunk_removed', 'posting', 'link', 'scope_stat') then 'search index'
          when relation.relname like 'embedding%%' then 'vectors'
          when relation.relname in ('operation', 'prompt', 'log_hour', 'spend') then 'log'
-         when relation.relname in ('message', 'conversation', 'conversation_removed', 'conversation_stat', 'source')
+         when relation.relname in ('message', 'conversation', 'conversation_removed', 'conversation_stat',
+                                    'conversation_file', 'source')
            then 'conversations'
          when namespace.nspname = 'procrastinate' then 'jobs'
          else 'other tables'

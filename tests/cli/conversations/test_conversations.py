@@ -58,7 +58,9 @@ def test_from_an_export_to_a_receipt(memex: Memex, tmp_path: Path) -> None:
 
     first = memex.json("ingest", str(path), *user)
     assert first["conversations"] == {"created": 1, "grown": 0, "unchanged": 0, "removed": 0}
-    assert memex.json("ingest", str(path), *user)["conversations"]["unchanged"] == 1
+    again = memex.json("ingest", str(path), *user)
+    assert (again["unchanged_files"], again["messages_read"]) == (1, 0)
+    assert memex.json("ingest", str(path), "--reparse", *user)["conversations"]["unchanged"] == 1
 
     plain, found = memex.both("dig", "skip", "locked", *user)
     reference = found["hits"][0]["reference"]
@@ -88,8 +90,9 @@ def test_from_an_export_to_a_receipt(memex: Memex, tmp_path: Path) -> None:
     assert memex.json("conversations", "delete", named, *user)["dry_run"]
     receipt = memex.json("conversations", "delete", named, "--yes", *user)
     assert (receipt["conversations"], receipt["messages"]) == (1, 4)
-    assert memex.json("ingest", str(grown), *user)["conversations"]["removed"] == 1
-    assert "had been deleted before" in memex.plain("ingest", str(grown), *user)
+    assert memex.json("ingest", str(grown), *user)["unchanged_files"] == 1
+    assert memex.json("ingest", str(grown), "--reparse", *user)["conversations"]["removed"] == 1
+    assert "had been deleted before" in memex.plain("ingest", str(grown), "--reparse", *user)
     assert memex.json("ingest", str(grown), "--again", *user)["conversations"]["created"] == 1
 
 
@@ -146,5 +149,7 @@ def test_real_exports_are_imported_in_one_command(memex: Memex) -> None:
     assert first["conversations"]["created"] > 10
     assert {"chatgpt", "claude_ai", "claude_code", "codex_cli"} <= kinds or len(kinds) >= 4
     assert second["messages_added"] == 0
-    assert second["conversations"]["created"] == 0
-    assert second["conversations"]["unchanged"] == sum(first["conversations"].values())
+    assert second["unchanged_files"] > 10
+    third = memex.json("ingest", str(folder), "--reparse", *user)
+    assert third["messages_added"] == 0
+    assert third["conversations"]["unchanged"] == sum(first["conversations"].values())

@@ -155,6 +155,9 @@ def _show(screen: Screen, report: dict[str, Any]) -> None:
         f"{format_count(report['messages_added'], 'new message')} of {report['messages_read']:,} read "
         f"in {format_count(report['files'], 'file')}.",
     )
+    if report["unchanged_files"]:
+        unchanged = format_count(report["unchanged_files"], "file")
+        screen.line((f"{unchanged} had not changed since the last import, and were not read again.", "dim"))
     if counts["removed"]:
         removed = format_count(counts["removed"], "conversation")
         screen.line(f"{removed} had been deleted before and stayed out; --again brings them back.")

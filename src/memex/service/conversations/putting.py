@@ -22,7 +22,7 @@ from memex.service.tools.tool import (
 )
 from memex.store.access import SecretPolicy
 from memex.store.conversations.ingest import MAX_MESSAGES, put_conversations
-from memex.store.conversations.known import known_conversations
+from memex.store.conversations.known import known_conversations, known_files, note_files
 from memex.store.conversations.records import (
     NewConversation,
     NewMessage,
@@ -42,6 +42,7 @@ MAX_TITLE_CHARS = 1_000
 MAX_ID_CHARS = 500
 MAX_CONVERSATIONS = 1_000  # of a request
 
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Label = Annotated[StorableText, Field(min_length=1, max_length=200)]
 
 
@@ -49,13 +50,15 @@ class SourceInput(Arguments):
     """Where conversations come from.
 
     `kind` is the format, such as chatgpt; `label` the name that people give the source, by default the kind; and
-    `account` the account as the export names it.
+    `account` the account as the export names it. `files` are digests, of the program's own making, of the files
+    that are read to their end with this request; `wanted` tells which of them are known.
     """
 
     kind: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
     label: Label | None = None
     account: Annotated[StorableText, Field(max_length=200)] = ""
     reader_version: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    files: Annotated[list[Digest], Field(max_length=1_000)] = Field(default_factory=list)
     skipped: Annotated[dict[str, int], Field(max_length=100)] = Field(default_factory=dict)
 
     @property
@@ -94,7 +97,7 @@ class ConversationInput(Arguments):
     project: Annotated[StorableText, Field(max_length=200)] = ""
     started_at: Annotated[AwareDatetime | None, Field(strict=False)] = None
     last_at: Annotated[AwareDatetime | None, Field(strict=False)] = None
-    sha256: Annotated[str | None, Field(pattern=r"^[0-9a-f]{64}$")] = None
+    sha256: Digest | None = None
     is_continued: bool = False
     is_complete: bool = True
 
@@ -103,14 +106,14 @@ class KnownConversation(Arguments):
     """A conversation that a program could send: its id with the provider, and the digest of what was read of it."""
 
     id: Annotated[StorableText, Field(min_length=1, max_length=MAX_ID_CHARS)]
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    sha256: Digest
 
 
 class WantedArguments(Arguments):
-    """Which of some conversations are wanted."""
+    """Which of some conversations are wanted; `source.files` asks which files need not be read again."""
 
     source: SourceInput
-    conversations: Annotated[list[KnownConversation], Field(max_length=10_000)]
+    conversations: Annotated[list[KnownConversation], Field(max_length=10_000)] = Field(default_factory=list)
 
 
 class PutConversationResult(ResultPart):
@@ -143,9 +146,13 @@ class PutConversationsResult(ToolResult):
 
 
 class WantedResult(ToolResult):
-    """The conversations of which something may be new, by the ids with which they were named."""
+    """The conversations of which something may be new, by the ids with which they were named.
+
+    `known_files` are those of the source's files that were read to their end before.
+    """
 
     wanted: list[str]
+    known_files: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +187,7 @@ async def put(
         SecretRefused: a message holds a secret, and the policy of the tenant refuses it. Nothing is stored.
         LimitExceeded: the user would have too many messages. Nothing is stored.
     """
-    asked = {"source": source.canonical(), "conversations": len(conversations), "again": again}
+    asked = {"source": _logged(source), "conversations": len(conversations), "again": again}
     async with service.recorder.recorded(caller, NAME, asked, tool_call_id=tool_call_id) as log:
         _check_user(caller)
         if sum(len(one.messages) for one in conversations) > MAX_MESSAGES:
@@ -213,6 +220,9 @@ async def put(
             skipped=source.skipped,
             again=again,
         )
+        await note_files(
+            service.database, access, [bytes.fromhex(one) for one in source.files], now=log.call.request.now
+        )
         result = PutConversationsResult(
             conversations=[
                 PutConversationResult(
@@ -242,7 +252,7 @@ async def wanted(
     service: Service, caller: Caller, arguments: WantedArguments, *, tool_call_id: str | None = None
 ) -> WantedResult:
     """Return which conversations are not stored as they were read, so that a program need not send the others."""
-    asked = {"source": arguments.source.canonical(), "conversations": len(arguments.conversations)}
+    asked = {"source": _logged(arguments.source), "conversations": len(arguments.conversations)}
     async with service.recorder.recorded(caller, WANTED, asked, tool_call_id=tool_call_id) as log:
         _check_user(caller)
         source = arguments.source.name
@@ -255,7 +265,11 @@ async def wanted(
             for conversation_id, one in ids.items()
             if known.get(conversation_id) != (bytes.fromhex(one.sha256), arguments.source.reader_version)
         ]
-        result = WantedResult(wanted=missing)
+        digests = [bytes.fromhex(one) for one in arguments.source.files]
+        read_before = await known_files(service.database, caller.access, digests)
+        result = WantedResult(
+            wanted=missing, known_files=[one.hex() for one in digests if one in read_before]
+        )
         await log.add("answered", CallAnswer(result.body(), asked, {"wanted": len(missing)}))
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
 
@@ -269,10 +283,9 @@ def parse_lines(body: bytes) -> tuple[SourceInput, list[ConversationInput]]:
         ValidationFailed: a line is malformed; the message names it.
     """
     lines = [(number, line) for number, line in enumerate(body.split(b"\n"), start=1) if line.strip()]
-    if len(lines) < 2:
+    if not lines:
         raise ValidationFailed(
-            "The request has no conversation.",
-            hint="Send JSON lines: first the source, then a conversation a line.",
+            "The request is empty.", hint="Send JSON lines: first the source, then a conversation a line."
         )
     if len(lines) > MAX_CONVERSATIONS + 1:
         raise ValidationFailed(
@@ -281,6 +294,10 @@ def parse_lines(body: bytes) -> tuple[SourceInput, list[ConversationInput]]:
         )
     (number, first), *rest = lines
     source: SourceInput = _parsed(SourceInput, number, first)
+    if not rest and not source.files:
+        raise ValidationFailed(
+            "The request has no conversation.", hint="Send a conversation a line, behind the source."
+        )
     return source, [_parsed(ConversationInput, number, line) for number, line in rest]
 
 
@@ -295,6 +312,11 @@ def _parsed(model: type[Any], number: int, line: bytes) -> Any:
     except ValidationError as error:
         problem = describe_problem(error.errors(include_url=False)[0])
         raise ValidationFailed(f"Line {number}: {problem}.") from None
+
+
+def _logged(source: SourceInput) -> dict[str, Any]:
+    """Return a source as the log has it: how many files, and not their digests."""
+    return source.canonical() | ({"files": len(source.files)} if source.files else {})
 
 
 def _check_user(caller: Caller) -> None:
