@@ -56,7 +56,7 @@ class ConversationSession:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class PublishedConversation:
     """A conversation of LoCoMo: the sessions of two speakers, and the questions about them."""
 
     id: str
@@ -117,7 +117,7 @@ def find_data_folder() -> Path:
     return path
 
 
-def load_conversations(root: Path) -> list[Conversation]:
+def load_conversations(root: Path) -> list[PublishedConversation]:
     """Return the conversations of LoCoMo, without the questions that have no answer or no evidence."""
     return [_to_conversation(published) for published in _read_json(root / "locomo" / "locomo5.json.gz")]
 
@@ -163,7 +163,7 @@ def load_vault(root: Path, archive: str) -> dict[str, str]:
         raise _missing_file(path) from None
 
 
-def _to_conversation(published: Mapping[str, Any]) -> Conversation:
+def _to_conversation(published: Mapping[str, Any]) -> PublishedConversation:
     talk = published["conversation"]
     numbers = sorted(int(name[8:]) for name in talk if re.fullmatch(r"session_\d+", name))
     sessions = [_to_session(talk[f"session_{n}"], talk[f"session_{n}_date_time"]) for n in numbers]
@@ -175,7 +175,7 @@ def _to_conversation(published: Mapping[str, Any]) -> Conversation:
             asked.append(
                 DatasetQuestion(question["question"], (_CATEGORIES[question["category"]],), evidence)
             )
-    return Conversation(published["sample_id"], tuple(sessions), tuple(asked))
+    return PublishedConversation(published["sample_id"], tuple(sessions), tuple(asked))
 
 
 def _to_session(turns: Sequence[Mapping[str, Any]], time: str) -> ConversationSession:

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from memex.evals.retrieval import datasets, render
-from memex.evals.retrieval.datasets import Chat, Conversation, DatasetQuestion
+from memex.evals.retrieval.datasets import Chat, DatasetQuestion, PublishedConversation
 from memex.evals.retrieval.opaque_names import opaque_name, question_id
 from memex.evals.retrieval.render import RenderedFile, Span
 
@@ -134,7 +134,7 @@ def readers_of(suite: str) -> tuple[Reader, ...]:
     return tuple(reader for one in (ALL if suite == "all" else (suite,)) for reader in SUITES[one])
 
 
-def _session_collection(conversation: Conversation) -> Collection:
+def _session_collection(conversation: PublishedConversation) -> Collection:
     contents, places = {}, {}
     for number, held in enumerate(conversation.sessions):
         path = f"user/conversations/{opaque_name('locomo', conversation.id, str(number))}.md"
@@ -144,7 +144,7 @@ def _session_collection(conversation: Conversation) -> Collection:
     return _to_collection("locomo", conversation.id, contents, conversation.asked, places)
 
 
-def _turn_collection(conversation: Conversation) -> Collection:
+def _turn_collection(conversation: PublishedConversation) -> Collection:
     contents, places = {}, {}
     for number, held in enumerate(conversation.sessions):
         home = f"user/conversations/{opaque_name('locomo', conversation.id, str(number))}"

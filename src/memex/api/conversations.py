@@ -2,17 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from memex.call_context import CallContext
-from memex.service.conversations import finding, putting, reading, removing
+from memex.service.conversations import putting
 from memex.service.conversations.finding import FindMessagesResult
-from memex.service.conversations.putting import PutConversationsResult, WantedArguments
+from memex.service.conversations.putting import PutConversationsResult
 from memex.service.conversations.reading import ListConversationsResult, SourcesResult, ThreadResult
 from memex.service.conversations.removing import DeleteResult
-
-if TYPE_CHECKING:
-    from memex.api.local import LocalMemex
 
 Document = dict[str, Any]
 
@@ -47,55 +44,6 @@ class ConversationsApi(Protocol):
     async def delete(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
         """Delete conversations, or count them with `dry_run`, and return a receipt."""
         ...
-
-
-class LocalConversations:
-    """Conversations of a service in this process."""
-
-    # ruff: noqa: D102  # `ConversationsApi` says what each method does
-
-    def __init__(self, memex: "LocalMemex") -> None:
-        self._memex = memex
-
-    async def put(self, context: CallContext, lines: bytes, *, again: bool = False) -> Document:
-        service, caller = await self._memex.caller(context, putting.NAME)
-        source, conversations = putting.parse_lines(lines)
-        done = await putting.put(
-            service, caller, source, conversations, again=again, tool_call_id=context.tool_call_id
-        )
-        return done.model_dump(mode="json")
-
-    async def wanted(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        service, caller = await self._memex.caller(context, putting.WANTED)
-        arguments = WantedArguments.model_validate(asked)
-        done = await putting.wanted(service, caller, arguments, tool_call_id=context.tool_call_id)
-        return done.model_dump(mode="json")
-
-    async def find(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        service, caller = await self._memex.caller(context, finding.NAME)
-        done = await finding.find(service, caller, dict(asked), tool_call_id=context.tool_call_id)
-        return done.model_dump(mode="json")
-
-    async def read(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        service, caller = await self._memex.caller(context, reading.READ)
-        done = await reading.read(service, caller, dict(asked), tool_call_id=context.tool_call_id)
-        return done.model_dump(mode="json")
-
-    async def list(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        service, caller = await self._memex.caller(context, reading.LIST)
-        done = await reading.list_all(service, caller, dict(asked), tool_call_id=context.tool_call_id)
-        return done.model_dump(mode="json")
-
-    async def sources(self, context: CallContext) -> Document:
-        service, caller = await self._memex.caller(context, reading.SOURCES)
-        return (await reading.sources(service, caller, tool_call_id=context.tool_call_id)).model_dump(
-            mode="json"
-        )
-
-    async def delete(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
-        service, caller = await self._memex.caller(context, removing.NAME)
-        done = await removing.delete(service, caller, dict(asked), tool_call_id=context.tool_call_id)
-        return done.model_dump(mode="json")
 
 
 class Conversations:

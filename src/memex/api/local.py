@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
 from memex import distribution
-from memex.api.conversations import LocalConversations
 from memex.api.local_administration import LocalAdministration
 from memex.api.local_browsing import LocalBrowsing
+from memex.api.local_conversations import LocalConversations
 from memex.api.protocol import Document, ReplayableKind
 from memex.call_context import CallContext
 from memex.errors import Forbidden, ValidationFailed
@@ -88,7 +88,7 @@ class LocalMemex(LocalBrowsing, LocalAdministration):
 
     @property
     def conversations(self) -> LocalConversations:
-        return LocalConversations(self)
+        return LocalConversations(self.caller)
 
     async def me(self, context: CallContext) -> Document:
         service, caller = await self.caller(context)

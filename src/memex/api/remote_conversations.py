@@ -3,14 +3,11 @@
 # ruff: noqa: D102  # `ConversationsApi` says what each method does
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memex.call_context import CallContext
 from memex.http_client import quote_segment
-from memex.remote import TRANSFER_TIMEOUT_S, context_headers, new_tool_call_id
-
-if TYPE_CHECKING:
-    from memex.api.remote import RemoteMemex
+from memex.remote import TRANSFER_TIMEOUT_S, Remote, context_headers, new_tool_call_id
 
 Document = dict[str, Any]
 
@@ -18,7 +15,7 @@ Document = dict[str, Any]
 class RemoteConversations:
     """Asks the routes below /v1/conversations, or their twins for admins."""
 
-    def __init__(self, remote: "RemoteMemex") -> None:
+    def __init__(self, remote: Remote) -> None:
         self._remote = remote
 
     async def put(self, context: CallContext, lines: bytes, *, again: bool = False) -> Document:

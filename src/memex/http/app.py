@@ -22,11 +22,8 @@ from memex.http.routes import (
     browse,
     conversations,
     files,
-    greeting,
-    health,
     mcp,
     me,
-    metrics,
     operations,
     prompt_block,
     provenance,
@@ -36,6 +33,7 @@ from memex.http.routes import (
     tools,
     transfer,
 )
+from memex.http.routes.state import greeting, health, metrics
 from memex.http.routes.tenant import admin, erasures, evals, keys, secrets
 from memex.http.routes.tenant import health as tenant_health
 from memex.service.identity.sessions import SignInLimiter

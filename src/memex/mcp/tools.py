@@ -20,7 +20,7 @@ MCP_PROFILES: tuple[McpProfile, ...] = get_args(McpProfile)
 
 # Words of JSON Schema that only tell people something. A property may bear such a name, but then it is no text.
 DESCRIPTIVE_KEYWORDS = ("title", "description")
-NOTICES = ("SecretResult", "HiddenCharacterResult", "HiddenCharactersResult")
+NOTICES = ("SecretResult", "HiddenCharacterResult", "HiddenCharactersResult", "StatementResult")
 
 
 class ListCallsArguments(Arguments):
@@ -98,9 +98,14 @@ def build_listing(profile: McpProfile, prompts_dir: Path | None = None) -> ToolL
 def shorten_notices(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the shape of a result where what the service found in the call's texts has no inner shape.
 
-    `secrets` and `hidden_characters` are in each result; OpenAPI has the whole shape of both.
+    `secrets` and `hidden_characters` are in each result, and no model gets the `statements` of a dry run; OpenAPI has
+    the whole shape of all three.
     """
-    shortened = {"secrets": {"type": "array"}, "hidden_characters": {"type": "object"}}
+    shortened: dict[str, Any] = {
+        "secrets": {"type": "array"},
+        "hidden_characters": {"type": "object"},
+        "statements": {"type": ["array", "null"]},
+    }
     properties = schema.get("properties", {})
     kept = {name: part for name, part in schema.get("$defs", {}).items() if name not in NOTICES}
     changed = schema | {

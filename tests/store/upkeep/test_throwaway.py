@@ -116,6 +116,22 @@ async def live_in(service: Service, tenant_id: int) -> None:
                 "values (%(tenant)s, sha256(%(key)s), 'admin', now())"
             ),
             "insert into ui_link (tenant_id, token_sha256, expires_at) values (%(tenant)s, sha256(%(key)s), now())",
+            "insert into erasure (tenant_id, user_id, scope_ids) values (%(tenant)s, 'bob', '{}')",
+            "insert into log_hour values (%(tenant)s, now(), 'memory_find', 'answered', 1, '{}', '{}')",
+            "insert into conversation_stat (scope_id, tenant_id) values (%(scope)s, %(tenant)s)",
+            "insert into source values (%(scope)s, %(tenant)s, 1, 'chatgpt', 'chatgpt', '', 1, now())",
+            (
+                "insert into conversation (scope_id, tenant_id, conversation_no, conversation_id, source_id, "
+                "provider_id, title, is_complete, sha256, reader_version, imported_at) values "
+                "(%(scope)s, %(tenant)s, 1, '9k2m4q7wtx3d', 1, 'c1', 'Tea', true, sha256('x'), 1, now())"
+            ),
+            (
+                "insert into message (scope_id, tenant_id, message_id, conversation_no, number, position, role, "
+                "part, text, sha256, human_authored, on_path, origin, provider_id) values "
+                "(%(scope)s, %(tenant)s, 1, 1, 1, 1, 'user', 'message', 'Tea?', sha256('x'), true, true, '', 'm1')"
+            ),
+            "insert into conversation_removed values (%(scope)s, %(tenant)s, sha256('x'), now())",
+            "insert into conversation_file values (%(scope)s, %(tenant)s, sha256('x'), now())",
             "insert into chunk_removed values (%(scope)s, %(tenant)s, 1, '{}', '{}', 0) on conflict do nothing",
         ):
             parameters = {"tenant": tenant_id, "scope": scope_ids[0], "key": str(tenant_id).encode()}

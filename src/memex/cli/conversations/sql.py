@@ -37,7 +37,7 @@ FormatOption = Annotated[TableFormat, typer.Option("--format", help="How to prin
 @user_command
 async def schema(session: CommandSession) -> CommandOutput:
     """Show the views that `memex query` may name, with their columns."""
-    from memex.service import raw_query
+    from memex.service.vaults import raw_query
 
     service, caller = await _local(session).caller(session.context)
     columns = await raw_query.schema(service, caller)
@@ -101,7 +101,7 @@ def _local(session: CommandSession) -> "LocalMemex":
 
 
 async def _run(session: CommandSession, statement: str) -> "RawResult":
-    from memex.service import raw_query
+    from memex.service.vaults import raw_query
 
     service, caller = await _local(session).caller(session.context)
     return await raw_query.query(service, caller, statement, tool_call_id=session.context.tool_call_id)

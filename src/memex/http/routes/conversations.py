@@ -11,7 +11,7 @@ from memex.service.conversations import finding, putting, reading, removing
 from memex.service.conversations.finding import FindMessagesArguments, FindMessagesResult
 from memex.service.conversations.putting import PutConversationsResult, WantedArguments, WantedResult
 from memex.service.conversations.reading import ListConversationsResult, SourcesResult, ThreadResult
-from memex.service.conversations.removing import DeleteArguments, DeleteResult
+from memex.service.conversations.removing import DeleteConversationsArguments, DeleteResult
 
 PAIR = RouterPair("", "conversations")
 router, admin_router = PAIR.agent, PAIR.admin
@@ -135,7 +135,7 @@ async def delete_conversations(
     service: ServiceDependency,
     caller: HeaderCaller,
     tool_call_id: HeaderToolCallId,
-    body: DeleteArguments,
+    body: DeleteConversationsArguments,
 ) -> DeleteResult:
     """Delete the conversations that all of the conditions name, and return a receipt."""
     return await removing.delete(

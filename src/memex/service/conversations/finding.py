@@ -3,19 +3,18 @@
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, ConfigDict, Field
 
 from memex.service.call import Caller
 from memex.service.conversations.results import (
     ConversationResult,
     MessageResult,
-    ReadResult,
     conversation_result,
     message_result,
 )
 from memex.service.secrets.guard import guard
 from memex.service.service import Service
-from memex.service.tools.tool import Arguments, ResultPart, StorableText, Tool
+from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool
 from memex.store.conversations.find import MessageFilters, Searched, describe_search, find_messages
 from memex.store.conversations.records import MessageHit, Role
 from memex.store.log.call import CallAnswer
@@ -30,6 +29,10 @@ class FindMessagesArguments(Arguments):
     `role`, `since` and `until` (times), `conversation` (an id), `human` (only what a person typed), `all_branches`
     (also branches of a conversation that were given up). `explain` adds what was searched.
     """
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "Why Postgres for the queue?", "human": True}]}
+    )
 
     query: Annotated[StorableText, Field(min_length=1, max_length=10_000)]
     limit: Annotated[int, Field(ge=1, le=100)] = 10
@@ -84,7 +87,7 @@ class SearchedResult(ResultPart):
     without_filters: int | None
 
 
-class FindMessagesResult(ReadResult):
+class FindMessagesResult(ReadAnswer):
     """The messages that fit best. Without a hit, or with `explain`, `guidance` says why and what to try next."""
 
     hits: list[MessageHitResult]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, Field, ValidationError
+from pydantic import AwareDatetime, ConfigDict, Field, ValidationError
 
 from memex.errors import SecretRefused, ValidationFailed
 from memex.service.call import Caller
@@ -111,6 +111,14 @@ class KnownConversation(Arguments):
 
 class WantedArguments(Arguments):
     """Which of some conversations are wanted; `source.files` asks which files need not be read again."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"source": {"kind": "chatgpt"}, "conversations": [{"id": "aaaa1111", "sha256": "0" * 64}]}
+            ]
+        }
+    )
 
     source: SourceInput
     conversations: Annotated[list[KnownConversation], Field(max_length=10_000)] = Field(default_factory=list)

@@ -11,7 +11,6 @@ from memex.service.conversations.results import (
     ConversationResult,
     ListedConversation,
     MessageResult,
-    ReadResult,
     conversation_result,
     listed_conversation,
     message_result,
@@ -19,6 +18,7 @@ from memex.service.conversations.results import (
 from memex.service.service import Service
 from memex.service.tools.tool import (
     Arguments,
+    ReadAnswer,
     ResultPart,
     StorableText,
     Tool,
@@ -45,7 +45,7 @@ class ReadThreadArguments(Arguments):
     cursor: str | None = None
 
 
-class ThreadResult(ReadResult):
+class ThreadResult(ReadAnswer):
     """A conversation, or a part of it; `next_cursor` leads to the next part."""
 
     conversation: ConversationResult
@@ -67,7 +67,7 @@ class ListConversationsArguments(Arguments):
     cursor: str | None = None
 
 
-class ListConversationsResult(ReadResult):
+class ListConversationsResult(ReadAnswer):
     """Conversations, the newest first; `next_cursor` leads to the next page."""
 
     conversations: list[ListedConversation]
@@ -91,7 +91,7 @@ class SourceResult(ResultPart):
     last_at: str | None
 
 
-class SourcesResult(ReadResult):
+class SourcesResult(ReadAnswer):
     """Where the user's conversations came from."""
 
     sources: list[SourceResult]

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, ConfigDict, Field
 
 from memex.errors import ConversationNotFound, ValidationFailed
 from memex.service.call import Caller
@@ -16,8 +16,14 @@ NAME = "conversation_delete"
 MAX_NAMED = 100  # conversations of the receipt
 
 
-class DeleteArguments(Arguments):
+class DeleteConversationsArguments(Arguments):
     """Which conversations go: those that all of the conditions name. `dry_run` only counts."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"source": "chatgpt", "before": "2025-01-01T00:00:00Z", "dry_run": True}]
+        }
+    )
 
     conversations: Annotated[
         list[Annotated[str, Field(pattern=r"^[0-9a-z]{12}$")]] | None, Field(min_length=1, max_length=1_000)
@@ -101,4 +107,4 @@ async def delete(
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
 
 
-_TOOL: Tool[DeleteArguments] = Tool(NAME, DeleteArguments, DeleteResult)
+_TOOL: Tool[DeleteConversationsArguments] = Tool(NAME, DeleteConversationsArguments, DeleteResult)

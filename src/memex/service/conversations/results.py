@@ -1,14 +1,12 @@
 """Conversations and messages as answers have them."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field
-
-from memex.service.tools.tool import ResultPart, ToolResult
+from memex.service.tools.tool import ResultPart
 from memex.store.conversations.records import Conversation, Message
 
 
-class SourceName(ResultPart):
+class SourceNameResult(ResultPart):
     """Where a conversation comes from: the format, the label that people gave it, and the account of the export."""
 
     kind: str
@@ -22,7 +20,7 @@ class ConversationResult(ResultPart):
     id: str
     provider_id: str
     title: str
-    source: SourceName
+    source: SourceNameResult
     project: str
     started_at: str | None
     last_at: str | None
@@ -53,12 +51,6 @@ class MessageResult(ResultPart):
     human_authored: bool
     on_path: bool
     origin: str
-
-
-class ReadResult(ToolResult):
-    """An answer that only reads; `degraded` is `log` if the disk was too full to log the call."""
-
-    degraded: Annotated[str | None, Field(exclude_if=lambda code: code is None)] = None
 
 
 def conversation_result(conversation: Conversation) -> ConversationResult:
@@ -104,7 +96,7 @@ def _columns(conversation: Conversation) -> dict[str, Any]:
         "id": conversation.conversation_id,
         "provider_id": conversation.provider_id,
         "title": conversation.title,
-        "source": SourceName(kind=source.kind, label=source.label, account=source.account),
+        "source": SourceNameResult(kind=source.kind, label=source.label, account=source.account),
         "project": conversation.project,
         "started_at": conversation.started_at.isoformat() if conversation.started_at else None,
         "last_at": conversation.last_at.isoformat() if conversation.last_at else None,

@@ -45,7 +45,12 @@ class CaseChoice(BaseModel):
         redact: whether addresses, numbers and secrets are replaced by placeholders.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"name": "tea", "facts": ["The user prefers oolong."]}]},
+    )
 
     name: str = Field(pattern=r"^\w[\w.-]{0,99}$")
     spans: list[int] | None = None

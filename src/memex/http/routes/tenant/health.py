@@ -1,4 +1,4 @@
-"""The health of the service, for admins; what a load balancer asks is in `routes/health.py`."""
+"""The health of the service, for admins; what a load balancer asks is in `routes/state/health.py`."""
 
 from memex.http.callers import HeaderCaller, ServiceDependency
 from memex.http.routers import admin_router
