@@ -98,8 +98,8 @@ def build_listing(profile: McpProfile, prompts_dir: Path | None = None) -> ToolL
 def shorten_notices(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the shape of a result where what the service found in the call's texts has no inner shape.
 
-    `secrets` and `hidden_characters` are in each result, and no model gets the `statements` of a dry run; OpenAPI has
-    the whole shape of all three.
+    `secrets` and `hidden_characters` are in each result, and no model gets the `statements` of a dry run. OpenAPI
+    has the whole shape of all three.
     """
     shortened: dict[str, Any] = {
         "secrets": {"type": "array"},

@@ -11,7 +11,6 @@ from memex.cli.eval.output import check_installed, misuse, show_table, write_fil
 from memex.cli.options import Json
 from memex.cli.output import CommandOutput, Screen, format_count, print_output, report_errors
 from memex.cli.progress import progress_bar
-from memex.settings import read_settings
 
 if TYPE_CHECKING:
     from memex.evals.retrieval.runs import RetrievalComparison, RetrievalRun
@@ -91,9 +90,11 @@ def retrieval(
     with report_errors(as_json=as_json):
         import asyncio
 
-        runs = runs or read_settings().eval_runs
         from memex.evals.retrieval import evaluation
         from memex.evals.retrieval import runs as kept
+        from memex.settings import read_settings
+
+        runs = runs or read_settings().eval_runs
 
         earlier_path = compare or kept.find_previous(runs, suite)
         earlier = kept.load(earlier_path) if earlier_path else None
