@@ -87,9 +87,9 @@ def read_paths_of(files: list[ExportFile], include: Include) -> Reading:
 
     found = []
     for file in files:
-        reader, head = reader_of(file)
+        reader, _ = reader_of(file)
         assert reader is not None, f"{file.name} is not recognised"
-        found.append(Found(ReadableFile(file), reader, head))
+        found.append(Found(ReadableFile(file), reader))
     return _read(Survey(found, [], len(files)), include)
 
 

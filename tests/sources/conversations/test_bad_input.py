@@ -82,8 +82,7 @@ def cut_at(content: bytes, cut: int, include: Include = Include(), reader: Any =
     if reader is None:
         reader, _ = reader_of(as_file(content))
     report = ReadReport()
-    _, head = reader_of(as_file(content[:cut]))
-    found = Found(ReadableFile(as_file(content[:cut])), reader, head)
+    found = Found(ReadableFile(as_file(content[:cut])), reader)
     conversations = [(about, list(about.messages)) for about in read(found, include, report)]
     return Reading([], conversations, report, [], None)  # type: ignore[arg-type]
 

@@ -29,12 +29,12 @@ def run(
     include: Include = Include(),  # noqa: B008
 ) -> tuple[ReadConversation, list[ReadMessage], Bookmark]:
     """Return the conversation of a file, its messages, and the bookmark, which went through JSON."""
-    reader, head = reader_of(file)
+    reader, _ = reader_of(file)
     assert reader is not None
     report = ReadReport()
     [(about, messages)] = [
         (about, list(about.messages))
-        for about in read(Found(ReadableFile(file), reader, head), include, report, bookmark)
+        for about in read(Found(ReadableFile(file), reader), include, report, bookmark)
     ]
     assert report.bookmark is not None
     return about, messages, Bookmark(**json.loads(json.dumps(asdict(report.bookmark))))

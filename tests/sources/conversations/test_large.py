@@ -4,11 +4,12 @@ import json
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kit.exports import read_file
+from tests.kit.exports import json_lines, read_file
 from tests.time_limit import slowness
 
 from memex.sources.conversations.files import ExportFile
@@ -155,3 +156,29 @@ def test_a_survey_counts_what_is_read(tmp_path: Path) -> None:
         ]
 
     assert (report.conversations, report.messages) == (len(conversations), count)
+
+
+def test_a_survey_keeps_nothing_of_the_files_that_it_looked_at(tmp_path: Path) -> None:
+    """A person has thousands of transcripts: a survey of 200 of 64 kB keeps their names and readers."""
+    line = {
+        "type": "user",
+        "uuid": "u",
+        "parentUuid": None,
+        "sessionId": "s",
+        "message": {"content": TEXT * 6},
+    }
+    content = json_lines(*[line] * 20)
+    for number in range(200):
+        (tmp_path / f"{number}.jsonl").write_bytes(content)
+    with survey([tmp_path]) as first:  # what is loaded once is loaded now
+        assert len(first.found) == 200
+    del first
+    tracemalloc.start()
+    try:
+        with survey([tmp_path]) as found:
+            kept, _ = tracemalloc.get_traced_memory()
+            assert len(found.found) == 200
+    finally:
+        tracemalloc.stop()
+
+    assert kept < 200 * 4_000

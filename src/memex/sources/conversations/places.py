@@ -19,7 +19,7 @@ from memex.errors import UnknownFormat
 from memex.sources.conversations.files import ExportFile
 from memex.sources.conversations.formats.readers import formats, reader_of
 from memex.sources.conversations.known import known, shards
-from memex.sources.conversations.reader import FileHead, LinkedReader, ReadableFile, Reader
+from memex.sources.conversations.reader import FileLink, LinkedReader, ReadableFile, Reader
 from memex.sources.conversations.records import LeftOut
 from memex.sources.zips import BROKEN, IS_ENCRYPTED, METHODS, name_of, unsafe_member
 
@@ -37,7 +37,6 @@ class Found:
 
     source: ReadableFile
     reader: Reader
-    head: FileHead
 
 
 @dataclass(slots=True)
@@ -88,7 +87,8 @@ class _Places:
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
         self._survey = Survey()
-        self._found: list[tuple[ExportFile, Reader, FileHead]] = []
+        self._found: list[tuple[ExportFile, Reader]] = []
+        self._links: defaultdict[int, dict[str, FileLink]] = defaultdict(dict)  # by reader, then by file
         self._named: list[tuple[str, str]] = []  # a manifest, and a file that it names
         self._by_id: defaultdict[tuple[str, str], list[ExportFile]] = defaultdict(list)
 
@@ -109,21 +109,20 @@ class _Places:
     def result(self) -> Survey:
         """Return what was found, without what belongs to another file."""
         left_out: dict[str, str] = {}
-        for reader in {id(reader): reader for _, reader, _ in self._found}.values():
+        for reader in {id(reader): reader for _, reader in self._found}.values():
             if isinstance(reader, LinkedReader):
-                own = [(file, head) for file, found, head in self._found if found is reader]
-                left_out |= reader.superseded([head for _, head in own])
-                for file, head in own:
-                    if left_out.get(file.name) != "packed_twin":
-                        for name in reader.ids(head):
-                            self._by_id[reader.kind, name].append(file)
-        for file, reader, head in self._found:
+                left_out |= reader.superseded(self._links[id(reader)])
+        for file, reader in self._found:
+            if left_out.get(file.name) != "packed_twin" and id(reader) in self._links:
+                for name in self._links[id(reader)][file.name].ids:
+                    self._by_id[reader.kind, name].append(file)
+        for file, reader in self._found:
             if file.name in left_out:
                 self._skip(left_out[file.name], file.name)
             else:
                 beside = partial(self._beside, reader.kind)
-                self._survey.found.append(Found(ReadableFile(file, beside), reader, head))
-        there = {file.name.rpartition("/")[2] for file, _, _ in self._found}
+                self._survey.found.append(Found(ReadableFile(file, beside), reader))
+        there = {file.name.rpartition("/")[2] for file, _ in self._found}
         for manifest, name in self._named:
             if name not in there:
                 self._skip("missing_part", manifest, f"The export names {name}, which is not here.")
@@ -236,7 +235,9 @@ class _Places:
             self._skip("unreadable", file.name, f"It cannot be read: {_reason(error)}.")
             return
         if reader is not None:
-            self._found.append((file, reader, head))
+            self._found.append((file, reader))
+            if isinstance(reader, LinkedReader):
+                self._links[id(reader)][file.name] = reader.link(head)
             return
         self._named += [(file.name, name) for name in shards(head)]
         if (answer := known(head)) is not None:

@@ -1,7 +1,7 @@
 """What a reader of conversations is, and by what it recognises a file."""
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -60,7 +60,7 @@ class ReadableFile:
     """What a reader reads at once: one file, and a way to the files beside it.
 
     Attributes:
-        beside: returns the files of the same format that have an id (`LinkedReader.ids`), such as that of a thread.
+        beside: returns the files of the same format that have an id (`FileLink.ids`), such as that of a thread.
     """
 
     file: ExportFile
@@ -119,15 +119,30 @@ def _reader_mark(reader: Reader, include: Include) -> str:
     return f"{reader.kind} {reader.version} {include}"
 
 
+@dataclass(frozen=True, slots=True)
+class FileLink:
+    """How a file stands to others of its format.
+
+    Attributes:
+        ids: by which others name this file.
+        continues: the id of the file that this one continues.
+        start: where in the other one it goes on.
+    """
+
+    ids: tuple[str, ...]
+    continues: str | None = None
+    start: int = 0
+
+
 @runtime_checkable
 class LinkedReader(Reader, Protocol):
     """A reader of files that name one another."""
 
-    def ids(self, head: FileHead) -> Sequence[str]:
-        """Return the ids by which other files name this one."""
+    def link(self, head: FileHead) -> FileLink:
+        """Return how a file stands to others."""
 
-    def superseded(self, heads: Sequence[FileHead]) -> dict[str, str]:
-        """Return which files are not read by themselves, by name, and why."""
+    def superseded(self, links: Mapping[str, FileLink]) -> dict[str, str]:
+        """Return which of the files, by name, are not read by themselves, and why."""
 
 
 def look_at(file: ExportFile, size: int = HEAD_BYTES[0]) -> FileHead:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePosixPath
@@ -11,7 +11,7 @@ from typing import Any
 from memex.sources.conversations.cleaning import clean, clean_title, last_folder, parse_time, string
 from memex.sources.conversations.files import ExportFile, JsonLines, Position
 from memex.sources.conversations.formats.codex_lines import Form, Line, is_known, is_needed, said_in, unwrap
-from memex.sources.conversations.reader import FileHead, ReadableFile, make_bookmark
+from memex.sources.conversations.reader import FileHead, FileLink, ReadableFile, make_bookmark
 from memex.sources.conversations.records import Bookmark, Include, ReadConversation, ReadMessage, ReadReport
 
 TITLE_CHARS = 80
@@ -86,44 +86,30 @@ class Codex:
         state = {"thread": thread.state(), "progress": progress.state()}
         report.bookmark = make_bookmark(self, chain[-1].lines, include, state)
 
-    def ids(self, head: FileHead) -> Sequence[str]:
-        """Return the id of a rollout, which its name holds, and that of its thread."""
-        named = rollout_id(head.name)
-        return (named,) if (thread := _thread_id(head)) in (None, named) else (named, thread)
+    def link(self, head: FileHead) -> FileLink:
+        """Return the id of a rollout, which its name holds, that of its thread, and what it continues."""
+        first = next(iter(head.objects), {})
+        kind, payload = unwrap(first)
+        thread = string(payload.get("id")) if kind == "session_meta" else None
+        base, start = _base_in(first) or (None, 0)
+        return FileLink((rollout_id(head.name), *filter(None, (thread,))), base, start)
 
-    def superseded(self, heads: Sequence[FileHead]) -> dict[str, str]:
+    def superseded(self, links: Mapping[str, FileLink]) -> dict[str, str]:
         """Return packed files beside their plain twins, and older files of a thread that a newer one continues."""
-        names = {head.name for head in heads}
-        left_out = {name: "packed_twin" for name in names if name.removesuffix(".zst") in names - {name}}
-        threads: dict[str, list[FileHead]] = {}
-        for head in heads:
-            if head.name not in left_out and (thread := _thread_id(head)) is not None:
-                threads.setdefault(thread, []).append(head)
-        for thread, files in threads.items():
-            if len(files) < 2:
-                continue
-            bases = {head.name: _base_in(head.objects[0]) for head in files if head.objects}
-            ends = [
-                base[1]
-                for base in bases.values()
-                if base is not None and base[0] in (thread, *map(_name_id, files))
-            ]
-            newest = max((base[1] if base else 0 for base in bases.values()), default=0)
-            for name, base in bases.items():
-                if ends and (base[1] if base else 0) < newest:
-                    left_out[name] = "continued_in_another_file"
+        left_out = {
+            name: "packed_twin" for name in links if name.removesuffix(".zst") in links.keys() - {name}
+        }
+        threads: dict[str, dict[str, FileLink]] = {}
+        for name, link in links.items():
+            if name not in left_out and len(link.ids) > 1:
+                threads.setdefault(link.ids[1], {})[name] = link
+        for files in threads.values():
+            own = {file_id for link in files.values() for file_id in link.ids}
+            newest = max((link.start for link in files.values() if link.continues in own), default=0)
+            left_out |= {
+                name: "continued_in_another_file" for name, link in files.items() if link.start < newest
+            }
         return left_out
-
-
-def _name_id(head: FileHead) -> str:
-    return rollout_id(head.name)
-
-
-def _thread_id(head: FileHead) -> str | None:
-    if not head.objects:
-        return None
-    kind, payload = unwrap(head.objects[0])
-    return found if kind == "session_meta" and isinstance(found := payload.get("id"), str) else None
 
 
 def rollout_id(name: str) -> str:
