@@ -15,8 +15,8 @@ from memex.ui.comparison import DiffPart, diff_lines
 from memex.ui.highlighting import PassagePart, marked_spans, marked_words
 from memex.ui.markdown import MAX_CHARS, render_text
 from memex.ui.page import HOME, own_path
+from memex.ui.pages.score_bars import ScoreBars, score_bars
 from memex.ui.pinning import with_pin
-from memex.ui.score_bars import ScoreBars, score_bars
 from memex.ui.vendor import FOLDER, PACKAGES
 
 MAX_SCRIPT_BYTES = 60_000  # all scripts together, compressed

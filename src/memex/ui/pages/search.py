@@ -10,7 +10,7 @@ from memex.http.problems import status_of
 from memex.store.search.analyzer import analyzer_of
 from memex.ui.highlighting import marked_words
 from memex.ui.page import Page, PageRequest, page_router
-from memex.ui.score_bars import score_bars
+from memex.ui.pages.score_bars import score_bars
 
 router = page_router("/search")
 
