@@ -825,3 +825,19 @@ async def test_a_model_that_gives_no_plan_leaves_it_to_the_rules(
     ruled = await remember(service, await caller_of("eve"), text, call="call-1")
 
     assert result == ruled | {"degraded": "MODEL_UNAVAILABLE"}
+
+
+async def test_the_rules_answer_a_question_where_the_caller_wants_them(
+    database: Database, alice: Caller
+) -> None:
+    """The model of the service is not asked, and the call is replayed as any other."""
+    model = playing(answer())
+    service = model.service(database)
+    await write(service, alice, "user/tea.md", "Oolong.\n")
+
+    given = {"query": "oolong", "planner": "builtin"}
+    found = await service.execute(alice, "memory_context", given, tool_call_id="by-rules")
+
+    assert (found["planner"], model.told) == ("builtin", [])
+    assert "Oolong." in found["context"]
+    assert (await replay_call(service, alice, "by-rules")).is_equal

@@ -1,0 +1,61 @@
+"""Ask, where the service has a model: who chooses the passages."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.service.tools.test_model_remember import Model, answer, edit, playing
+from tests.ui.conftest import Site
+
+from memex.service.planners import Planners
+from memex.store.search.analyzer import Analyzer
+from memex.subagent.builtin import BuiltinPlanner
+from memex.subagent.model.planner import ModelPlanner
+
+
+@pytest.fixture
+def model(site: Site) -> Iterator[Model]:
+    """A model that plans for the service while a test runs."""
+    assert site.served.service is not None
+    kept = site.served.service.planners
+    made = playing(answer(edit("I prefer oolong tea.", kind="preference")), answer())
+    planner = ModelPlanner(made.chat, BuiltinPlanner(Analyzer()))
+    site.served.service.planners = Planners(planner, planner)
+    yield made
+    site.served.service.planners = kept
+
+
+def test_the_rules_may_be_chosen_in_a_models_place(site: Site, model: Model) -> None:
+    """The page names the model, and with the rules the model is not asked."""
+    alice = site.visitor(bound_to="alice")
+    written = site.api(bound_to="alice").put("/v1/file", params={"path": "user/tea.md"}, content="Oolong.\n")
+    assert written.is_success
+
+    by_rules = alice.get("/ui/ask", params={"query": "oolong", "planner": "builtin"}).text
+
+    assert model.told == []
+    assert "Planned by the rules" in " ".join(by_rules.split())
+    assert '<option value="">function:test</option>' in by_rules
+    assert "the service has no model" not in by_rules
+    alice.get("/ui/ask", params={"query": "oolong"})
+    assert model.told != []
+
+
+def test_what_a_model_planned_is_written_as_it_was_shown(site: Site, model: Model) -> None:
+    """The button asks no model; a form that is sent twice writes once, and another user's dry run is not there."""
+    alice = site.visitor(bound_to="alice")
+    alice.get("/ui/ask/remember")
+    shown = alice.post("/ui/ask/remember", {"text": "I prefer oolong tea. Is it late?"}).text
+    asked = len(model.told)
+    dry_run_id = shown.partition('name="dry_run_id" value="')[2].partition('"')[0]
+
+    first = alice.post("/ui/ask/remember/write", {"dry_run_id": dry_run_id})
+    second = alice.post("/ui/ask/remember/write", {"dry_run_id": dry_run_id})
+
+    assert len(model.told) == asked > 0
+    assert first.status_code == second.status_code == 303
+    assert first.headers["Location"] == second.headers["Location"]
+    history = site.api(bound_to="alice").get("/v1/revisions", params={"path": "user/preferences.md"})
+    assert len(history.json()["revisions"]) == 1
+    bob = site.visitor(bound_to="bob")
+    bob.get("/ui/ask/remember")
+    assert bob.post("/ui/ask/remember/write", {"dry_run_id": dry_run_id}).status_code == 404
