@@ -53,18 +53,6 @@ HOME = "/ui/memory"
 SIGN_IN = "/ui/sign-in"
 IMPORT = "/ui/memory/import"
 Fields = Mapping[str, str]
-PEOPLE_HINTS = {
-    "FILE_NOT_FOUND": "Look for it in the list of files, or search for its words.",
-    "VERSION_NOT_FOUND": "Choose one of the versions that the file has.",
-    "PROJECT_NOT_FOUND": "Choose a project that you are a member of. An administrator adds members.",
-    "OPERATION_NOT_FOUND": "Look for it in the list of calls. Old calls are removed from the log.",
-    "FORBIDDEN": "Sign in with a key that may do this, or ask an administrator.",
-    "VALIDATION_ERROR": "Go back, and correct what is named above.",
-    "VERSION_CONFLICT": "Load the page again, and look at what changed meanwhile.",
-    "FILE_EXISTS": "Go back, and choose another path.",
-    "SCOPE_BUSY": "Go back, and try it again in a moment. Nothing was changed.",
-    "OVERLOADED": "Wait a moment, and load the page again. Nothing was changed.",
-}
 
 
 class PageRequest:
@@ -253,7 +241,6 @@ def error_page(request: Request, error: MemexError) -> HTMLResponse:
     page = getattr(request.state, "page", None)
     values = shown_values(request, page) | {
         "error": error,
-        "hint": _hint_for_people(error),
         "begins_inside": "cursor" in request.query_params and status == 422,
         "status": status,
         "request_id": getattr(request.state, "request_id", None),
@@ -265,12 +252,6 @@ def error_page(request: Request, error: MemexError) -> HTMLResponse:
     if status in (429, 503):
         response.headers["Retry-After"] = str(error.details.get("retry_after_s", RETRY_AFTER_S))
     return response
-
-
-def _hint_for_people(error: MemexError) -> str | None:
-    """Return what to do next on a page: the general hints of some errors name tools and commands."""
-    is_general = error.hint == type(error).default_hint
-    return PEOPLE_HINTS.get(error.code, error.hint) if is_general else error.hint
 
 
 def own_path(path: str | None) -> str:

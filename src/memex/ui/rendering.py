@@ -11,7 +11,22 @@ from jinja2_fragments import render_block
 from markupsafe import Markup
 
 from memex import distribution
+from memex.errors import MemexError
 from memex.ui.assets import asset, icon
+
+# What a person does next; the general hints of these errors name tools and commands.
+PEOPLE_HINTS = {
+    "FILE_NOT_FOUND": "Look for it in the list of files, or search for its words.",
+    "VERSION_NOT_FOUND": "Choose one of the versions that the file has.",
+    "PROJECT_NOT_FOUND": "Choose a project that you are a member of. An administrator adds members.",
+    "OPERATION_NOT_FOUND": "Look for it in the list of calls. Old calls are removed from the log.",
+    "FORBIDDEN": "Sign in with a key that may do this, or ask an administrator.",
+    "VALIDATION_ERROR": "Go back, and correct what is named above.",
+    "VERSION_CONFLICT": "Load the page again, and look at what changed meanwhile.",
+    "FILE_EXISTS": "Go back, and choose another path.",
+    "SCOPE_BUSY": "Go back, and try it again in a moment. Nothing was changed.",
+    "OVERLOADED": "Wait a moment, and load the page again. Nothing was changed.",
+}
 
 
 def render(template: str, values: dict[str, Any], *, block: str | None = None) -> str:
@@ -33,7 +48,7 @@ def environment() -> Environment:
             lstrip_blocks=True,
             auto_reload=False,
         )
-    made.filters |= {"time": time_tag, "number": number}
+    made.filters |= {"hint": hint_for_people, "time": time_tag, "number": number}
     made.globals |= {
         "address": address,
         "asset": lambda name: asset(name).address,
@@ -58,6 +73,12 @@ def time_tag(value: datetime | str) -> Markup:
         f"{moment:%Y-%m-%d %H:%M:%S} UTC",
         f"{moment:%Y-%m-%d %H:%M} UTC",
     )
+
+
+def hint_for_people(error: MemexError) -> str:
+    """Return what to do next, as a page says it."""
+    is_general = error.hint == type(error).default_hint
+    return (PEOPLE_HINTS.get(error.code, error.hint) if is_general else error.hint) or ""
 
 
 def number(value: int) -> str:
