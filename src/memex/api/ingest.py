@@ -177,6 +177,8 @@ class Ingest:
         self._context = context
         self._options = options
         self._progress = progress
+        self._speaking: set[str] = set()  # formats of which a file has messages
+        self._silent: list[tuple[str, str, NothingRead]] = []
         self.report = IngestReport()
 
     async def run(self, paths: Sequence[Path]) -> IngestReport:
@@ -197,6 +199,7 @@ class Ingest:
                 self.report.add_skip(skip)
             for start in range(0, len(found.found), FILES_A_REQUEST):
                 await self._add_files(found.found[start : start + FILES_A_REQUEST])
+        self._judge_silent()
         return self.report
 
     async def _add_files(self, files: Sequence[Found]) -> None:
@@ -210,6 +213,7 @@ class Ingest:
             if digest in known:
                 self.report.files += 1
                 self.report.unchanged_files += 1
+                self._speaking.add(one.reader.kind)
             else:
                 await self._add_file(one, digest)
 
@@ -231,9 +235,21 @@ class Ingest:
             if digest is not None and not told.damaged and not told.incomplete and not self._options.dry_run:
                 source = self._source(found.reader, "", told) | {"files": [digest]}
                 await self._api.put(self._context, to_lines([source]))
+            self._speaking.add(found.reader.kind)
         except NothingRead as error:
-            self.report.add_failure(name, error)
+            self._silent.append((found.reader.kind, name, error))
         self.report.add_read(found.reader, name, told)
+
+    def _judge_silent(self) -> None:
+        """Note the files without a message: an error, unless others of their format have messages.
+
+        Among the transcripts of an agent there are always sessions in which nobody said a word.
+        """
+        for kind, name, error in self._silent:
+            if kind in self._speaking:
+                self.report.add_skip(LeftOut("nothing_said", name, error.message))
+            else:
+                self.report.add_failure(name, error)
 
     async def _add_export(self, path: Path) -> None:
         """Put conversations in that `memex conversations export` wrote, a source after the other."""
@@ -410,7 +426,7 @@ def _pieces(message: ReadMessage) -> Iterator[Document]:
     """Yield a message, or one of over a MiB in several."""
     for place, start in enumerate(range(0, len(message.text), MAX_TEXT_CHARS), start=1):
         yield {
-            "id": message.key if place == 1 else f"{message.key}/{place}",
+            "id": message.key if place == 1 else f"{message.key}/piece:{place}",
             "role": message.role,
             "text": message.text[start : start + MAX_TEXT_CHARS],
             "parent": message.parent,

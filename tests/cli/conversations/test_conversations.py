@@ -153,3 +153,27 @@ def test_real_exports_are_imported_in_one_command(memex: Memex) -> None:
     third = memex.json("ingest", str(folder), "--reparse", *user)
     assert third["messages_added"] == 0
     assert third["conversations"]["unchanged"] == sum(first["conversations"].values())
+
+
+def test_a_transcript_without_words_is_an_error_only_alone(memex: Memex, tmp_path: Path) -> None:
+    """Beside others of its format it is one of those sessions in which nobody said a word."""
+    user = ("--user", "ingest-frank")
+    line = {
+        "type": "user",
+        "uuid": "a",
+        "parentUuid": None,
+        "sessionId": "s",
+        "message": {"content": "do this"},
+    }
+    silent = tmp_path / "silent" / "agent-1.jsonl"
+    silent.parent.mkdir()
+    silent.write_text(json.dumps({**line, "isSidechain": True}) + "\n")
+    alone = memex.run("ingest", str(silent), *user)
+    (tmp_path / "session.jsonl").write_text(json.dumps(line) + "\n")
+    report = memex.json("ingest", str(tmp_path), *user)
+
+    assert alone.code == 1
+    assert "NOTHING_READ" in alone.out + alone.err
+    assert report["failed"] == []
+    assert report["skipped"]["nothing_said"] == 1
+    assert report["messages_added"] == 1

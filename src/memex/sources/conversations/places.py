@@ -183,6 +183,11 @@ class _Places:
         if not members:
             self._skip("empty_zip", name, "The zip holds no file. Download it again.")
             return
+        if len(members) > MAX_FILES:
+            self._skip(
+                "too_many_files", name, f"The zip has more than {MAX_FILES} files. Unpack it yourself."
+            )
+            return
         unpacked = sum(info.file_size for info in members)
         if unpacked > 16 * MAX_NAMED_BYTES and unpacked > MAX_RATIO * path.stat().st_size:
             self._skip(
