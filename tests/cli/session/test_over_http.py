@@ -295,7 +295,7 @@ def test_every_command_answers_over_http_as_here(modes: Modes, vault: Callable[[
     def run(user: str, words: tuple[str, ...], *more: str) -> Any:
         as_user = (
             ()
-            if words[0] in ("queue", "spend", "projects", "keys", "users", "quota", "secrets")
+            if words[0] in ("queue", "spend", "projects", "keys", "users", "quota", "secrets", "eval")
             else ("--user", user)
         )
         done = users[user].run(*(word.format(**given[user]) for word in words), *as_user, *more)
