@@ -109,9 +109,8 @@ def test_many_processes_migrate_at_once(server_folder: Path) -> None:
         assert [process.returncode for process in started] == [0] * 10, ended
         known = sum(len(migrate.migrations(track)) for track in migrate.TRACKS)
         for database in (0, 1):
-            assert sorted(
-                int(out.splitlines()[-1]) for out, _ in ended[database::2]
-            )  # behind lines of the log == [0, 0, 0, 0, known]
+            ran = [int(out.splitlines()[-1]) for out, _ in ended[database::2]]  # behind lines of the log
+            assert sorted(ran) == [0, 0, 0, 0, known]
             assert [run(databases[database], f"table {track.table}")[-1][0] for track in migrate.TRACKS] == [
                 len(migrate.migrations(track)) for track in migrate.TRACKS
             ]
