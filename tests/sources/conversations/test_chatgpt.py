@@ -1,6 +1,7 @@
 """ChatGPT's exports: trees of messages, of which a person saw one branch."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,31 @@ def test_the_sample_gives_the_active_branch() -> None:
         ("n4/2", "tool", "tool_call", "```python\nprint(2+2)\n```"),
         ("n5/2", "tool", "tool_result", "4"),
     ]
+
+
+def test_a_conversation_gives_the_same_alone_and_in_a_list() -> None:
+    """In a list, what is not read of it is dropped while it is parsed."""
+    nodes = [
+        node("a", None, text="first", metadata={"attachments": [{"name": "x.zip"}], "model_slug": "m"}),
+        node("b", "a", "tool", {"content_type": "execution_output", "text": "4"}, name="python"),
+        node(
+            "c",
+            "b",
+            "assistant",
+            {"content_type": "text", "parts": ["one", None, "two"]},
+            metadata={"model_slug": "m"},
+        ),
+        node("d", "c", "assistant", "a fact", recipient="bio"),
+        node("e", "d", text=""),
+        node("f", "e", text={"content_type": "text", "parts": []}, weight=0),
+    ]
+    found = {**conversation(*nodes, current="f"), "id": None}
+    alone, listed = (read_file(json.dumps(content).encode(), EVERYTHING) for content in (found, [found]))
+    key, other = (reading.conversations[0][0].key for reading in (alone, listed))
+
+    assert key == other
+    assert [replace(m, origin="") for m in alone.messages] == [replace(m, origin="") for m in listed.messages]
+    assert [c.key for c in alone.candidates] == [c.key for c in listed.candidates] == ["chatgpt/bio/d"]
 
 
 def test_order_is_that_of_the_tree() -> None:

@@ -96,6 +96,18 @@ def test_100_megabytes_take_no_more_memory_than_a_little_file(tmp_path: Path) ->
 
 
 @pytest.mark.slow
+def test_one_conversation_of_100000_messages_fits_into_250_megabytes(tmp_path: Path) -> None:
+    """A tree must be whole before its branch is known; what is not read of it is dropped while it is parsed."""
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([chat(0, 100_000)]))
+    messages, seconds, memory = measure(path)
+
+    assert messages == 100_000
+    assert memory < 250
+    assert messages / seconds > 10_000 / slowness()
+
+
+@pytest.mark.slow
 def test_a_rollout_of_mostly_pictures_takes_little_memory_and_time(tmp_path: Path) -> None:
     """Compacted lines of 4 MB each are passed over."""
     path = tmp_path / "rollout.jsonl"

@@ -191,10 +191,12 @@ class JsonElements:
             whole file.
         is_keyed: the file is an object of elements; each is yielded as its key and its value.
         count: elements that were read.
+        shrink: the key of an object in each element, and what is kept of each part of that object.
     """
 
     def __init__(self, file: ExportFile, prefix: str = "item", *, is_keyed: bool = False) -> None:
         self.file, self.prefix, self.is_keyed, self.count = file, prefix, is_keyed, 0
+        self.shrink: tuple[str, Callable[[Any], Any]] | None = None
 
     def read(self, report: ReadReport | None) -> Iterator[Any]:
         """Yield the elements; a break is named in the report, and all that stands before it is yielded."""
@@ -221,11 +223,57 @@ class JsonElements:
         return text
 
     def _parse(self, text: "Utf8", skipped: int) -> Iterator[Any]:
-        parse = ijson.kvitems if self.is_keyed else ijson.items
-        for number, element in enumerate(parse(text, self.prefix, use_float=True, buf_size=_CHUNK_BYTES)):
+        found: Iterator[Any]
+        if self.prefix == "item" and self.shrink is not None:
+            events = ijson.basic_parse(text, use_float=True, buf_size=_CHUNK_BYTES)
+            found = _shrunk_elements(events, *self.shrink)
+        else:
+            parse = ijson.kvitems if self.is_keyed else ijson.items
+            found = parse(text, self.prefix, use_float=True, buf_size=_CHUNK_BYTES)
+        for number, element in enumerate(found):
             if number >= skipped:
                 self.count = number + 1
                 yield element
+
+
+def _shrunk_elements(
+    events: Iterator[tuple[str, Any]], inside: str, shrink: Callable[[Any], Any]
+) -> Iterator[Any]:
+    """Yield the elements of an array of which the parts of one object are shrunk as soon as each is read.
+
+    One element may be hundreds of megabytes. Names of keys are kept once, which the parser does not do by itself.
+    """
+    names: dict[str, str] = {}
+    stack: list[Any] = []  # what is open, from the element inwards
+    keys: list[str] = []  # by which key each is in the one before it
+    key = ""
+    next(events, None)  # the array
+    for event, value in events:
+        if event == "map_key":
+            key = names.setdefault(value, value)
+            continue
+        if event in ("end_map", "end_array"):
+            if not stack:
+                return
+            done, own = stack.pop(), keys.pop()
+            if not stack:
+                yield done
+                names.clear()
+            elif len(stack) == 2 and keys[1] == inside and isinstance(stack[1], dict):
+                stack[1][own] = shrink(done)
+            continue
+        new: Any = {} if event == "start_map" else [] if event == "start_array" else value
+        if stack:
+            if isinstance(stack[-1], dict):
+                stack[-1][key] = new
+            else:
+                stack[-1].append(new)
+        elif event not in ("start_map", "start_array"):
+            yield new
+            continue
+        if event in ("start_map", "start_array"):
+            stack.append(new)
+            keys.append(key)
 
 
 class Utf8:

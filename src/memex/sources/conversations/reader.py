@@ -197,14 +197,18 @@ def _value(start: bytes) -> Any:
 
 
 def elements(
-    source: ReadableFile, is_element: Callable[[dict[str, Any]], bool], report: ReadReport
+    source: ReadableFile,
+    is_element: Callable[[dict[str, Any]], bool],
+    report: ReadReport,
+    shrink: tuple[str, Callable[[Any], Any]] | None = None,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the objects of a JSON file, each with a name: its index, or its key in an object of objects.
 
     The file may be an array of them, one of them, an object that has an array of them as `conversations`, or
-    an object of them. What is no object is named in the report.
+    an object of them. What is no object is named in the report. For `shrink`, see `JsonElements`.
     """
     found = JsonElements(source.file)
+    found.shrink = shrink
     for size in HEAD_BYTES:
         head = look_at(source.file, size)
         found.prefix, found.is_keyed = "item", False

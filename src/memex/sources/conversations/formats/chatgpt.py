@@ -1,10 +1,19 @@
 """Exports of ChatGPT: `conversations.json`, or shards of it. A conversation is a tree."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from memex.sources.conversations.branches import depths, in_order, path_to
-from memex.sources.conversations.cleaning import clean, clean_title, derived_key, objects, parse_time, strings
+from memex.sources.conversations.cleaning import (
+    clean,
+    clean_title,
+    derived_key,
+    objects,
+    parse_time,
+    string,
+    strings,
+)
 from memex.sources.conversations.reader import FileHead, ReadableFile, elements, holds
 from memex.sources.conversations.records import (
     Candidate,
@@ -39,7 +48,7 @@ class ChatGPT:
 
     def read(self, source: ReadableFile, include: Include, report: ReadReport) -> Iterator[ReadConversation]:
         """Yield the conversations, without those that are marked as not to be remembered."""
-        for name, found in elements(source, _is_conversation, report):
+        for name, found in elements(source, _is_conversation, report, ("mapping", _shrunk)):
             place = f"{source.file.name}#{name}"
             mapping = found.get("mapping")
             if not isinstance(mapping, dict):
@@ -52,6 +61,44 @@ class ChatGPT:
                 )
                 continue
             yield _conversation(found, mapping, name, place, include, report)
+
+
+# What is read of a message; a conversation may have 100,000 of them, and all are in memory at once.
+_KEPT = ("author", "content", "create_time", "recipient", "channel", "weight")
+_KEPT_METADATA = (
+    "model_slug", "attachments", "is_visually_hidden_from_conversation", "is_user_system_message",
+)  # fmt: skip
+
+
+def _shrunk(node: Any) -> Any:
+    if not isinstance(node, dict):
+        return node
+    message = node.get("message")
+    if not isinstance(message, dict):
+        return {"parent": node.get("parent")}
+    kept = {key: value for key in _KEPT if (value := message.get(key)) is not None}
+    author, content, metadata = kept.get("author"), kept.get("content"), message.get("metadata")
+    if isinstance(author, dict):
+        kept["author"] = _shared("role", string(author.get("role")), "name", string(author.get("name")))
+    if isinstance(content, dict) and content.get("content_type") == "text":
+        parts = content.get("parts")
+        if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], str):
+            kept["content"] = parts[0]
+    if isinstance(metadata, dict):
+        more = {key: value for key in _KEPT_METADATA if (value := metadata.get(key)) is not None}
+        if more.keys() == {"model_slug"} and isinstance(slug := more["model_slug"], str):
+            more = _shared("model_slug", slug)
+        if more:
+            kept["metadata"] = more
+    return {"parent": node.get("parent"), "message": kept}
+
+
+@lru_cache(maxsize=256)
+def _shared(*pairs: str | None) -> dict[str, Any]:
+    """Return an object of keys and values that is the same for the same ones, and never changed."""
+    return {
+        key: value for key, value in zip(pairs[::2], pairs[1::2], strict=True) if key and value is not None
+    }
 
 
 def _is_conversation(element: dict[str, Any]) -> bool:
@@ -83,9 +130,10 @@ def _conversation(
 
 def _derived_key(found: dict[str, Any], mapping: dict[str, Any]) -> str:
     """Return a key for a conversation without an id, from its time and its first message."""
-    for node in mapping.values():
+    for key, node in mapping.items():
         if isinstance(node, dict) and isinstance(message := node.get("message"), dict):
-            return derived_key(found.get("create_time"), node.get("id"), message.get("content"))
+            shrunk = _shrunk({"message": message})["message"]
+            return derived_key(found.get("create_time"), key, shrunk.get("content"))
     return derived_key(found.get("create_time"), found.get("title"))
 
 
@@ -168,7 +216,7 @@ def _parts(
         report.unknown[f"role {role}"] += 1
     elif recipient != "all":
         if recipient == "bio":
-            _offer(_text(content, kind), f"bio/{message.get('id')}", message, origin, report)
+            _offer(_text(content, kind), f"bio/{origin.rpartition('/')[2]}", message, origin, report)
         if include.tools:
             yield "tool", "tool_call", _text(content, kind), str(recipient), False
     elif kind not in _SAID:
