@@ -2,14 +2,21 @@
 
 import hashlib
 from collections import Counter
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from memex.store.conversations.records import NewMessage
 from memex.store.search import chunks
-from memex.store.search.analyzer import Analyzer
+from memex.store.search.analyzer import Analyzer, analyzer_of
 from memex.store.search.index import FileIndex, NewChunk
 
 MAX_TITLE_CHARS = 300
+
+
+def index_messages(messages: Sequence[tuple[str, NewMessage]], language: str) -> list[FileIndex]:
+    """Return the chunks of messages, each with the title of its conversation."""
+    analyzer = analyzer_of(language)
+    return [index_message(title, message, analyzer) for title, message in messages]
 
 
 def index_message(title: str, message: NewMessage, analyzer: Analyzer) -> FileIndex:
@@ -45,5 +52,5 @@ def index_message(title: str, message: NewMessage, analyzer: Analyzer) -> FileIn
 
 
 def day_of(moment: datetime | None) -> str:
-    """Return the day of a moment, such as 2026-02-03; "" for None."""
-    return moment.date().isoformat() if moment else ""
+    """Return the day of a moment in UTC, such as 2026-02-03; "" for None."""
+    return moment.astimezone(UTC).date().isoformat() if moment else ""

@@ -9,7 +9,7 @@ from typing import Any
 
 from memex.errors import LimitExceeded
 from memex.store.access import Access
-from memex.store.conversations.indexing import index_message
+from memex.store.conversations.indexing import index_message, index_messages
 from memex.store.conversations.records import (
     NewConversation,
     NewMessage,
@@ -101,6 +101,7 @@ async def put_conversations(
         ("conversations/stat_lock", place),
         ("conversations/source_find", place | named_source),
         *known_statements,
+        ("upkeep/reindex_scope", place),
     )
     digests = {id(message): _digest(message) for one in conversations for message in one.messages}
     # Outside of the lock, for it takes longest: what is stored already needs no new chunks.
@@ -113,12 +114,14 @@ async def put_conversations(
         or (message.provider_id, digests[id(message)]) not in before[conversation_id].messages
     ]
     chars = sum(len(message.text) for _, message in unknown)
-    made = await offload.run(chars, _index_all, unknown, scope.language)
+    made = await offload.run(chars, index_messages, unknown, scope.language)
     indexed = {id(message): index for (_, message), index in zip(unknown, made, strict=True)}
     narrowed = access.for_conversations()
     async with database.writing(narrowed, *statements, scope_ids=[scope.scope_id]) as (connection, read):
         counter = pending.counters_of(read[0])[scope.scope_id]
         stat, known = read[1][0], _known(read[3], read[4])
+        if (language := read[5][0]["language"]) != scope.language:  # a rebuild came between
+            analyzer, indexed = analyzer_of(language), {}
         removals = [removal_digest(stat["salt"], source, one.provider_id) for one in conversations]
         if again:
             await connection.execute(sql("conversations/removed_lift"), place | {"digests": removals})
@@ -191,12 +194,6 @@ async def put_conversations(
             sql("conversations/scope_analyzed"), place | {"analyzer": index_version(analyzer)}
         )
     return stored
-
-
-def _index_all(messages: Sequence[tuple[str, NewMessage]], language: str) -> list[FileIndex]:
-    """Return the chunks of messages, each with the title of its conversation; in a process where there are many."""
-    analyzer = analyzer_of(language)
-    return [index_message(title, message, analyzer) for title, message in messages]
 
 
 def _digest(message: NewMessage) -> bytes:

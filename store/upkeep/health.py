@@ -16,7 +16,8 @@ class TenantFigures:
     Attributes:
         queue: `waiting`, `oldest_at`, `given_up`.
         jobs: `kind`, `status`, `jobs`; none where there is no queue of jobs.
-        scopes: memories with files; `stale_scopes` of them have an index that another version made.
+        scopes: memories with files. `stale_scopes` of them, or of users' conversations, have an index that another
+            version made.
         unmerged: passages that wait to be merged into the index; search finds them all the same.
         vectors: `scopes`, `embedded`, `failed`, `error`; None without an embedder or without pgvector.
         oldest_call_at: of the log; None if it is empty.
@@ -48,7 +49,7 @@ async def read_figures(database: Database, tenant_id: int, model: str | None) ->
         return TenantFigures(
             queue=await row(connection, "health/queue_state", **tenant) or {},
             jobs=await rows(connection, "health/job_counts", **tenant) if database.has_jobs else [],
-            scopes=sum(one["scopes"] for one in made),
+            scopes=sum(one["memories"] for one in made),
             stale_scopes=sum(
                 one["scopes"] for one in made if reindex.is_stale(one["language"], one["analyzer"])
             ),

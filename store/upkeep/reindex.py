@@ -1,4 +1,4 @@
-"""The index of a scope, made anew from the text of its files: after an upgrade, or in another language.
+"""The index of a scope, made anew from the text of its files or messages: after an upgrade, or in another language.
 
 Everything that is derived goes and comes in one transaction, under the lock that writers take. Readers see the
 index of before until it is committed, and wait for nothing; what stops it on the way leaves that index as it was.
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memex.errors import ValidationFailed
+from memex.store.conversations.reindex import derive_messages
 from memex.store.database import Connection, Database, Rows, row, rows
 from memex.store.search import vectors
 from memex.store.search.analyzer import LANGUAGES, Analyzer, analyzer_of
@@ -22,14 +23,14 @@ from memex.store.writes.pending import Counters
 BATCH_BYTES = 512 * 1024  # of texts that are analysed together; a longer file comes alone
 BATCH_FILES = 500
 
-Kind = Literal["user", "shared", "project"]
+Kind = Literal["user", "shared", "project", "conversations"]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedScope:
     """A scope, its language, and what made its index: None before its first write.
 
-    `key` is the user's id, the project's slug, or empty.
+    `key` is the user's id, the project's slug, or empty. `files` counts the messages of conversations.
     """
 
     scope_id: int
@@ -43,7 +44,7 @@ class IndexedScope:
 
 @dataclass(frozen=True, slots=True)
 class RebuildReport:
-    """What stands in the index of a scope that was made anew."""
+    """What stands in the index of a scope that was made anew. `files` counts the messages of conversations."""
 
     language: str
     files: int
@@ -124,7 +125,7 @@ async def rebuild(
     only_stale: bool = False,
     on_files: Callable[[int], None] = lambda _: None,
 ) -> RebuildReport | None:
-    """Make the index of a scope anew from its files; None where there was nothing to do.
+    """Make the index of a scope anew from its files or messages; None where there was nothing to do.
 
     Revisions and their texts stay as they are. Writers of the scope wait until the end; chunks get new ids, so that
     a write that was planned before is planned again. Texts that have no vector any more are embedded by a job.
@@ -134,7 +135,7 @@ async def rebuild(
         scope_id: the scope, which may have been removed meanwhile.
         language: the language of its files from now on; by default their present language.
         only_stale: leave it alone if it is as it would become, such as after another process did this.
-        on_files: told of each number of files that was done.
+        on_files: told of each number of files or messages that was done.
     """
     async with database.maintenance() as connection:
         counter = (await pending.lock(connection, [scope_id])).get(scope_id)
@@ -145,16 +146,25 @@ async def rebuild(
             return None
         language = language or scope["language"]
         await _clear(connection, counter)
-        async for batch in _derive_batches(connection, scope_id, analyzer_of(language)):
-            await _add(connection, counter, batch)
-            on_files(len(batch))
+        files = 0
+        if scope["kind"] == "conversations":
+            async for messages in derive_messages(connection, scope_id, language):
+                await _add_messages(connection, counter, messages)
+                files += len(messages)
+                on_files(len(messages))
+        else:
+            counter.has_series = True  # files may be short by the lexemes of now
+            async for batch in _derive_batches(connection, scope_id, analyzer_of(language)):
+                await _add(connection, counter, batch)
+                files += len(batch)
+                on_files(len(batch))
         await pending.merge(connection, counter)
         await pending.put(connection, [counter])
         made = {"language": language, "analyzer": index_version(analyzer_of(language))}
         await connection.execute(sql("upkeep/reindex_done"), {"scope_id": scope_id} | made)
         if database.has_vectors and await rows(connection, "upkeep/reindex_embeddings", scope_id=scope_id):
             await vectors.defer(connection, [scope_id])
-        return RebuildReport(language, counter.files, counter.n)
+        return RebuildReport(language, files, counter.n)
 
 
 async def _clear(connection: Connection, counter: Counters) -> None:
@@ -162,7 +172,6 @@ async def _clear(connection: Connection, counter: Counters) -> None:
     await connection.execute(sql("upkeep/reindex_clear"), {"scope_id": counter.scope_id})
     counter.n = counter.total_length = counter.files = 0
     counter.merged_chunk_id = counter.next_chunk_id - 1
-    counter.has_series = True  # files may be short by the lexemes of now
 
 
 async def _derive_batches(
@@ -204,6 +213,15 @@ async def _add(connection: Connection, counter: Counters, files: Sequence[_Deriv
     for file in files:
         derived.add(file.index, counter, file.file_id, is_known=False)
     counter.files += len(files)
+    await write_derived(connection, counter.tenant_id, derived, [counter])
+
+
+async def _add_messages(
+    connection: Connection, counter: Counters, messages: Sequence[tuple[int, FileIndex]]
+) -> None:
+    derived = DerivedRows()
+    for message_id, file_index in messages:
+        derived.add(file_index, counter, message_id, is_known=False)
     await write_derived(connection, counter.tenant_id, derived, [counter])
 
 

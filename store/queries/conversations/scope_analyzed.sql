@@ -1,5 +1,6 @@
--- Note what made the index of a scope. No rows.
+-- Note what makes the index of a scope, at its first import: an index that an older version began stays out of date.
+-- No rows.
 update scope
    set analyzer = %(analyzer)s
  where scope_id = %(scope_id)s
-   and analyzer is distinct from %(analyzer)s;
+   and analyzer is null;

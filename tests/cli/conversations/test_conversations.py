@@ -67,8 +67,15 @@ def test_from_an_export_to_a_receipt(memex: Memex, tmp_path: Path) -> None:
     assert "Choosing a queue" in plain
     assert "Postgres, with skip locked." in plain
     assert memex.plain("dig", "skip", "locked", "--format", "ids", *user) == f"{reference}\n"
+    assert memex.json("keyword", "skip", "locked", *user)["hits"] == found["hits"]
     assert memex.json("dig", "everybody", *user)["hits"] == []
     assert memex.json("dig", "everybody", "--all-branches", *user)["hits"]
+
+    [rebuilt] = memex.json("rebuild", "--user", "ingest-alice")["scopes"]
+    assert (rebuilt["kind"], rebuilt["files"], rebuilt["chunks"]) == ("conversations", 3, 3)
+    assert memex.json("dig", "skip", "locked", *user)["hits"] == found["hits"]
+    assert "3 messages in 1 scope indexed anew" in memex.plain("rebuild", "--user", "ingest-alice")
+    assert "no conversation of user 'ingest-nobody'" in memex.run("rebuild", "--user", "ingest-nobody").err
 
     short = reference.removeprefix("conversations/")
     thread = memex.plain("thread", short, *user)

@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -26,6 +27,8 @@ from memex.store.conversations.records import (
 )
 from memex.store.conversations.remove import remove_conversation, select_conversations
 from memex.store.database import Database
+from memex.store.upkeep import reindex
+from memex.store.writes import pending
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 CHATGPT = SourceName("chatgpt", "ChatGPT", "alice@example.org")
@@ -257,6 +260,75 @@ async def test_what_was_removed_is_nowhere_and_does_not_return(database: Databas
     assert await remove_conversation(database, access, named, now=NOW) is None
     assert await put(database, access, QUEUE, TEA) == ["removed", "unchanged"]
     assert await put(database, access, QUEUE, again=True) == ["created"]
+
+
+# What stands in the index of conversations, without the ids of chunks, which go on behind the last after a rebuild.
+INDEXED = {
+    "chunks": "select tenant_id, file_id, start_char, end_char, heading_path, sha256, lexemes, tfs, length"
+    " from chunk order by file_id, start_char",
+    "postings": """
+        select lexeme, posting.n, chunk.file_id, chunk.start_char, entry & 65535, (entry >> 16) & 65535
+          from posting cross join lateral unnest(entries) entry
+          join chunk on chunk.scope_id = posting.scope_id and chunk.chunk_id = entry >> 32
+         order by lexeme, file_id, start_char""",
+    "totals": "select n, total_length, files, next_file_id, unmerged, has_series from scope_stat order by scope_id",
+    "made_by": "select language, analyzer from scope where kind = 'conversations'",
+}
+
+
+async def indexed(database: Database) -> dict[str, list[Any]]:
+    """Return all that stands in the index, after what waits is merged."""
+    async with database.maintenance() as connection:
+        cursor = connection.cursor(row_factory=tuple_row)
+        await cursor.execute("select scope_id from scope_stat")
+        await pending.merge_scopes(connection, [scope_id for (scope_id,) in await cursor.fetchall()])
+        found = {}
+        for name, statement in INDEXED.items():
+            await cursor.execute(statement)
+            found[name] = await cursor.fetchall()
+    return found
+
+
+async def test_an_index_is_made_anew_as_an_import_makes_it(database: Database, access: Access) -> None:
+    """An index of another version stays out of date after an import, until it is rebuilt from the messages."""
+    long = conversation("c3", "Long", said("word " * 1_000, "green tea and nothing else"))
+    early = datetime(2026, 11, 24, 1, tzinfo=timezone(timedelta(hours=9)))  # another day in UTC
+    await put(database, access, QUEUE, TEA, long, conversation("c4", "Night", said("Late.", start=early)))
+    fresh = await indexed(database)
+    assert access.conversations is not None
+    async with database.maintenance() as connection:
+        for statement in (
+            "update scope set analyzer = 'analyzer-1' where kind = 'conversations'",
+            "update chunk set lexemes = array['old'], tfs = array[1], length = 1 where start_char = 0",
+            "delete from posting",
+        ):
+            await connection.execute(statement)
+    await put(database, access, TEA)
+    async with database.maintenance() as connection:
+        [stale] = await reindex.scopes(connection, kind="conversations", only_stale=True)
+        assert await reindex.count_stale(connection) == 1
+
+    counted: list[int] = []
+    report = await reindex.rebuild(database, stale.scope_id, only_stale=True, on_files=counted.append)
+
+    assert report is not None
+    assert (stale.files, report.files, sum(counted), report.chunks) == (9, 9, 9, len(fresh["chunks"]))
+    assert await indexed(database) == fresh
+    assert await reindex.rebuild(database, stale.scope_id, only_stale=True) is None
+    hits, _ = await find(database, access, "skip locked")
+    assert hits[0].message.text == "Postgres, with skip locked."
+
+
+async def test_an_import_after_a_rebuild_speaks_the_new_language(database: Database, access: Access) -> None:
+    """Also one whose texts were analysed in the language of before, because it waited for the rebuild."""
+    assert access.conversations is not None
+    await reindex.rebuild(database, access.conversations.scope_id, language="german")
+    await put(database, access, conversation("c5", "Wohnen", said("Wir wohnten in alten Häusern.")))
+    german = replace(access, conversations=replace(access.conversations, language="german"))
+
+    hits, _ = await find(database, german, "Haus")
+
+    assert [hit.message.text for hit in hits] == ["Wir wohnten in alten Häusern."]
 
 
 async def test_a_user_may_have_so_many_messages(database: Database, access: Access) -> None:

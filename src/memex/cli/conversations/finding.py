@@ -1,5 +1,9 @@
 """`memex dig` and `memex keyword`: find what was said."""
 
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import wraps
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +24,7 @@ from memex.cli.session.session import CommandSession
 
 MAX_TITLE = 80
 
+
 QueryArgument = Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or some words.")]
 RoleOption = Annotated[str | None, typer.Option(help="Only messages of this role: user or assistant.")]
 ConversationOption = Annotated[
@@ -35,46 +40,81 @@ ExplainOption = Annotated[
 LimitOption = Annotated[int, typer.Option(min=1, max=100, help="The largest number of results.")]
 
 
-@user_command
-async def dig(
-    session: CommandSession,
-    query: QueryArgument,
-    source: SourceOption = None,
-    of_project: ProviderProjectOption = None,
-    role: RoleOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    conversation: ConversationOption = None,
-    human: HumanOption = False,
-    all_branches: BranchesOption = False,
-    limit: LimitOption = 10,
-    explain: ExplainOption = False,
-    output_format: FormatOption = Format.PANEL,
-) -> CommandOutput:
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """What all commands that search conversations take."""
+
+    query: QueryArgument
+    source: SourceOption = None
+    of_project: ProviderProjectOption = None
+    role: RoleOption = None
+    since: SinceOption = None
+    until: UntilOption = None
+    conversation: ConversationOption = None
+    human: HumanOption = False
+    all_branches: BranchesOption = False
+    limit: LimitOption = 10
+    explain: ExplainOption = False
+    output_format: FormatOption = Format.PANEL
+
+    def asked(self) -> dict[str, Any]:
+        """Return the arguments of the search."""
+        return {
+            "query": " ".join(self.query),
+            "source": self.source,
+            "project": self.of_project,
+            "role": self.role,
+            "since": parse_moment(self.since, "--since"),
+            "until": parse_moment(self.until, "--until"),
+            "conversation": self.conversation,
+            "human": self.human,
+            "all_branches": self.all_branches,
+            "limit": self.limit,
+            "explain": self.explain,
+        }
+
+
+def _search_command(
+    command: Callable[..., Awaitable[CommandOutput]],
+) -> Callable[..., None]:
+    """Make a command from a coroutine that searches: its parameters after those of `SearchOptions`."""
+    shared = list(inspect.signature(SearchOptions).parameters.values())
+    own = list(inspect.signature(command).parameters.values())[2:]
+
+    @wraps(command)
+    async def run(session: CommandSession, /, **given: Any) -> CommandOutput:
+        options = SearchOptions(**{parameter.name: given.pop(parameter.name) for parameter in shared})
+        return await command(session, options, **given)
+
+    session = inspect.Parameter("session", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
+    run.__signature__ = inspect.Signature([session, *shared, *own])  # type: ignore[attr-defined]
+    return user_command(run)
+
+
+@_search_command
+async def dig(session: CommandSession, options: SearchOptions) -> CommandOutput:
     """Find what was said in imported conversations, the best passages first.
 
     Each result names its message, such as conversations/9k2m4q7wtx3d#41. Read around it with `memex thread`.
     """
-    asked = {
-        "query": " ".join(query),
-        "source": source,
-        "project": of_project,
-        "role": role,
-        "since": parse_moment(since, "--since"),
-        "until": parse_moment(until, "--until"),
-        "conversation": conversation,
-        "human": human,
-        "all_branches": all_branches,
-        "limit": limit,
-        "explain": explain,
-    }
-    found = await session.api.conversations.find(session.context, asked)
+    return await _find(session, options, {})
+
+
+@_search_command
+async def keyword(session: CommandSession, options: SearchOptions) -> CommandOutput:
+    """Find what was said in imported conversations by the words of the query alone."""
+    return await _find(session, options, {})
+
+
+async def _find(session: CommandSession, options: SearchOptions, more: dict[str, Any]) -> CommandOutput:
+    found = await session.api.conversations.find(session.context, options.asked() | more)
     ids = [hit["reference"] for hit in found["hits"]]
     return in_format(
-        output_format,
+        options.output_format,
         found,
         ids,
-        lambda screen: _show_hits(screen, found, explain=explain),
+        lambda screen: _show_hits(screen, found, explain=options.explain),
         is_empty=not found["hits"],
     )
 

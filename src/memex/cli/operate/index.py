@@ -1,4 +1,4 @@
-"""`memex index`: show and rebuild the search index and the vectors, which are derived from the files."""
+"""`memex index` and `memex rebuild`: show and rebuild what search needs, which is derived of texts."""
 
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -52,6 +52,10 @@ class ScopeSelection:
         tenant = f"tenant {self.tenant!r}" if self.tenant else "the database"
         if self.kind is None:
             return tenant
+        if self.kind == "conversations":
+            return (
+                f"conversation of user {self.key!r} in {tenant}" if self.key else f"conversation in {tenant}"
+            )
         return f"{self.kind} {self.key!r} in {tenant}" if self.key else f"{self.kind} files in {tenant}"
 
 
@@ -113,7 +117,10 @@ def rebuild(
     shared: Annotated[bool, typer.Option("--shared", help="Rebuild the shared files of the tenant.")] = False,
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Rebuild all files; the default without --user, --project and --shared."),
+        typer.Option(
+            "--all",
+            help="Rebuild all files and conversations; the default without --user, --project and --shared.",
+        ),
     ] = False,
     language: Annotated[
         str | None, typer.Option(help="The new language of the files, such as german.")
@@ -133,6 +140,39 @@ def rebuild(
         chosen = _select_scopes(
             tenant, user, project, shared=shared, everything=everything, language=language
         )
+        return await _rebuild(opened, chosen, language, only_stale=only_stale)
+
+    _run(work, as_json=as_json)
+
+
+def rebuild_conversations(
+    *,
+    tenant: Annotated[
+        str | None, typer.Option(help="Only conversations in this tenant; `default` with --user.")
+    ] = None,
+    user: Annotated[str | None, typer.Option(help="Only the conversations of this user.")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="The new language of the conversations, such as german.")
+    ] = None,
+    only_stale: Annotated[
+        bool,
+        typer.Option("--only-stale", help="Rebuild only indexes that are out of date, after an upgrade."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Rebuild the index of imported conversations from their messages, of one user or of all.
+
+    During the rebuild, reads use the old index, and an import waits. `memex index status` shows whether another
+    version made an index.
+    """
+
+    async def work(opened: IndexDatabase) -> CommandOutput:
+        if language is not None and user is None and tenant is None:
+            raise ValidationFailed(
+                "--language needs to know whose conversations change their language.",
+                hint="Name --user or --tenant.",
+            )
+        chosen = ScopeSelection(tenant or ("default" if user is not None else None), "conversations", user)
         return await _rebuild(opened, chosen, language, only_stale=only_stale)
 
     _run(work, as_json=as_json)
@@ -293,7 +333,9 @@ async def _rebuild(
         if chosen.tenant and not await reindex.scopes(connection, **asdict(chosen), limit=1):
             raise ValidationFailed(
                 f"There is no {chosen.name}.",
-                hint="A user is known from the first write on; `memex projects list` shows projects.",
+                hint="`memex ingest` imports conversations."
+                if chosen.kind == "conversations"
+                else "A user is known from the first write on; `memex projects list` shows projects.",
             )
         wanted = await reindex.scopes(connection, **asdict(chosen), only_stale=only_stale, language=language)
     started = perf_counter()

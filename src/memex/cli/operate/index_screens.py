@@ -13,8 +13,12 @@ def show_rebuilt(screen: Screen, document: dict[str, Any]) -> None:
     if not scopes:
         screen.line("Nothing to rebuild: all was indexed by this version, in its language.")
         return
-    files, chunks = (sum(scope[name] for scope in scopes) for name in ("files", "chunks"))
-    where = f"{format_count(files, 'file')} in {format_count(len(scopes), 'scope')}"
+    chunks = sum(scope["chunks"] for scope in scopes)
+    messages = sum(scope["files"] for scope in scopes if scope["kind"] == "conversations")
+    files = sum(scope["files"] for scope in scopes) - messages
+    counted = [format_count(files, "file")] if files or not messages else []
+    counted += [format_count(messages, "message")] if messages else []
+    where = f"{' and '.join(counted)} in {format_count(len(scopes), 'scope')}"
     screen.line(f"{where} indexed anew in {document['seconds']:,.1f} s: {format_count(chunks, 'chunk')}.")
 
 
@@ -33,7 +37,7 @@ def _show_stale(screen: Screen, document: dict[str, Any]) -> None:
             Column("tenant"),
             Column("scope", "bold"),
             Column("language"),
-            Column("files", align="right", whole=True),
+            Column("texts", align="right", whole=True),
             Column("made by", "dim"),
         ],
         [

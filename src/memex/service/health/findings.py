@@ -53,7 +53,7 @@ def examine_index(stale_scopes: int) -> Finding:
     return Finding(
         "index",
         f"{stale_scopes:,} {'scope' if stale_scopes == 1 else 'scopes'} indexed by another version; "
-        "search finds their files less well",
+        "search finds their texts less well",
         "note",
         "Run `memex index rebuild --only-stale`; Memex can be used meanwhile.",
     )

@@ -92,7 +92,7 @@ class JobCount(Frozen):
 
 
 class IndexHealth(Frozen):
-    """The memories of the tenant with files; `stale` were indexed by another version.
+    """The memories of the tenant with files; another version indexed `stale` of them or of users' conversations.
 
     `unmerged` passages wait to be merged into the index; search finds them all the same.
     """

@@ -1,0 +1,24 @@
+"""The chunks of all messages of a scope once more, from their texts: for an index that is made anew."""
+
+from collections.abc import AsyncIterator
+
+from memex.store.conversations.indexing import index_messages
+from memex.store.conversations.records import NewMessage
+from memex.store.database import Connection, rows
+from memex.store.search.index import FileIndex
+from memex.store.text_pool import offload
+
+
+async def derive_messages(
+    connection: Connection, scope_id: int, language: str
+) -> AsyncIterator[list[tuple[int, FileIndex]]]:
+    """Yield the ids of a scope's messages with their chunks, in batches: their texts are never held together."""
+    after = 0
+    while read := await rows(connection, "upkeep/reindex_messages", scope_id=scope_id, after=after):
+        messages = [
+            (one["title"], NewMessage("", one["role"], one["text"], said_at=one["said_at"])) for one in read
+        ]
+        size_bytes = sum(one["size_bytes"] for one in read)
+        derived = await offload.run(size_bytes, index_messages, messages, language)
+        yield [(one["message_id"], index) for one, index in zip(read, derived, strict=True)]
+        after = read[-1]["message_id"]
