@@ -202,6 +202,14 @@ class Settings(BaseSettings):
         le=100_000_000,
         description="The largest number of messages that the imported conversations of one user may have together.",
     )
+    conversation_days: int | None = Field(
+        None,
+        validation_alias="MEMEX_CONVERSATION_DAYS",
+        ge=1,
+        le=36_500,
+        description="`memex serve` deletes imported conversations that ended more than this number of days ago, "
+        "as `memex conversations delete` does. By default Memex keeps them.",
+    )
     language: str = Field(
         "english",
         validation_alias="MEMEX_LANGUAGE",

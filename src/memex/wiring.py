@@ -131,6 +131,8 @@ async def running_service(
 
 def load_modules(settings: Settings) -> None:
     """Load what `running_service` needs under these settings, so that processes forked afterwards share it."""
+    if settings.conversation_days is not None:
+        import_module("memex.jobs.conversation_days")
     import_module("memex.jobs.log_hours")
     import_module("memex.jobs.remember_queue")
     import_module("memex.jobs.worker")
@@ -141,7 +143,10 @@ def load_modules(settings: Settings) -> None:
 def _running_workers(
     conninfo: str, service: Service, settings: Settings
 ) -> AbstractAsyncContextManager[None]:
-    """Run the workers for queued calls and for sums of the log and, with an embedder, the one that embeds texts."""
+    """Run the workers for queued calls and for sums of the log.
+
+    With an embedder, run the one that embeds texts; with MEMEX_CONVERSATION_DAYS, the one that deletes.
+    """
     from memex.jobs.log_hours import log_queue  # noqa: PLC0415  # needed only with a worker
     from memex.jobs.remember_queue import remember_queue  # noqa: PLC0415  # needed only with a worker
     from memex.jobs.worker import running_workers  # noqa: PLC0415
@@ -150,6 +155,10 @@ def _running_workers(
         remember_queue(service, at_once=settings.queue_workers),
         log_queue(service.database),
     ]
+    if settings.conversation_days is not None:
+        from memex.jobs.conversation_days import conversation_queue  # noqa: PLC0415  # needed only with a worker
+
+        queues.append(conversation_queue(service, days=settings.conversation_days))
     if service.embedder is not None:
         from memex.jobs.embedding_queue import embedding_queue  # noqa: PLC0415  # of the extra `vectors`
 

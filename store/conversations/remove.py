@@ -79,6 +79,32 @@ async def select_conversations(
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class EndedScope:
+    """A user's scope with conversations that ended before a time."""
+
+    scope_id: int
+    tenant_id: int
+    user_id: str
+
+
+async def scopes_ended_before(database: Database, before: datetime) -> list[EndedScope]:
+    """Return the scopes of all tenants with conversations that ended before a time."""
+    async with database.maintenance() as connection:
+        return [
+            EndedScope(**one) for one in await rows(connection, "conversations/ended_scopes", before=before)
+        ]
+
+
+async def ended_before(database: Database, scope: EndedScope, before: datetime, *, limit: int) -> list[str]:
+    """Return the ids of at most `limit` conversations of a scope that ended before a time."""
+    async with database.maintenance() as connection:
+        found = await rows(
+            connection, "conversations/ended_list", scope_id=scope.scope_id, before=before, limit=limit
+        )
+    return [one["conversation_id"] for one in found]
+
+
 async def remove_conversation(
     database: Database, access: Access, named: RemovableConversation, *, now: datetime
 ) -> RemovedConversation | None:

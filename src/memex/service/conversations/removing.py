@@ -1,19 +1,32 @@
 """Remove conversations: first what would go, then, on request, all of it with a receipt."""
 
+from datetime import datetime
 from typing import Annotated, Any
 
+import structlog
 from pydantic import AwareDatetime, ConfigDict, Field
 
-from memex.errors import ConversationNotFound, ValidationFailed
+from memex.call_context import CallContext
+from memex.errors import ConversationNotFound, MemexError, ValidationFailed
 from memex.service.call import Caller
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, ResultPart, StorableText, Tool, ToolResult
-from memex.store.conversations.remove import remove_conversation, select_conversations
+from memex.store.conversations.remove import (
+    ended_before,
+    remove_conversation,
+    scopes_ended_before,
+    select_conversations,
+)
+from memex.store.identity.authentication import Principal
 from memex.store.log.call import CallAnswer
 from memex.store.records import Status
 
 NAME = "conversation_delete"
 MAX_NAMED = 100  # conversations of the receipt
+MAX_AT_ONCE = 1_000  # conversations of a call that names them
+ACTOR = "memex"  # of calls that nobody made
+
+_log = structlog.get_logger("memex.conversations")
 
 
 class DeleteConversationsArguments(Arguments):
@@ -26,7 +39,8 @@ class DeleteConversationsArguments(Arguments):
     )
 
     conversations: Annotated[
-        list[Annotated[str, Field(pattern=r"^[0-9a-z]{12}$")]] | None, Field(min_length=1, max_length=1_000)
+        list[Annotated[str, Field(pattern=r"^[0-9a-z]{12}$")]] | None,
+        Field(min_length=1, max_length=MAX_AT_ONCE),
     ] = None
     source: Annotated[StorableText | None, Field(max_length=200)] = None
     before: Annotated[AwareDatetime | None, Field(strict=False)] = None
@@ -105,6 +119,30 @@ async def delete(
         status: Status = "dry_run" if arguments.dry_run else "answered"
         await log.add(status, CallAnswer(result.body(), arguments.canonical(), logged))
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def delete_ended_before(service: Service, before: datetime) -> int:
+    """Delete all conversations of all users that ended before a time, and return how many.
+
+    Each call deletes up to 1,000 conversations of a user. It stands in the user's log with its receipt, as if the
+    user had asked, under the actor `memex`. A user for whom this fails is left for the next time.
+    """
+    deleted = 0
+    for scope in await scopes_ended_before(service.database, before):
+        principal = Principal(scope.tenant_id, "agent")
+        try:
+            while named := await ended_before(service.database, scope, before, limit=MAX_AT_ONCE):
+                context = CallContext(scope.user_id, ACTOR)
+                caller = Caller(principal, await service.identities.resolve(principal, context))
+                receipt = await delete(service, caller, {"conversations": named, "before": before})
+                if not receipt.conversations:  # another process is deleting them
+                    break
+                deleted += receipt.conversations
+        except MemexError as error:
+            _log.warning("old_conversations_left", tenant=scope.tenant_id, code=error.code)
+    if deleted:
+        _log.info("old_conversations_deleted", conversations=deleted, before=before.isoformat())
+    return deleted
 
 
 _TOOL: Tool[DeleteConversationsArguments] = Tool(NAME, DeleteConversationsArguments, DeleteResult)
