@@ -17,6 +17,7 @@ from pathlib import Path
 import structlog
 
 from memex.evals.bench.call_pages import CALLS, bench_call_pages
+from memex.evals.bench.conversations import bench_conversations
 from memex.evals.bench.felt.load import CLIENTS, LoadShape, bench_load
 from memex.evals.bench.felt.section import bench_felt, bench_floor
 from memex.evals.bench.log import bench_log
@@ -44,6 +45,7 @@ SECTIONS = (
     "memory",
     "find",
     "hybrid",
+    "conversations",
     "as-of",
     "context",
     "log",
@@ -108,6 +110,11 @@ async def _bench_bloat(bench: Bench, arguments: argparse.Namespace) -> None:
     await bench_bloat(bench, edits=arguments.edits)
 
 
+async def _bench_conversations(bench: Bench, arguments: argparse.Namespace) -> None:
+    for messages in arguments.messages:
+        await bench_conversations(bench, messages=messages, rounds=arguments.rounds)
+
+
 async def _bench_felt(arguments: argparse.Namespace) -> None:
     await bench_floor(rounds=arguments.rounds)
     for notes in arguments.notes:
@@ -162,6 +169,9 @@ def main() -> None:
     )
     parser.add_argument("--embedder", default="hash", help="for hybrid search (hash), such as local")
     parser.add_argument(
+        "--messages", type=int, nargs="+", default=[10_000], help="of the section conversations (10000)"
+    )
+    parser.add_argument(
         "--notes", type=int, nargs="+", default=[1_000, 10_000], help="of the section felt (1000 10000)"
     )
     parser.add_argument("--calls", type=int, default=40, help="of each operation in a round of felt (40)")
@@ -183,12 +193,13 @@ def main() -> None:
         asyncio.run(_bench_felt(arguments))
     if "start" in arguments.only:
         bench_start(rounds=arguments.rounds)
-    if set(arguments.only) - {"felt", "start", "bloat"}:
+    if set(arguments.only) - {"felt", "start", "bloat", "conversations"}:
         with temporary_data_folder() as folder:
             asyncio.run(_bench_database(arguments, _bench_sections, folder))
-    if "bloat" in arguments.only:  # in a database that holds nothing else
-        with temporary_data_folder() as folder:
-            asyncio.run(_bench_database(arguments, _bench_bloat, folder))
+    for name, section in (("bloat", _bench_bloat), ("conversations", _bench_conversations)):
+        if name in arguments.only:  # in a database that holds nothing else
+            with temporary_data_folder() as folder:
+                asyncio.run(_bench_database(arguments, section, folder))
 
 
 if __name__ == "__main__":

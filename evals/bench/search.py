@@ -35,7 +35,7 @@ async def bench_find(bench: Bench, *, chunks: int, rounds: int) -> None:
     queries = _queries(bench.text, sections)
     references = {
         f"{name} in process, the same lexemes": (make(bench.analyzer, sections), Timings())
-        for name, make in (("bm25s", _bm25s), ("tantivy", _tantivy))
+        for name, make in (("bm25s", _bm25s), ("tantivy", tantivy_search))
     }
     found, called = Timings(), Timings()
     for query in queries:
@@ -138,7 +138,8 @@ def _bm25s(analyzer: Analyzer, sections: Sequence[str]) -> Callable[[str], objec
     return lambda query: index.retrieve([analyzer.lexemes(query)], k=10, show_progress=False, n_threads=0)
 
 
-def _tantivy(analyzer: Analyzer, sections: Sequence[str]) -> Callable[[str], object]:
+def tantivy_search(analyzer: Analyzer, sections: Sequence[str]) -> Callable[[str], object]:
+    """Return a search of tantivy over the lexemes of texts."""
     import tantivy  # noqa: PLC0415  # a reference that only this needs
 
     builder = tantivy.SchemaBuilder()

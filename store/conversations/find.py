@@ -1,6 +1,7 @@
 """Find messages by words: exact BM25 over the user's conversations, by the engine that searches files."""
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -18,7 +19,8 @@ from memex.store.search.postings import ScoredChunks, to_chunk_ids
 from memex.store.search.snippet import snippet
 
 MIN_LOOKED_AT = 100  # chunks, the best, that are looked at first; a filter may take most of them away
-GROWTH = 8  # times as many chunks are looked at next, until enough of them pass
+MAX_GROWTH = 8  # times as many chunks are looked at in all, step by step until enough of them pass
+MARGIN = 1.5  # times as many as would do if the same share of them passed
 MAX_RESCORED = 15  # messages, the best, that may borrow words from those beside them
 MAX_NEAR_WORDS = 3
 MAX_MISSING_WORDS = 5  # of a query, for which the spelling is compared
@@ -174,10 +176,13 @@ async def _best(
     connection: Connection, scope: Scope, scored: ScoredChunks, filters: MessageFilters, limit: int
 ) -> list[_Found]:
     """Return the best messages that pass the filters, at least `limit` if there are so many, best first."""
-    looked_at = max(MIN_LOOKED_AT, 3 * limit)
+    wanted, some_more, looked_at = limit + MAX_RESCORED, max(MIN_LOOKED_AT, 3 * limit), 0
+    found: list[_Found] = []
     while len(scored):
-        some = scored.best(looked_at)
-        found = await tuples(
+        some = scored.best(some_more)
+        scored = scored.below(int(some.scores.min()))
+        looked_at += len(some)
+        passing = await tuples(
             connection,
             "conversations/chunk_best",
             scope_id=scope.scope_id,
@@ -185,12 +190,14 @@ async def _best(
             scores=some.scores.tolist(),
             **filters.parameters(),
         )
+        found += sorted((_Found(*columns) for columns in passing), key=lambda one: one.order)
         best: dict[int, _Found] = {}
-        for one in sorted((_Found(*columns) for columns in found), key=lambda one: one.order):
+        for one in found:
             best.setdefault(one.message_id, one)
-        if len(best) >= limit + MAX_RESCORED or len(some) == len(scored):
+        if len(best) >= wanted or not len(scored):
             return list(best.values())
-        looked_at *= GROWTH
+        growth = min(MAX_GROWTH, MARGIN * wanted / max(1, len(best)))
+        some_more = math.ceil(looked_at * (growth - 1))
     return []
 
 

@@ -35,6 +35,10 @@ class ScoredChunks:
             return self
         return self._where(self.scores >= np.partition(self.scores, -limit)[-limit])
 
+    def below(self, score: int) -> "ScoredChunks":
+        """Return the chunks that score less."""
+        return self._where(self.scores < score)
+
     def among(self, chunk_ids: NDArray[np.int64]) -> "ScoredChunks":
         """Return those of the chunks that are among these."""
         return self._where(np.isin(self.chunk_ids, chunk_ids))

@@ -6,12 +6,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH, MAX_CACHED_STATEMENT_PARAMS
-from tests.kit.plans import plan_nodes
+from tests.kit.plans import generic_plan
 
 from memex.service.service import Caller, Service
-from memex.store.database import Connection
 from memex.store.sql import sql
 from memex.store.writes import pending
 
@@ -167,27 +165,12 @@ async def _many_scopes(service: Service, alice: Caller, *, analyzed: bool = True
             await connection.execute("analyze")
 
 
-async def _plan(connection: Connection, name: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the nodes of a statement's generic plan, which is the one that the application runs."""
-    text = sql(name).decode()
-    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)[sb]", text)))
-    statement = re.sub(r"%\((\w+)\)[sb]", lambda match: f"${names.index(match[1]) + 1}", text)
-    statement = statement.replace("%%", "%")
-    await connection.execute("set local plan_cache_mode = force_generic_plan")
-    await connection.execute(f"prepare hot as {statement}".encode())
-    values = b", ".join(psycopg.sql.Literal(parameters.get(one)).as_bytes(connection) for one in names)
-    cursor = await connection.execute(b"explain (format json) execute hot (" + values + b")")
-    [row] = await cursor.fetchall()
-    await connection.execute("deallocate hot")
-    return list(plan_nodes(row["QUERY PLAN"][0]["Plan"]))
-
-
 async def _check_plans(service: Service, alice: Caller, indexes: dict[str, str]) -> None:
     scope_id = alice.access.log_scope_id
     parameters = PARAMETERS | {"scope_id": scope_id, "scope_ids": [scope_id], "all_scope_ids": [scope_id]}
     async with service.database.transaction(alice.access) as connection:
         for name in HOT + WRITES:
-            nodes = await _plan(connection, name, parameters if name in HOT else {})
+            nodes = await generic_plan(connection, name, parameters if name in HOT else {})
             read = [node for node in nodes if node.get("Relation Name") in TABLES or "Index Name" in node]
             scanned = [node for node in read if node["Node Type"] != "ModifyTable"]
 
@@ -222,7 +205,7 @@ async def test_plans_need_no_statistics(service: Service, alice: Caller) -> None
     parameters = PARAMETERS | {"scope_id": scope_id, "scope_ids": [scope_id], "all_scope_ids": [scope_id]}
     async with service.database.transaction(alice.access) as connection:
         for name, indexes in HEADS.items():
-            nodes = await _plan(connection, name, parameters)
+            nodes = await generic_plan(connection, name, parameters)
 
             used = [node["Index Name"] for node in nodes if node.get("Index Name", "").startswith("revision")]
             assert sorted(used) == sorted(indexes), (name, nodes)
@@ -238,7 +221,9 @@ async def test_postings_are_looked_up_by_scope_and_lexeme(service: Service, alic
     await _many_scopes(service, alice)
     async with service.database.transaction(alice.access) as connection:
         for name in ("search/lexeme_frequency", "search/posting_read"):
-            nodes = await _plan(connection, name, PARAMETERS | {"scope_ids": [alice.access.log_scope_id]})
+            nodes = await generic_plan(
+                connection, name, PARAMETERS | {"scope_ids": [alice.access.log_scope_id]}
+            )
 
             conditions = [node["Index Cond"] for node in nodes if node.get("Index Name") == "posting_pkey"]
             assert len(conditions) == 1, nodes

@@ -1,4 +1,5 @@
 -- Where chunks stand that scored: those of messages that pass the filters, a null being no filter. In no order.
+-- Conversations and sources are looked up only for a filter that needs them.
 select scored.score, scored.chunk_id, chunk.start_char, chunk.end_char, chunk.length, message.message_id,
        message.conversation_no, message.number, message.position, message.on_path
   from unnest(%(chunk_ids)s::integer[], %(scores)s::bigint[]) as scored (chunk_id, score)
@@ -14,18 +15,20 @@ select scored.score, scored.chunk_id, chunk.start_char, chunk.end_char, chunk.le
          where message.scope_id = %(scope_id)s
            and message.message_id = chunk.file_id
         offset 0) as message
- cross join lateral (
+  left join lateral (
         select *
           from conversation
-         where conversation.scope_id = %(scope_id)s
+         where coalesce(%(source)s::text, %(project)s::text, %(conversation_id)s::text) is not null
+           and conversation.scope_id = %(scope_id)s
            and conversation.conversation_no = message.conversation_no
-        offset 0) as conversation
- cross join lateral (
+        offset 0) as conversation on true
+  left join lateral (
         select *
           from source
-         where source.scope_id = %(scope_id)s
+         where %(source)s::text is not null
+           and source.scope_id = %(scope_id)s
            and source.source_id = conversation.source_id
-        offset 0) as source
+        offset 0) as source on true
  where (message.on_path or %(all_branches)s::boolean)
    and (%(source)s::text is null or %(source)s in (source.label, source.kind))
    and (%(project)s::text is null or conversation.project = %(project)s)
