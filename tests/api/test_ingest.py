@@ -1,0 +1,297 @@
+"""Imports of exports as they go wrong: cut off, grown line by line, and two at once."""
+
+import asyncio
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from psycopg.rows import tuple_row
+from tests.conftest import CallerOf
+from tests.kit.exports import json_lines
+from tests.kit.memory import put
+from tests.kit.property_budget import is_thorough
+
+from memex.api.ingest import Ingest, IngestOptions, IngestReport
+from memex.api.local import LocalMemex
+from memex.call_context import CallContext
+from memex.service.conversations import finding
+from memex.service.service import Caller, Service
+from memex.store.identity.authentication import Principal
+
+# What an import leaves, by a name that is the same for each user and order of imports; times are left out.
+ROWS = {
+    "message": """
+        select conversation.conversation_id, message.number, message.position, message.parent, message.role,
+               message.part, message.author, message.text, message.sha256, message.said_at, message.model,
+               message.human_authored, message.on_path, message.origin, message.provider_id
+          from message join conversation using (scope_id, conversation_no)
+         where scope_id = %(scope_id)s
+         order by 1, 2""",
+    "conversation": """
+        select conversation_id, kind, label, provider_id, title, project, started_at, last_at, is_complete,
+               next_number, conversation.sha256
+          from conversation join source using (scope_id, source_id)
+         where scope_id = %(scope_id)s
+         order by 1""",
+    "chunk": """
+        select conversation.conversation_id, message.number, chunk.start_char, chunk.end_char, chunk.sha256,
+               chunk.lexemes, chunk.tfs, chunk.length
+          from chunk join message on message.scope_id = chunk.scope_id and message.message_id = chunk.file_id
+               join conversation using (conversation_no)
+         where chunk.scope_id = %(scope_id)s and conversation.scope_id = %(scope_id)s
+         order by 1, 2, 3""",
+    "stat": """
+        select conversations, messages, text_bytes, n, total_length
+          from conversation_stat join scope_stat using (scope_id)
+         where scope_id = %(scope_id)s""",
+}
+
+
+async def ingest(service: Service, caller: Caller, path: Path, **options: Any) -> IngestReport:
+    """Import a path for a user, as `memex ingest` does."""
+    api = LocalMemex(service, Principal(caller.access.tenant_id, "agent"), role="agent")
+    context = CallContext(user_id=caller.access.user_id, actor="tests")
+    return await Ingest(api.conversations, context, IngestOptions(**options)).run([path])
+
+
+async def stored(service: Service, caller: Caller) -> dict[str, list[Any]]:
+    """Return what an import left for a user, and what is found in it."""
+    access = await service.identities.open_conversations(caller)
+    assert access.conversations is not None
+    async with service.database.maintenance() as connection:
+        cursor = connection.cursor(row_factory=tuple_row)
+        found = {}
+        for name, statement in ROWS.items():
+            await cursor.execute(statement.encode(), {"scope_id": access.conversations.scope_id})
+            found[name] = await cursor.fetchall()
+    reader = await service.caller(caller.principal, CallContext(user_id=caller.access.user_id))
+    hits = (await finding.find(service, reader, {"query": "turn1 word3 common", "limit": 50})).hits
+    return found | {"hits": [(hit.reference, hit.score, hit.terms, hit.borrowed) for hit in hits]}
+
+
+def chat(number: int, messages: int) -> dict[str, Any]:
+    """Return a conversation of an export of ChatGPT."""
+    mapping = {
+        f"n{place}": {
+            "id": f"n{place}",
+            "parent": f"n{place - 1}" if place else None,
+            "children": [f"n{place + 1}"] if place + 1 < messages else [],
+            "message": {
+                "id": f"{number}-{place}",
+                "author": {"role": "assistant" if place % 2 else "user"},
+                "create_time": 1767225600.0 + number * 3600 + place,
+                "content": {"content_type": "text", "parts": [f"word{number} of turn{place} in common"]},
+                "weight": 1.0,
+                "recipient": "all",
+                "metadata": {},
+            },
+        }
+        for place in range(messages)
+    }
+    return {
+        "id": f"c{number}",
+        "title": f"Chat {number}",
+        "mapping": mapping,
+        "current_node": f"n{messages - 1}",
+    }
+
+
+def write_export(folder: Path, chats: int, messages: int) -> Path:
+    """Write an export of so many conversations of so many messages."""
+    path = folder / "conversations.json"
+    path.write_text(json.dumps([chat(number, messages) for number in range(chats)]))
+    return path
+
+
+def claude_line(key: str, parent: str | None, kind: str, text: str, **fields: Any) -> dict[str, Any]:
+    """Return a line of a transcript of Claude Code."""
+    message = {"role": kind, "content": [{"type": "text", "text": text}], "model": "m"}
+    at = f"2026-01-01T00:00:{len(key):02}Z"
+    return {
+        "type": kind,
+        "uuid": key,
+        "parentUuid": parent,
+        "timestamp": at,
+        "sessionId": "s",
+        "message": message,
+    } | fields
+
+
+def codex_lines() -> list[Mapping[str, Any]]:
+    """Return a rollout of Codex, as events and as items."""
+    lines: list[Mapping[str, Any]] = [{"type": "session_meta", "payload": {"id": "t", "cwd": "/repo/shop"}}]
+    for number in range(6):
+        at = {"timestamp": f"2026-01-01T00:00:{number:02}Z"}
+        lines += [
+            at | {"type": "turn_context", "payload": {"model": f"model-{number}"}},
+            at | {"type": "event_msg", "payload": {"type": "user_message", "message": f"question {number}"}},
+            at | {"type": "event_msg", "payload": {"type": "agent_message", "message": f"answer {number}"}},
+        ]
+    return lines
+
+
+# Imports a path for a user, and prints how many messages of each conversation were read.
+IMPORT = """
+import asyncio, sys
+from pathlib import Path
+from memex.api.ingest import Ingest, IngestOptions
+from memex.api.local import LocalMemex
+from memex.call_context import CallContext
+from memex.service.service import Service
+from memex.store.database import Database
+from memex.store.identity.authentication import Principal
+
+async def run(conninfo, tenant_id, user, path):
+    database = await Database.open(conninfo, max_connections=2)
+    api = LocalMemex(Service(database, max_files=10), Principal(int(tenant_id), "agent"), role="agent")
+    context = CallContext(user_id=user, actor="tests")
+    command = Ingest(api.conversations, context, IngestOptions(), lambda count: print(count, flush=True))
+    await command.run([Path(path)])
+
+asyncio.run(run(*sys.argv[1:]))
+"""
+
+TRANSCRIPTS = {
+    "claude_code": json_lines(
+        claude_line("a", None, "user", "How hot for oolong?"),
+        claude_line("ab", "a", "assistant", "Ninety degrees."),
+        claude_line("abc", "ab", "user", "And für Sencha?"),
+        claude_line("abcd", "abc", "assistant", "Seventy degrees 🍵."),
+        {"type": "custom-title", "customTitle": "Tea", "sessionId": "s"},
+        claude_line("abcde", "abcd", "user", "Thanks."),
+        claude_line("abcdef", "abcde", "assistant", "You are welcome."),
+    ),
+    "codex": json_lines(*codex_lines()),
+    "messages": json_lines(
+        *(
+            {"role": "assistant" if place % 2 else "user", "content": f"text {place}", "id": str(place)}
+            for place in range(12)
+        )
+    ),
+}
+
+
+async def test_a_second_import_of_the_same_export_changes_nothing(
+    service: Service, alice: Caller, tmp_path: Path
+) -> None:
+    """Nor when it reads everything again."""
+    path = write_export(tmp_path, chats=20, messages=10)
+    assert (await ingest(service, alice, path)).messages_added == 200
+    before = await stored(service, alice)
+
+    assert (await ingest(service, alice, path)).unchanged_files == 1
+    assert (await ingest(service, alice, path, reparse=True)).changes["unchanged"] == 20
+    assert await stored(service, alice) == before
+
+
+async def test_two_imports_of_the_same_export_at_once(
+    service: Service, alice: Caller, caller_of: CallerOf, tmp_path: Path
+) -> None:
+    """No message is double and nothing waits for ever; both together leave what one alone leaves."""
+    path = write_export(tmp_path, chats=60, messages=40)
+    bob = await caller_of("bob")
+    await ingest(service, bob, path)
+
+    async with asyncio.timeout(120):
+        first, second = await asyncio.gather(
+            ingest(service, alice, path), ingest(service, alice, path, reparse=True)
+        )
+
+    assert first.messages_added + second.messages_added == 2_400
+    assert not first.failed
+    assert not second.failed
+    assert await stored(service, alice) == await stored(service, bob)
+
+
+def import_and_kill(conninfo: str, caller: Caller, path: Path, *, after: int, delay_s: float) -> int:
+    """Import in a process that gets SIGKILL a moment after it has read some messages; return how many it read."""
+    arguments = [conninfo, str(caller.access.tenant_id), str(caller.access.user_id), str(path)]
+    count = 0
+    with subprocess.Popen(
+        [sys.executable, "-c", IMPORT, *arguments], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            count += int(line)
+            if count >= after:
+                time.sleep(delay_s)
+                break
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    return count
+
+
+async def test_an_import_that_was_killed_is_finished_by_the_same_command(
+    service: Service, alice: Caller, caller_of: CallerOf, conninfo: str, tmp_path: Path
+) -> None:
+    """After SIGKILL at random moments it leaves what an import leaves that was never killed."""
+    path = write_export(tmp_path, chats=400 if is_thorough() else 60, messages=50)
+    bob = await caller_of("bob")
+    await ingest(service, bob, path)
+    chance = random.Random(19)
+
+    for _ in range(8 if is_thorough() else 2):
+        after, delay_s = chance.randrange(1_100, 18_000 if is_thorough() else 2_800), 0.3 * chance.random()
+        await asyncio.to_thread(import_and_kill, conninfo, alice, path, after=after, delay_s=delay_s)
+    last = await ingest(service, alice, path)
+
+    assert not last.failed
+    assert await stored(service, alice) == await stored(service, bob)
+
+
+@pytest.mark.parametrize("kind", TRANSCRIPTS)
+async def test_a_transcript_that_grows_is_stored_as_the_whole_alone(
+    service: Service, caller_of: CallerOf, tmp_path: Path, kind: str
+) -> None:
+    """Wherever it was cut before, inside of a line too: texts, roles, paths and numbers are the same."""
+    whole, path = TRANSCRIPTS[kind], tmp_path / "transcript.jsonl"
+    first = whole.index(b"\n") + 1
+    chance = random.Random(7)
+    cuts = range(first, len(whole)) if is_thorough() else sorted(chance.sample(range(first, len(whole)), 8))
+    path.write_bytes(whole)
+    alone = await caller_of("alone")
+    await ingest(service, alone, path)
+    expected = (await stored(service, alone))["message"]
+    assert len(expected) >= 6
+
+    for cut in cuts:
+        grower = await caller_of(f"cut-at-{cut}")
+        for end in (cut, chance.randrange(cut, len(whole) + 1), len(whole)):
+            path.write_bytes(whole[:end])
+            await ingest(service, grower, path)
+
+        assert (await stored(service, grower))["message"] == expected, (cut, whole[:cut][-40:])
+
+
+async def test_conversations_move_no_score_of_memory(
+    service: Service, alice: Caller, caller_of: CallerOf, tmp_path: Path
+) -> None:
+    """Search and context over memory answer the same, score by score, with an import and without one."""
+    texts = {f"user/{place}.md": f"# Note {place}\n\nword{place} of turn1 in common\n" for place in range(30)}
+    bob = await caller_of("bob")
+    for caller in (alice, bob):
+        await put(service, caller, texts)
+    await ingest(service, alice, write_export(tmp_path, chats=20, messages=50))
+    talker = await service.caller(alice.principal, CallContext(user_id="alice", actor="tests"))
+    assert talker.access.conversations is not None
+
+    for query in ("word3 common", "turn1", "notes of turn7 in common"):
+        asked = {"query": query, "limit": 30}
+        found = [await service.execute(caller, "memory_find", asked) for caller in (talker, bob)]
+        context = [
+            await service.execute(caller, "memory_context", {"query": query, "budget": 2_000})
+            for caller in (talker, bob)
+        ]
+        assert found[0]["hits"] == found[1]["hits"]
+        assert [one["context"] for one in context] == [context[0]["context"]] * 2
+        assert context[0]["sources"] == context[1]["sources"]
+    assert found[0]["hits"]
+    listed = await service.execute(talker, "memory_list", {"limit": 100})
+    assert {file["path"] for file in listed["files"]} == set(texts)
