@@ -370,8 +370,13 @@ create table conversation_file (
   tenant_id  bigint not null,
   sha256     bytea not null check (octet_length(sha256) = 32),
   read_at    timestamptz not null,
+  -- Where the reader of a file that only grows has stopped, so that it reads on from there. A lineage is a digest of how
+  -- the file begins, which stays the same while it grows: of each there is one row.
+  lineage    bytea check (octet_length(lineage) = 32),
+  bookmark   jsonb,
   primary key (scope_id, sha256)
 );
+create unique index conversation_file_lineage on conversation_file (scope_id, lineage);
 
 -- The web UI: who is signed in, and the links by which the terminal of the service signs a browser in.
 create table ui_session (

@@ -11,6 +11,7 @@ from memex.errors import LimitExceeded
 from memex.store.access import Access
 from memex.store.conversations.indexing import index_message, index_messages
 from memex.store.conversations.records import (
+    Change,
     NewConversation,
     NewMessage,
     SourceName,
@@ -45,7 +46,7 @@ class _Known:
 
 
 @dataclass(slots=True)
-class _Change:
+class _Rows:
     """The rows that an import writes."""
 
     written: list[dict[str, Any]] = field(default_factory=list)
@@ -133,7 +134,7 @@ async def put_conversations(
             gone = {bytes(record["sha256"]) for record in await cursor.fetchall()}
         source_id = read[2][0]["source_id"] if read[2] else stat["next_id"]
         next_id = stat["next_id"] + (not read[2])
-        change, derived, stored = _Change(), DerivedRows(), []
+        change, derived, stored = _Rows(), DerivedRows(), []
         for one, conversation_id, removal in zip(conversations, ids, removals, strict=True):
             if removal in gone:
                 stored.append(StoredConversation(conversation_id, "removed"))
@@ -156,7 +157,9 @@ async def put_conversations(
             change.written.append(_row(conversation_id, mine, one))
             mine.sha256, mine.is_complete = one.sha256, one.is_complete
             added = len(change.added) - already[0]
-            stored.append(StoredConversation(conversation_id, "created" if is_new else "grown", added))
+            has_changed = (len(change.added), len(change.moved)) != already
+            what: Change = "created" if is_new else "grown" if has_changed else "unchanged"
+            stored.append(StoredConversation(conversation_id, what, added))
         messages = stat["messages"] + len(change.added)
         if change.added and messages > max_messages:
             raise LimitExceeded(
@@ -220,7 +223,7 @@ def _known(conversations: Rows, messages: Rows) -> dict[str, _Known]:
 
 
 def _merge(
-    change: _Change,
+    change: _Rows,
     counter: pending.Counters,
     known: _Known,
     read: NewConversation,

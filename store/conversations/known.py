@@ -1,10 +1,13 @@
 """Which conversations are stored, and as they were read when."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from memex.store.access import Access
-from memex.store.database import Database, rows
+from memex.store.database import Database, rows, rows_as
 from memex.store.sql import sql
 
 
@@ -28,23 +31,39 @@ async def known_conversations(
     }
 
 
-async def known_files(database: Database, access: Access, digests: Sequence[bytes]) -> set[bytes]:
-    """Return those of some files, by their digests, that were read to their end."""
-    if access.conversations is None or not digests:
-        return set()
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file that was read to its end.
+
+    Attributes:
+        sha256: a digest of the content and of how it was read.
+        lineage: a digest of how the file begins; None for a file that does not just grow.
+        bookmark: where its reader has stopped, as the reader wrote it.
+    """
+
+    sha256: bytes
+    lineage: bytes | None = None
+    bookmark: Mapping[str, Any] | None = None
+
+
+async def known_files(database: Database, access: Access, files: Sequence[ReadFile]) -> list[ReadFile]:
+    """Return what is known of some files: those that were read before, and where their readers have stopped."""
+    if access.conversations is None or not files:
+        return []
     async with database.transaction(access.for_conversations()) as connection:
-        read = await rows(
+        return await rows_as(
+            _read_file,
             connection,
             "conversations/file_known",
             scope_id=access.conversations.scope_id,
-            sha256s=list(digests),
+            sha256s=[one.sha256 for one in files],
+            lineages=[one.lineage for one in files if one.lineage is not None],
         )
-    return {bytes(record["sha256"]) for record in read}
 
 
-async def note_files(database: Database, access: Access, digests: Sequence[bytes], *, now: datetime) -> None:
-    """Note files that were read to their end, by their digests."""
-    if access.conversations is None or not digests:
+async def note_files(database: Database, access: Access, files: Sequence[ReadFile], *, now: datetime) -> None:
+    """Note files that were read to their end."""
+    if access.conversations is None or not files:
         return
     async with database.transaction(access.for_conversations()) as connection:
         await connection.execute(
@@ -52,7 +71,13 @@ async def note_files(database: Database, access: Access, digests: Sequence[bytes
             {
                 "scope_id": access.conversations.scope_id,
                 "tenant_id": access.tenant_id,
-                "sha256s": list(digests),
+                "sha256s": [one.sha256 for one in files],
+                "lineages": [one.lineage for one in files],
+                "bookmarks": [json.dumps(one.bookmark) if one.bookmark else None for one in files],
                 "read_at": now,
             },
         )
+
+
+def _read_file(sha256: bytes, lineage: bytes | None, bookmark: Mapping[str, Any] | None) -> ReadFile:
+    return ReadFile(bytes(sha256), bytes(lineage) if lineage is not None else None, bookmark)

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,16 @@ from memex.call_context import CallContext
 from memex.errors import MemexError, NothingRead
 from memex.service.conversations.putting import MAX_TEXT_CHARS, MAX_TITLE_CHARS, to_lines
 from memex.sources.conversations.places import Found, survey
-from memex.sources.conversations.reader import Reader
+from memex.sources.conversations.reader import Reader, ResumingReader
 from memex.sources.conversations.reading import read
-from memex.sources.conversations.records import Include, LeftOut, ReadConversation, ReadMessage, ReadReport
+from memex.sources.conversations.records import (
+    Bookmark,
+    Include,
+    LeftOut,
+    ReadConversation,
+    ReadMessage,
+    ReadReport,
+)
 from memex.sources.zips import BROKEN
 from memex.subagent.secrets.finding import find_secrets, redact
 
@@ -206,21 +213,24 @@ class Ingest:
         """Read those of some files that were not read to their end before, as they are now."""
         digests = [await asyncio.to_thread(_digest_of, one, self._options) for one in files]
         known: set[str] = set()
+        bookmarks: Mapping[str, Document] = {}
         if not (self._options.again or self._options.reparse):
-            source = {"kind": files[0].reader.kind, "files": [one for one in digests if one is not None]}
-            known = set((await self._api.wanted(self._context, {"source": source}))["known_files"])
+            asked = [one for one in digests if one is not None]
+            source = {"kind": files[0].reader.kind, "files": asked}
+            answer = await self._api.wanted(self._context, {"source": source})
+            known, bookmarks = set(answer["known_files"]), answer["bookmarks"]
         for one, digest in zip(files, digests, strict=True):
-            if digest in known:
+            if digest is not None and digest["sha256"] in known:
                 self.report.files += 1
                 self.report.unchanged_files += 1
-                self._speaking.add(one.reader.kind)
             else:
-                await self._add_file(one, digest)
+                bookmark = bookmarks.get(digest["lineage"]) if digest and digest["lineage"] else None
+                await self._add_file(one, digest, Bookmark(**bookmark) if bookmark else None)
 
-    async def _add_file(self, found: Found, digest: str | None) -> None:
+    async def _add_file(self, found: Found, digest: Document | None, bookmark: Bookmark | None) -> None:
         told = ReadReport()
         name = found.source.file.name
-        batches = self._batches(found, told)
+        batches = self._batches(found, told, bookmark)
         pending = asyncio.create_task(asyncio.to_thread(next, batches, None))
         while (batch := await pending) is not None:
             # The next conversations are read while these are stored.
@@ -231,9 +241,12 @@ class Ingest:
                 await asyncio.wait([pending])
                 raise
         try:
-            told.require_something(name, found.reader.label)
-            if digest is not None and not told.damaged and not told.incomplete and not self._options.dry_run:
-                source = self._source(found.reader, "", told) | {"files": [digest]}
+            if bookmark is None:
+                told.require_something(name, found.reader.label)
+            is_whole = not told.incomplete and (not told.damaged or told.bookmark is not None)
+            if digest is not None and is_whole and not self._options.dry_run:
+                marked = digest | {"bookmark": asdict(told.bookmark) if told.bookmark else None}
+                source = self._source(found.reader, "", told) | {"files": [marked]}
                 await self._api.put(self._context, to_lines([source]))
             self._speaking.add(found.reader.kind)
         except NothingRead as error:
@@ -280,9 +293,9 @@ class Ingest:
         self.report.messages_read += messages
         self._progress(messages)
 
-    def _batches(self, found: Found, report: ReadReport) -> Iterator[_Batch]:
+    def _batches(self, found: Found, report: ReadReport, bookmark: Bookmark | None) -> Iterator[_Batch]:
         batch: _Batch | None = None
-        for conversation in read(found, self._options.include, report):
+        for conversation in read(found, self._options.include, report, bookmark):
             account = (conversation.account or "")[:200]
             for part, chars in _parts(conversation, report):
                 if batch is not None and (
@@ -345,7 +358,7 @@ def _parts(conversation: ReadConversation, report: ReadReport) -> Iterator[tuple
     """
     digest = hashlib.sha256()
     messages: list[Document] = []
-    chars, is_continued = 0, False
+    chars, is_continued = 0, conversation.continues
     for whole in conversation.messages:
         for message in _pieces(whole):
             if messages and (
@@ -388,17 +401,24 @@ def _part(
     }
 
 
-def _digest_of(found: Found, options: IngestOptions) -> str | None:
-    """Return a digest of a file and of how it is read; None for one that cannot be read."""
-    reader, include = found.reader, options.include
-    digest = hashlib.sha256(f"{reader.kind} {reader.version} {options.label} {include}".encode())
+def _digest_of(found: Found, options: IngestOptions) -> Document | None:
+    """Return digests of a file and of how it is read; None for one that cannot be read.
+
+    The `lineage` is of the first line alone, which stays while the file grows; None if the file does not just grow.
+    """
+    reader = found.reader
+    how = f"{reader.kind} {reader.version} {options.label} {options.include}".encode()
+    digest, lineage = hashlib.sha256(how), None
     try:
         with found.source.file.open() as stream:
             while block := stream.read(BLOCK_BYTES):
+                if lineage is None:
+                    lineage = hashlib.sha256(how + block.partition(b"\n")[0])
                 digest.update(block)
     except BROKEN:
         return None  # the reader says why
-    return digest.hexdigest()
+    grows = lineage is not None and isinstance(reader, ResumingReader)
+    return {"sha256": digest.hexdigest(), "lineage": lineage.hexdigest() if lineage and grows else None}
 
 
 def _cut(conversation: Document) -> Iterator[Document]:

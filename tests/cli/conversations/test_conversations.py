@@ -184,3 +184,46 @@ def test_a_transcript_without_words_is_an_error_only_alone(memex: Memex, tmp_pat
     assert report["failed"] == []
     assert report["skipped"]["nothing_said"] == 1
     assert report["messages_added"] == 1
+
+
+def test_a_transcript_that_has_grown_is_read_on(memex: Memex, tmp_path: Path) -> None:
+    """Only what was added is read; numbers go on, and a transcript that was cut and rewritten is read anew."""
+    user = ("--user", "ingest-grace")
+    path = tmp_path / "session.jsonl"
+
+    def line(place: int, role: str, text: str) -> str:
+        entry = {
+            "type": role,
+            "uuid": f"u{place}",
+            "parentUuid": f"u{place - 1}" if place else None,
+            "sessionId": "s1",
+            "cwd": "/home/grace/apollo",
+            "timestamp": f"2026-02-03T07:00:{place:02}.000Z",
+            "message": {"role": role, "content": text},
+        }
+        return json.dumps(entry) + "\n"
+
+    path.write_text(
+        "".join(line(n, ("user", "assistant")[n % 2], f"Word {n} about oolong.") for n in range(20))
+    )
+    first = memex.json("ingest", str(path), *user)
+    with path.open("a") as file:
+        file.write(line(20, "user", "And what about sencha?"))
+        file.write(line(21, "assistant", "Seventy degrees.")[:30])  # a line that is being written
+    second = memex.json("ingest", str(path), *user)
+    [hit] = memex.json("dig", "sencha", *user)["hits"]
+    with path.open("a") as file:
+        file.write(line(21, "assistant", "Seventy degrees.")[30:])
+    third = memex.json("ingest", str(path), *user)
+    [conversation] = memex.json("timeline", *user)["conversations"]
+    whole = memex.json("thread", conversation["id"], "--all", *user)["messages"]
+
+    assert (first["messages_read"], first["messages_added"]) == (20, 20)
+    assert (second["messages_read"], second["messages_added"]) == (1, 1)
+    assert (third["messages_read"], third["messages_added"]) == (1, 1)
+    assert hit["message"]["number"] == 21
+    assert [one["number"] for one in whole] == list(range(1, 23))
+    assert whole[-1]["parent"] == 21
+    again = memex.json("ingest", str(path), "--reparse", *user)
+    assert again["messages_added"] == 0
+    assert again["conversations"]["unchanged"] == 1

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, ConfigDict, Field, ValidationError, field_validator
 
 from memex.errors import SecretRefused, ValidationFailed
 from memex.service.call import Caller
@@ -22,7 +22,7 @@ from memex.service.tools.tool import (
 )
 from memex.store.access import SecretPolicy
 from memex.store.conversations.ingest import MAX_MESSAGES, put_conversations
-from memex.store.conversations.known import known_conversations, known_files, note_files
+from memex.store.conversations.known import ReadFile, known_conversations, known_files, note_files
 from memex.store.conversations.records import (
     NewConversation,
     NewMessage,
@@ -40,25 +40,53 @@ WANTED = "conversation_wanted"
 MAX_TEXT_CHARS = 1 << 20  # of a message
 MAX_TITLE_CHARS = 1_000
 MAX_ID_CHARS = 500
+MAX_BOOKMARK_CHARS = 64 << 10
 MAX_CONVERSATIONS = 1_000  # of a request
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Label = Annotated[StorableText, Field(min_length=1, max_length=200)]
 
 
+class FileInput(Arguments):
+    """A file of an export, by digests of the program's own making.
+
+    `sha256` is of its content and of how it is read. A file that only grows also has a `lineage`, of how it begins,
+    and a `bookmark` of at most 64 KiB of JSON, with which its reader goes on when it has grown.
+    """
+
+    sha256: Digest
+    lineage: Digest | None = None
+    bookmark: dict[str, Any] | None = None
+
+    @field_validator("bookmark")
+    @classmethod
+    def check_size(cls, given: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Refuse a bookmark that is too large, or that Postgres cannot hold."""
+        text = json.dumps(given)
+        if len(text) > MAX_BOOKMARK_CHARS or "\\u0000" in text or "\\ud8" in text:
+            raise ValueError("is no small JSON")
+        return given
+
+    @property
+    def file(self) -> ReadFile:
+        """The file as the store has it."""
+        lineage = bytes.fromhex(self.lineage) if self.lineage else None
+        return ReadFile(bytes.fromhex(self.sha256), lineage, self.bookmark)
+
+
 class SourceInput(Arguments):
     """Where conversations come from.
 
     `kind` is the format, such as chatgpt; `label` the name that people give the source, by default the kind; and
-    `account` the account as the export names it. `files` are digests, of the program's own making, of the files
-    that are read to their end with this request; `wanted` tells which of them are known.
+    `account` the account as the export names it. `files` are those that are read to their end with this request;
+    `wanted` tells which of them are known.
     """
 
     kind: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
     label: Label | None = None
     account: Annotated[StorableText, Field(max_length=200)] = ""
     reader_version: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    files: Annotated[list[Digest], Field(max_length=1_000)] = Field(default_factory=list)
+    files: Annotated[list[FileInput], Field(max_length=1_000)] = Field(default_factory=list)
     skipped: Annotated[dict[str, int], Field(max_length=100)] = Field(default_factory=dict)
 
     @property
@@ -156,11 +184,13 @@ class PutConversationsResult(ToolResult):
 class WantedResult(ToolResult):
     """The conversations of which something may be new, by the ids with which they were named.
 
-    `known_files` are those of the source's files that were read to their end before.
+    `known_files` are those of the source's files that were read to their end before, and `bookmarks` tells by
+    lineage where to read on in others, which have grown.
     """
 
     wanted: list[str]
     known_files: list[str]
+    bookmarks: dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +258,8 @@ async def put(
             skipped=source.skipped,
             again=again,
         )
-        await note_files(
-            service.database, access, [bytes.fromhex(one) for one in source.files], now=log.call.request.now
-        )
+        files = [one.file for one in source.files]
+        await note_files(service.database, access, files, now=log.call.request.now)
         result = PutConversationsResult(
             conversations=[
                 PutConversationResult(
@@ -273,10 +302,16 @@ async def wanted(
             for conversation_id, one in ids.items()
             if known.get(conversation_id) != (bytes.fromhex(one.sha256), arguments.source.reader_version)
         ]
-        digests = [bytes.fromhex(one) for one in arguments.source.files]
-        read_before = await known_files(service.database, caller.access, digests)
+        read_before = await known_files(
+            service.database, caller.access, [one.file for one in arguments.source.files]
+        )
+        digests = {one.sha256.hex() for one in read_before}
         result = WantedResult(
-            wanted=missing, known_files=[one.hex() for one in digests if one in read_before]
+            wanted=missing,
+            known_files=[one.sha256 for one in arguments.source.files if one.sha256 in digests],
+            bookmarks={
+                one.lineage.hex(): dict(one.bookmark) for one in read_before if one.lineage and one.bookmark
+            },
         )
         await log.add("answered", CallAnswer(result.body(), asked, {"wanted": len(missing)}))
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
