@@ -14,7 +14,7 @@ cd "$project"
 "$PYTHON" -m build --no-isolation --outdir "$work/dist" . >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 # The wheel is built from the sdist, so one listing shows that neither dropped the linked folders.
 "$PYTHON" -m zipfile -l "$work"/dist/*.whl >"$work/contents"
-for file in store/migrations/0001_memory.sql store/migrations/vectors/0001_embedding.sql subagent/embedders/minilm/tokenizer.json store/queries/search/chunk_best.sql subagent/__init__.py prompts/__init__.py prompts/context.md subagent/statements/languages/en.yaml store/search/languages/english.yaml store/search/calendars/english.yaml demo/questions.yaml evals/__init__.py setup/AGENTS.md ui/templates/base.html ui/static/memex.css ui/static/vendor/htmx.min.js; do
+for file in store/migrations/0001_memory.sql store/migrations/vectors/0001_embedding.sql subagent/embedders/minilm/tokenizer.json store/queries/search/chunk_best.sql subagent/__init__.py prompts/__init__.py prompts/context.md subagent/statements/languages/en.yaml store/search/languages/english.yaml store/search/calendars/english.yaml demo/questions.yaml evals/__init__.py setup/AGENTS.md setup/CONVERSATIONS.md ui/templates/base.html ui/static/memex.css ui/static/vendor/htmx.min.js; do
   grep -q "memex/$file" "$work/contents" || { echo "the wheel lacks $file"; exit 1; }
 done
 

@@ -101,6 +101,28 @@ async def test_memory_at_a_service(
     assert "- user/a.md" in str(told.messages)
 
 
+@pytest.mark.parametrize("is_remote", [False, True])
+async def test_conversations_have_a_profile(
+    program: Program, here: dict[str, str], served: Served, key_of: KeyOf, is_remote: bool
+) -> None:
+    """In the program's own process and at a service: three more tools, which say what to do without an import."""
+    environment = {"MEMEX_URL": served.url, "MEMEX_API_KEY": key_of("agent")} if is_remote else here
+
+    async with Client(program(environment, "--profile", "conversations", "--user", "ida")) as client:
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+        found = await client.call_tool("conversation_find", {"query": "oolong"})
+
+    assert listed == {
+        "memory_remember",
+        "memory_context",
+        "conversation_find",
+        "conversation_read",
+        "conversation_list",
+    }
+    assert found.structured_content["hits"] == []
+    assert "memex ingest" in found.structured_content["guidance"][0]
+
+
 def test_it_ends_with_its_input(forked: Forks, here: dict[str, str]) -> None:
     """And says nothing on stdout but the protocol, also to what is no message."""
     given = json.dumps(HELLO) + "\nnot JSON\n"

@@ -1,4 +1,4 @@
-"""The text that makes an agent use its memory well, in AGENTS.md, CLAUDE.md or a skill."""
+"""The texts that make an agent use memory and conversations well, in AGENTS.md, CLAUDE.md or a skill."""
 
 import os
 import re
@@ -18,6 +18,14 @@ description: >-
 ---
 
 """
+CONVERSATIONS_HEAD = """---
+name: memex-conversations
+description: >-
+  What the user and assistants said in earlier chats and coding sessions, found again. Use it when the user asks
+  what was said or decided, when and why, or when memory does not hold the answer.
+---
+
+"""
 
 # The file in a project, and the file for all projects of a user, that the agent of a client reads.
 FILES: dict[str, tuple[str, Callable[[], Path]]] = {
@@ -30,6 +38,7 @@ FILES: dict[str, tuple[str, Callable[[], Path]]] = {
     "opencode": ("AGENTS.md", lambda: _config_home() / "opencode" / "AGENTS.md"),
 }
 SKILL = Path(".claude/skills/memex-memory/SKILL.md")
+CONVERSATIONS_SKILL = Path(".claude/skills/memex-conversations/SKILL.md")
 
 
 def guidance_file(client: str | None, scope: Scope) -> Path:
@@ -51,9 +60,10 @@ def guidance_file(client: str | None, scope: Scope) -> Path:
     return Path(in_project) if scope == "project" else of_user()
 
 
-def skill_file(scope: Scope) -> Path:
-    """Return the file of the skill, in the current project or in all of the user's."""
-    return SKILL if scope == "project" else Path.home() / SKILL
+def skill_file(scope: Scope, *, of_conversations: bool = False) -> Path:
+    """Return the file of a skill, in the current project or in all of the user's."""
+    path = CONVERSATIONS_SKILL if of_conversations else SKILL
+    return path if scope == "project" else Path.home() / path
 
 
 def _config_home() -> Path:
@@ -68,6 +78,11 @@ def text() -> str:
 def skill() -> str:
     """Return it as a skill of its own."""
     return SKILL_HEAD + text()
+
+
+def conversations_skill() -> str:
+    """Return the skill that says how to dig in conversations."""
+    return CONVERSATIONS_HEAD + (files("memex.setup") / "CONVERSATIONS.md").read_text(encoding="utf-8")
 
 
 def place_guidance(document: str) -> str:

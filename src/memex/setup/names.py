@@ -3,7 +3,7 @@
 from typing import Literal
 
 Scope = Literal["user", "project"]
-SetupProfile = Literal["agent", "files"]
+SetupProfile = Literal["agent", "files", "conversations"]
 
 NAMES = {
     "claude-code": "Claude Code",

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import tomllib
@@ -15,6 +16,8 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.cli.conftest import PROGRAM, Memex
 
 from mcp import Client, StdioServerParameters
+from memex.cli.main import COMMANDS
+from memex.mcp.tools import build_listing
 from memex.setup import jsontext
 
 KEY = "mx_" + "k" * 43
@@ -262,6 +265,25 @@ def test_the_text_for_agents_comes_and_goes(here: Memex, tmp_path: Path) -> None
     skill = (project / ".claude/skills/memex-memory/SKILL.md").read_text()
     assert skill.startswith("---\nname: memex-memory\n")
     assert here.plain("setup", "agents-md", "--print") in skill
+
+
+def test_a_skill_says_how_to_dig_in_conversations(here: Memex, tmp_path: Path) -> None:
+    """It stands beside that of memory, names tools and commands that exist, and goes again."""
+    inside = replace(here, within=("env", "-C", str(tmp_path)))
+    inside.plain("setup", "skill", "--conversations", "--yes")
+    path = tmp_path / ".claude/skills/memex-conversations/SKILL.md"
+    skill = path.read_text()
+    inside.plain("setup", "skill", "--conversations", "--undo")
+
+    assert skill.startswith("---\nname: memex-conversations\n")
+    assert skill == here.plain("setup", "skill", "--conversations", "--print")
+    named = set(re.findall(r"`(conversation_\w+|memory_\w+)`", skill))
+    assert named == {"conversation_find", "conversation_read", "memory_remember"}
+    assert named <= {tool.name for tool in build_listing("conversations").tools}
+    commands = set(re.findall(r"`memex (\w+)", skill))
+    assert commands == {"dig", "thread"}
+    assert commands <= {name for _, name, _ in COMMANDS}
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(("answer", "is_written"), [(b"y\n", True), (b"n\n", False)])

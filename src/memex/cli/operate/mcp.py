@@ -19,9 +19,10 @@ _ACTING = "Acting for"
 
 def mcp(
     profile: Annotated[
-        Literal["agent", "files", "admin"],
+        Literal["agent", "files", "conversations", "admin"],
         typer.Option(
-            help="The tools to offer: agent (two tools), files (also the tools for files), admin (all tools)."
+            help="The tools to offer: agent (two tools), files (also the tools for files), conversations (also the "
+            "tools for imported conversations), admin (all tools of memory)."
         ),
     ] = "agent",
     url: Annotated[
@@ -53,7 +54,7 @@ def mcp(
 
 
 def _serve(
-    profile: Literal["agent", "files", "admin"],
+    profile: Literal["agent", "files", "conversations", "admin"],
     url: str | None,
     user: str | None,
     project: str | None,

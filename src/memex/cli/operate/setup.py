@@ -41,7 +41,10 @@ def _register(name: str, title: str) -> None:
         ] = None,
         profile: Annotated[
             SetupProfile,
-            typer.Option(help="The tools to offer: agent (two tools) or files (also the tools for files)."),
+            typer.Option(
+                help="The tools to offer: agent (two tools), files (also the tools for files) or conversations "
+                "(also the tools for imported conversations)."
+            ),
         ] = "agent",
         user: Annotated[
             str | None, typer.Option(help="The user whose memory it is, if the key is not bound to a user.")
@@ -108,6 +111,12 @@ def skill(
         Scope,
         typer.Option(help="Write it for the project in the current folder, or for all of yours (user)."),
     ] = "project",
+    conversations: Annotated[
+        bool,
+        typer.Option(
+            "--conversations", help="Write the skill for imported conversations: how to dig, read and cite."
+        ),
+    ] = False,
     only_print: Print = False,
     yes: Yes = False,
     undo: Undo = False,
@@ -116,8 +125,9 @@ def skill(
     """Write the same instructions as a skill, which an agent reads only when it needs them."""
     from memex.setup import guidance
 
-    path = file or guidance.skill_file(scope)
-    _text(path, guidance.skill, lambda _: guidance.skill(), only_print, yes=yes, undo=undo, as_json=as_json)
+    path = file or guidance.skill_file(scope, of_conversations=conversations)
+    whole = guidance.conversations_skill if conversations else guidance.skill
+    _text(path, whole, lambda _: whole(), only_print, yes=yes, undo=undo, as_json=as_json)
 
 
 def _text(
