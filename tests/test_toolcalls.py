@@ -174,7 +174,9 @@ def test_the_arguments_of_an_agent_are_those_of_the_tools() -> None:
     assert set(RememberArguments.model_fields) - set(AGENT_ARGUMENTS["memory_remember"]) == {
         "both_hold",
         "dry_run",
+        "dry_run_id",
         "said_at",
+        "statements",
         "wait",
     }
 

@@ -19,7 +19,8 @@ def run(client: Client, tool: str, /, *, context: dict[str, Any] | None = None, 
     return client.post(f"/v1/tools/{tool}/execute", json=call)
 
 
-IF_FOUND = {"secrets", "hidden_characters"}  # members of answers about texts that hold some
+# Members of answers about texts that hold some, and of a dry run.
+IF_FOUND = {"secrets", "hidden_characters", "statements"}
 
 
 def test_the_tools_are_listed_with_schemas_that_hold_for_their_answers(alice: Client) -> None:
@@ -79,6 +80,8 @@ def test_the_agents_two_tools_come_first_with_the_words_of_their_prompts(alice: 
         "dry_run",
         "wait",
         "said_at",
+        "statements",
+        "dry_run_id",
     }
     assert context["input_schema"]["required"] == ["query"]
 

@@ -41,7 +41,7 @@ LimitOption = Annotated[int, typer.Option(min=1, max=100, help="The largest numb
 
 
 @dataclass(frozen=True, slots=True)
-class SearchOptions:
+class MessageSearchOptions:
     """What all commands that search conversations take."""
 
     query: QueryArgument
@@ -77,13 +77,13 @@ class SearchOptions:
 def _search_command(
     command: Callable[..., Awaitable[CommandOutput]],
 ) -> Callable[..., None]:
-    """Make a command from a coroutine that searches: its parameters after those of `SearchOptions`."""
-    shared = list(inspect.signature(SearchOptions).parameters.values())
+    """Make a command from a coroutine that searches: its parameters after those of `MessageSearchOptions`."""
+    shared = list(inspect.signature(MessageSearchOptions).parameters.values())
     own = list(inspect.signature(command).parameters.values())[2:]
 
     @wraps(command)
     async def run(session: CommandSession, /, **given: Any) -> CommandOutput:
-        options = SearchOptions(**{parameter.name: given.pop(parameter.name) for parameter in shared})
+        options = MessageSearchOptions(**{parameter.name: given.pop(parameter.name) for parameter in shared})
         return await command(session, options, **given)
 
     session = inspect.Parameter("session", inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -93,7 +93,7 @@ def _search_command(
 
 
 @_search_command
-async def dig(session: CommandSession, options: SearchOptions) -> CommandOutput:
+async def dig(session: CommandSession, options: MessageSearchOptions) -> CommandOutput:
     """Find what was said in imported conversations, the best passages first.
 
     Each result names its message, such as conversations/9k2m4q7wtx3d#41. Read around it with `memex thread`.
@@ -102,12 +102,14 @@ async def dig(session: CommandSession, options: SearchOptions) -> CommandOutput:
 
 
 @_search_command
-async def keyword(session: CommandSession, options: SearchOptions) -> CommandOutput:
+async def keyword(session: CommandSession, options: MessageSearchOptions) -> CommandOutput:
     """Find what was said in imported conversations by the words of the query alone."""
     return await _find(session, options, {})
 
 
-async def _find(session: CommandSession, options: SearchOptions, more: dict[str, Any]) -> CommandOutput:
+async def _find(
+    session: CommandSession, options: MessageSearchOptions, more: dict[str, Any]
+) -> CommandOutput:
     found = await session.api.conversations.find(session.context, options.asked() | more)
     ids = [hit["reference"] for hit in found["hits"]]
     return in_format(
