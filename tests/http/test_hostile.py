@@ -285,12 +285,16 @@ POSITIONS: list[Any] = [
         [],
         {},
     ),
+    *([2**62, 2**62], ["2020-01-01", 1], ["9999-12-31T23:59:59-14:00", 1], ["", 2**62]),
     *(["user/a.md", "user/a.md"], ["a", 1], [1, "a"], [[1], 1], [1, 2, 3], [2**31, 1], [None], [True, False]),
 ]
 
 
 def test_a_malformed_cursor_is_refused_or_means_a_place(alice: Client, root: Client) -> None:
     """A cursor is ours or it is an error; one that was made by hand opens nothing and breaks nothing."""
+    line = '{"id": "c", "messages": [{"id": "m", "role": "user", "text": "Tea."}]}'
+    put = alice.post("/v1/conversations", content=f'{{"kind": "chatgpt"}}\n{line}')
+    talk = put.json()["conversations"][0]["id"]
     cursors = ["x", "=", "====", "AA", "[]", "🦊", "W10", "bnVsbA", "a" * 10_000, "-_-_", " ", "%00", "\r\n"]
     for position in POSITIONS:
         as_list = position if isinstance(position, list) else [position]
@@ -300,6 +304,8 @@ def test_a_malformed_cursor_is_refused_or_means_a_place(alice: Client, root: Cli
             (alice, "/v1/files", {}),
             (alice, "/v1/operations", {}),
             (alice, "/v1/revisions", {"path": "user/a.md"}),
+            (alice, "/v1/conversations", {}),
+            (alice, f"/v1/conversations/{talk}", {}),
             (root, "/v1/admin/users", {}),
             (root, "/v1/admin/operations", {}),
         ):

@@ -30,6 +30,16 @@ def load_json(body: bytes) -> Any:
     return json.loads(body, object_pairs_hook=_unique)
 
 
+def check_lines(body: bytes) -> None:
+    """Refuse JSON lines of which an object has a key twice; raises ValidationFailed and what `json.loads` raises."""
+    for number, line in enumerate(body.split(b"\n"), start=1):
+        if line.strip():
+            try:
+                load_json(line)
+            except ValidationFailed as error:
+                raise ValidationFailed(f"Line {number}: {error.message}", hint=error.hint) from None
+
+
 def query_names(dependant: Dependant) -> frozenset[str]:
     """Return the query parameters that a route takes."""
     own = frozenset(field.alias for field in dependant.query_params)

@@ -31,7 +31,7 @@ select message.number, message.provider_id as message_provider_id, message.posit
  where message.scope_id = %(scope_id)s
    and (message.on_path or %(all_branches)s::boolean or message.number = %(around)s::integer)
    and (%(around)s::integer is null or message.position >= (select position from first))
-   and (%(after_position)s::integer is null
-        or (message.position, message.number) > (%(after_position)s::integer, %(after_number)s::integer))
+   and (%(after_position)s::bigint is null
+        or (message.position, message.number) > (%(after_position)s::bigint, %(after_number)s::bigint))
  order by message.position, message.number
  limit %(limit)s::integer;

@@ -6,6 +6,7 @@ from fastapi import Path, Query, Request
 from pydantic import AwareDatetime
 
 from memex.http.callers import HeaderCaller, HeaderToolCallId, ServiceDependency
+from memex.http.parsing import check_lines
 from memex.http.routers import RouterPair
 from memex.service.conversations import finding, putting, reading, removing
 from memex.service.conversations.finding import FindMessagesArguments, FindMessagesResult
@@ -86,7 +87,9 @@ async def put_conversations(
     2,000 messages together. A longer conversation comes in parts: all but the last with `is_complete` false, all
     but the first with `is_continued`.
     """
-    source, conversations = putting.parse_lines(await request.body())
+    body = await request.body()
+    source, conversations = putting.parse_lines(body)
+    check_lines(body)
     return await putting.put(service, caller, source, conversations, again=again, tool_call_id=tool_call_id)
 
 

@@ -5,9 +5,10 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field, ValidationError, field_validator
 
 from memex.errors import SecretRefused, ValidationFailed
 from memex.service.call import Caller
@@ -43,6 +44,19 @@ MAX_ID_CHARS = 500
 MAX_BOOKMARK_CHARS = 64 << 10
 MAX_CONVERSATIONS = 1_000  # of a request
 
+_EARLIEST, _LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+
+
+def _check_time(time: datetime) -> datetime:
+    """Return a time that can be read again in any zone, unchanged."""
+    if not _EARLIEST <= time < _LATEST:
+        raise ValueError("must be in one of the years 2 to 9998; leave it out if it is not known")
+    return time
+
+
+Time = Annotated[AwareDatetime, AfterValidator(_check_time), Field(strict=False)]
+Reason = Annotated[StorableText, Field(min_length=1, max_length=100)]
+Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Label = Annotated[StorableText, Field(min_length=1, max_length=200)]
 
@@ -87,7 +101,7 @@ class SourceInput(Arguments):
     account: Annotated[StorableText, Field(max_length=200)] = ""
     reader_version: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     files: Annotated[list[FileInput], Field(max_length=1_000)] = Field(default_factory=list)
-    skipped: Annotated[dict[str, int], Field(max_length=100)] = Field(default_factory=dict)
+    skipped: Annotated[dict[Reason, Count], Field(max_length=100)] = Field(default_factory=dict)
 
     @property
     def name(self) -> SourceName:
@@ -104,7 +118,7 @@ class MessageInput(Arguments):
     parent: Annotated[StorableText | None, Field(max_length=MAX_ID_CHARS)] = None
     part: Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")] = "message"
     author: Annotated[StorableText | None, Field(max_length=200)] = None
-    said_at: Annotated[AwareDatetime | None, Field(strict=False)] = None
+    said_at: Time | None = None
     model: Annotated[StorableText | None, Field(max_length=200)] = None
     human_authored: bool | None = None  # by default what a user said
     on_path: bool = True
@@ -123,8 +137,8 @@ class ConversationInput(Arguments):
     title: Annotated[StorableText, Field(max_length=MAX_TITLE_CHARS)] = ""
     messages: Annotated[list[MessageInput], Field(min_length=1, max_length=MAX_MESSAGES)]
     project: Annotated[StorableText, Field(max_length=200)] = ""
-    started_at: Annotated[AwareDatetime | None, Field(strict=False)] = None
-    last_at: Annotated[AwareDatetime | None, Field(strict=False)] = None
+    started_at: Time | None = None
+    last_at: Time | None = None
     sha256: Digest | None = None
     is_continued: bool = False
     is_complete: bool = True
@@ -353,7 +367,7 @@ def _parsed(model: type[Any], number: int, line: bytes) -> Any:
     try:
         return model.model_validate_json(line)
     except ValidationError as error:
-        problem = describe_problem(error.errors(include_url=False)[0])
+        problem = describe_problem(error.errors(include_url=False)[0]).strip()
         raise ValidationFailed(f"Line {number}: {problem}.") from None
 
 

@@ -1,0 +1,64 @@
+"""Conversations over HTTP: lines that are wrong store nothing, and hostile ones break no list."""
+
+import json
+from typing import Any
+
+import pytest
+from httpx2 import Client
+
+SOURCE = {"kind": "chatgpt"}
+ROUTE = "/v1/conversations"
+
+
+def conversation(name: str = "c1", **message: Any) -> dict[str, Any]:
+    """Return a conversation of one message."""
+    return {"id": name, "messages": [{"id": "m1", "role": "user", "text": "Tea at four."} | message]}
+
+
+def lines(*documents: dict[str, Any] | str) -> bytes:
+    """Return JSON lines; a text is a line as it stands."""
+    return "\n".join(one if isinstance(one, str) else json.dumps(one) for one in documents).encode()
+
+
+WRONG: dict[str, tuple[bytes, str]] = {
+    "a NUL in a reason": (lines({"kind": "chatgpt", "skipped": {"a\0b": 1}}, conversation()), "Line 1: "),
+    "a reason of many letters": (lines(SOURCE | {"skipped": {"a" * 101: 1}}, conversation()), "Line 1: "),
+    "a huge count": (lines(SOURCE | {"skipped": {"a": 10**400}}, conversation()), "Line 1: "),
+    "a count below 0": (lines(SOURCE | {"skipped": {"a": -1}}, conversation()), "Line 1: "),
+    "a time before year 1 in UTC": (lines(SOURCE, conversation(said_at="0001-01-01T00:00:00+14:00")), "years 2"),
+    "a time after 9999 in UTC": (lines(SOURCE, conversation(said_at="9999-12-31T23:59:59-14:00")), "years 2"),
+    "a start before year 1": (
+        lines(SOURCE, conversation() | {"started_at": "0001-01-01T00:00:00+14:00"}),
+        "Line 2: started_at",
+    ),
+    "a key twice": (lines('{"kind": "chatgpt", "kind": "codex"}', conversation()), "Line 1: "),
+    "a key of a message twice": (
+        lines(SOURCE, '{"id": "c", "messages": [{"id": "m", "role": "user", "text": "a", "text": "b"}]}'),
+        "Line 2: The body has the key 'text' twice",
+    ),
+    "no object": (lines("[1]"), "Line 1: must be an object."),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_line_is_named_and_nothing_is_stored(alice: Client, what: str) -> None:
+    """What the database could not hold or give back is refused before it is stored."""
+    body, named = WRONG[what]
+
+    refused = alice.post(ROUTE, content=body)
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "VALIDATION_ERROR")
+    assert named in refused.json()["detail"]
+    assert alice.get(ROUTE).json()["conversations"] == []
+
+
+def test_the_ends_of_the_calendar_are_read_again(alice: Client) -> None:
+    """The earliest and the latest time that are taken can be listed, read and found, whatever their zone."""
+    times = ("0002-01-01T14:00:00+14:00", "9998-12-31T09:59:59-14:00")
+    stored = alice.post(ROUTE, content=lines(SOURCE, *(conversation(at, said_at=at) for at in times)))
+
+    assert stored.is_success
+    assert len(alice.get(ROUTE).json()["conversations"]) == len(times)
+    assert len(alice.post(f"{ROUTE}/find", json={"query": "tea"}).json()["hits"]) == len(times)
+    for one in stored.json()["conversations"]:
+        assert alice.get(f"{ROUTE}/{one['id']}").json()["messages"][0]["text"] == "Tea at four."
