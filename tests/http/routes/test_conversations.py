@@ -25,7 +25,10 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "a reason of many letters": (lines(SOURCE | {"skipped": {"a" * 101: 1}}, conversation()), "Line 1: "),
     "a huge count": (lines(SOURCE | {"skipped": {"a": 10**400}}, conversation()), "Line 1: "),
     "a count below 0": (lines(SOURCE | {"skipped": {"a": -1}}, conversation()), "Line 1: "),
-    "a time before year 1 in UTC": (lines(SOURCE, conversation(said_at="0001-01-01T00:00:00+14:00")), "years 2"),
+    "a time before year 1 in UTC": (
+        lines(SOURCE, conversation(said_at="0001-01-01T00:00:00+14:00")),
+        "years 2",
+    ),
     "a time after 9999 in UTC": (lines(SOURCE, conversation(said_at="9999-12-31T23:59:59-14:00")), "years 2"),
     "a start before year 1": (
         lines(SOURCE, conversation() | {"started_at": "0001-01-01T00:00:00+14:00"}),
