@@ -2,9 +2,8 @@
 
 import asyncio
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,7 +12,9 @@ from typing import Any
 from memex.api.conversations import ConversationsApi
 from memex.call_context import CallContext
 from memex.errors import MemexError, NothingRead
-from memex.service.conversations.putting import MAX_TEXT_CHARS, MAX_TITLE_CHARS, to_lines
+from memex.service.conversations.exported import exported_conversations, is_own_export
+from memex.service.conversations.putting import MAX_ID_CHARS, MAX_TEXT_CHARS, MAX_TITLE_CHARS, to_lines
+from memex.sources.conversations.cleaning import derived_key
 from memex.sources.conversations.places import Found, survey
 from memex.sources.conversations.reader import Reader, ResumingReader
 from memex.sources.conversations.reading import read
@@ -31,7 +32,6 @@ from memex.subagent.secrets.finding import find_secrets, redact
 MAX_BATCH_MESSAGES = 1_000
 MAX_BATCH_CHARS = 1 << 20  # of a request: in UTF-8 and JSON at most 6 MiB, and one longer message
 MAX_BATCH_CONVERSATIONS = 500
-EXPORT_MARK = b'{"memex_conversation": 1'  # how a line of `memex conversations export` begins
 FILES_A_REQUEST = 100  # whose digests are compared at once
 BLOCK_BYTES = 1 << 20
 MAX_NAMED = 100  # unreadable lines and skipped places that a report names
@@ -196,7 +196,7 @@ class Ingest:
         Raises:
             Unavailable, LimitExceeded: nothing more can be stored now; what was stored before stays.
         """
-        exports = [path for path in paths if await asyncio.to_thread(_is_own_export, path)]
+        exports = [path for path in paths if await asyncio.to_thread(is_own_export, path)]
         for path in exports:
             await self._add_export(path)
         with ExitStack() as stack:
@@ -268,17 +268,13 @@ class Ingest:
         """Put conversations in that `memex conversations export` wrote, a source after the other."""
         self.report.files += 1
         batch: _Batch | None = None
-        with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
-                try:
-                    document = json.loads(line)
-                    source, conversation = source_of_export(document), conversation_of_export(document)
-                except (ValueError, KeyError, TypeError, AttributeError):
-                    self.report.add_skip(
-                        LeftOut("damaged", f"{path.name}#{number}", "It is no conversation.")
-                    )
-                    continue
-                for part in _cut(conversation):
+        lines = exported_conversations(path, max_messages=MAX_BATCH_MESSAGES, max_chars=MAX_BATCH_CHARS)
+        try:
+            for number, source, parts in lines:
+                if not parts:
+                    place = f"{path.name}#{number}"
+                    self.report.add_skip(LeftOut("damaged", place, "It is no conversation."))
+                for part in parts:
                     chars = sum(len(message["text"]) for message in part["messages"])
                     if batch is not None and (batch.source != source or not batch.has_room(part, chars)):
                         await self._put(batch)
@@ -286,6 +282,10 @@ class Ingest:
                     batch = batch or _Batch(source)
                     batch.add(part, chars)
                     self._count(len(part["messages"]))
+        except OSError as error:
+            self.report.add_skip(
+                LeftOut("unreadable", path.name, f"It cannot be read on: {error.strerror or error}.")
+            )
         if batch is not None:
             await self._put(batch)
 
@@ -296,7 +296,10 @@ class Ingest:
     def _batches(self, found: Found, report: ReadReport, bookmark: Bookmark | None) -> Iterator[_Batch]:
         batch: _Batch | None = None
         for conversation in read(found, self._options.include, report, bookmark):
-            account = (conversation.account or "")[:200]
+            account = _storable(conversation.account or "")[:200]
+            if not conversation.key:
+                report.damage("no_id", found.source.file.name, "A conversation has no id.")
+                continue
             for part, chars in _parts(conversation, report):
                 if batch is not None and (
                     batch.source["account"] != account or not batch.has_room(part, chars)
@@ -389,9 +392,9 @@ def _part(
 ) -> Document:
     started_at, last_at = conversation.started_at, conversation.updated_at
     return {
-        "id": conversation.key,
-        "title": (conversation.title or "")[:MAX_TITLE_CHARS],
-        "project": (conversation.project or "")[:200],
+        "id": _storable_id(conversation.key),
+        "title": _storable(conversation.title or "")[:MAX_TITLE_CHARS],
+        "project": _storable(conversation.project or "")[:200],
         "started_at": started_at.isoformat() if started_at else None,
         "last_at": last_at.isoformat() if last_at else None,
         "sha256": sha256,
@@ -421,67 +424,30 @@ def _digest_of(found: Found, options: IngestOptions) -> Document | None:
     return {"sha256": digest.hexdigest(), "lineage": lineage.hexdigest() if lineage and grows else None}
 
 
-def _cut(conversation: Document) -> Iterator[Document]:
-    """Yield a conversation in parts that fit into a request."""
-    messages = conversation["messages"]
-    for start in range(0, len(messages), MAX_BATCH_MESSAGES):
-        is_last = start + MAX_BATCH_MESSAGES >= len(messages)
-        yield conversation | {
-            "messages": messages[start : start + MAX_BATCH_MESSAGES],
-            "is_continued": start > 0,
-            "is_complete": is_last and conversation["is_complete"],
-        }
-
-
-def _is_own_export(path: Path) -> bool:
-    """Return whether a file is one that `memex conversations export` wrote."""
-    try:
-        with path.open("rb") as file:
-            return file.read(len(EXPORT_MARK)) == EXPORT_MARK
-    except OSError:
-        return False  # the survey says why
-
-
 def _pieces(message: ReadMessage) -> Iterator[Document]:
     """Yield a message, or one of over a MiB in several."""
     for place, start in enumerate(range(0, len(message.text), MAX_TEXT_CHARS), start=1):
         yield {
-            "id": message.key if place == 1 else f"{message.key}/piece:{place}",
+            "id": _storable_id(message.key if place == 1 else f"{message.key}/piece:{place}"),
             "role": message.role,
             "text": message.text[start : start + MAX_TEXT_CHARS],
-            "parent": message.parent,
+            "parent": _storable_id(message.parent) if message.parent is not None else None,
             "part": message.part,
-            "author": message.author[:200] if message.author else None,
+            "author": _storable(message.author)[:200] if message.author else None,
             "said_at": message.at.isoformat() if message.at else None,
-            "model": message.model[:200] if message.model else None,
+            "model": _storable(message.model)[:200] if message.model else None,
             "human_authored": message.human_authored,
             "on_path": message.on_path,
-            "origin": message.origin[:1_000],
+            "origin": _storable(message.origin)[:1_000],
         }
 
 
-def source_of_export(line: Mapping[str, Any]) -> Document:
-    """Return the source of a conversation that `memex conversations export` wrote."""
-    source = line["source"]
-    return {"kind": source["kind"], "label": source["label"], "account": source["account"]}
+def _storable(text: str) -> str:
+    """Return a text with other characters where it has some that cannot be stored: NUL and lone surrogates."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def conversation_of_export(line: Mapping[str, Any]) -> Document:
-    """Return a conversation that `memex conversations export` wrote as a request has it."""
-    ids = {message["number"]: message["provider_id"] for message in line["messages"]}
-    names = ("role", "text", "part", "author", "said_at", "model", "human_authored", "on_path", "origin")
-    return {
-        "id": line["provider_id"],
-        "title": line["title"],
-        "project": line["project"],
-        "started_at": line["started_at"],
-        "last_at": line["last_at"],
-        "sha256": None,
-        "is_continued": False,
-        "is_complete": True,
-        "messages": [
-            {name: message[name] for name in names}
-            | {"id": message["provider_id"], "parent": ids.get(message["parent"])}
-            for message in line["messages"]
-        ],
-    }
+def _storable_id(key: str) -> str:
+    """Return an id that can be stored; a digest of one that is too long."""
+    text = _storable(key)
+    return text if len(text) <= MAX_ID_CHARS else derived_key(text)

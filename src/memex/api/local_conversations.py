@@ -7,7 +7,6 @@ from typing import Any
 
 from memex.call_context import CallContext
 from memex.service.conversations import finding, putting, reading, removing
-from memex.service.conversations.putting import WantedArguments
 from memex.service.service import Caller, Service
 
 Document = dict[str, Any]
@@ -30,7 +29,7 @@ class LocalConversations:
 
     async def wanted(self, context: CallContext, asked: Mapping[str, Any]) -> Document:
         service, caller = await self._caller(context, putting.WANTED)
-        arguments = WantedArguments.model_validate(asked)
+        arguments = putting.WANTED_TOOL.parse(dict(asked))
         done = await putting.wanted(service, caller, arguments, tool_call_id=context.tool_call_id)
         return done.model_dump(mode="json")
 

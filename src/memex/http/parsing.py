@@ -31,7 +31,7 @@ def load_json(body: bytes) -> Any:
 
 
 def check_lines(body: bytes) -> None:
-    """Refuse JSON lines of which an object has a key twice; raises ValidationFailed and what `json.loads` raises."""
+    """Refuse JSON lines in which an object has a key twice; raises ValidationFailed."""
     for number, line in enumerate(body.split(b"\n"), start=1):
         if line.strip():
             try:

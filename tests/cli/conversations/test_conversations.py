@@ -227,3 +227,91 @@ def test_a_transcript_that_has_grown_is_read_on(memex: Memex, tmp_path: Path) ->
     again = memex.json("ingest", str(path), "--reparse", *user)
     assert again["messages_added"] == 0
     assert again["conversations"]["unchanged"] == 1
+
+
+ODD: dict[str, tuple[str, str]] = {
+    "an id with NUL": ('"id": "c1"', '"id": "c\\u0000"'),
+    "a long id": ('"id": "c1"', f'"id": "{"c" * 600}"'),
+    "a long id of a message": ('"n3"', f'"{"n" * 600}"'),
+    "an id of a message with NUL": ('"n3"', '"n\\u0000"'),
+    "half a character": ("Kafka or", "Kafka \\ude00 or"),
+    "a model with NUL": ('"metadata": {}', '"metadata": {"model_slug": "a\\u0000"}'),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_an_odd_conversation_keeps_no_other_out(memex: Memex, tmp_path: Path, what: str) -> None:
+    """What the database cannot hold is replaced, and an import of the same again finds it known."""
+    user = ("--user", f"ingest-odd-{list(ODD).index(what)}")
+    path = export(tmp_path)
+    chat, (old, new) = path.read_text()[1:-1], ODD[what]
+    assert old in chat
+    path.write_text(f"[{chat.replace(old, new)}, {chat.replace('c1', 'c2')}]")
+
+    assert memex.json("ingest", str(path), *user)["conversations"]["created"] == 2
+    assert memex.json("ingest", str(path), "--reparse", *user)["conversations"]["unchanged"] == 2
+
+
+def test_a_conversation_without_an_id_is_named(memex: Memex, tmp_path: Path) -> None:
+    """The others are imported."""
+    path = export(tmp_path)
+    chat = path.read_text()[1:-1]
+    nameless = chat.replace('"id": "c1"', '"id": ""')
+    path.write_text(f"[{nameless}, {chat}]")
+
+    report = memex.json("ingest", str(path), "--user", "ingest-no-id")
+
+    assert report["conversations"]["created"] == 1
+    assert [one["reason"] for one in report["places"]] == ["no_id"]
+
+
+BROKEN_LINES: dict[str, tuple[bytes, bytes]] = {
+    "no UTF-8": (b"Kafka", b"Kafk\xe9"),
+    "half a character": (b"Kafka", b"\\ud800"),
+    "a NUL": (b"Kafka", b"\\u0000"),
+    "a text that is a number": (b'"text": "', b'"text": 5, "x": "'),
+    "a role that there is none of": (b'"role": "user"', b'"role": "king"'),
+    "a source without a name": (b'"kind": "chatgpt"', b'"kind": ["x"]'),
+    "a depth without end": (
+        b'"messages": [',
+        b'"deep": ' + b"[" * 100_000 + b"]" * 100_000 + b', "messages": [',
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN_LINES)
+def test_a_broken_line_of_an_own_export_keeps_no_other_out(memex: Memex, tmp_path: Path, what: str) -> None:
+    """It is named by its number, and the lines around it are imported."""
+    user = ("--user", "ingest-broken-source")
+    memex.json("ingest", str(export(tmp_path)), *user)
+    exported = tmp_path / f"own-{list(BROKEN_LINES).index(what)}.jsonl"
+    memex.run("conversations", "export", str(exported), *user)
+    line, (old, new) = exported.read_bytes(), BROKEN_LINES[what]
+    assert old in line
+    other = line.replace(b'"provider_id": "c1"', b'"provider_id": "c2"')
+    exported.write_bytes(other + line.replace(old, new) + line)
+
+    report = memex.json("ingest", str(exported), "--user", f"ingest-broken-{list(BROKEN_LINES).index(what)}")
+
+    assert report["conversations"]["created"] == 2
+    assert [(one["place"], one["reason"]) for one in report["places"]] == [(f"{exported.name}#2", "damaged")]
+
+
+def test_a_pipe_is_not_waited_for(memex: Memex, tmp_path: Path) -> None:
+    """Nobody writes into it, so reading it would never end."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    done = memex.run("ingest", str(pipe), "--user", "ingest-pipe")
+
+    assert done.code == 1
+    assert "neither a file nor a folder" in done.out
+
+
+def test_a_name_that_no_source_can_have_is_refused(memex: Memex, tmp_path: Path) -> None:
+    """In one sentence, and before anything is stored."""
+    done = memex.run("ingest", str(export(tmp_path)), "--source", "x" * 300, "--user", "ingest-label")
+
+    assert done.code == 1
+    assert "source.label must have at most 200 characters" in done.err
+    assert memex.json("timeline", "--user", "ingest-label")["conversations"] == []

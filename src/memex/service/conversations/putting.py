@@ -18,6 +18,7 @@ from memex.service.tools.tool import (
     Arguments,
     ResultPart,
     StorableText,
+    Tool,
     ToolResult,
     describe_problem,
 )
@@ -454,3 +455,6 @@ def _digest(read: ConversationInput, texts: Sequence[str]) -> bytes:
     """Return a digest of a conversation with the texts as they are stored, which may have lost secrets."""
     named = [(one.id, one.on_path, text) for one, text in zip(read.messages, texts, strict=True)]
     return hashlib.sha256(json.dumps([read.project, named]).encode()).digest()
+
+
+WANTED_TOOL: Tool[WantedArguments] = Tool(WANTED, WantedArguments, WantedResult)

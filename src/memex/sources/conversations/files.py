@@ -12,6 +12,7 @@ from typing import IO, Any, cast
 import ijson
 import orjson
 
+from memex.sources.conversations.escapes import PairedEscapes
 from memex.sources.conversations.records import ReadReport
 
 MAX_LINE_BYTES = 32 << 20  # of a line that is needed; what is not needed may be longer and is passed over
@@ -277,7 +278,9 @@ def _shrunk_elements(
 
 
 class Utf8:
-    """A stream of UTF-8 for a strict parser: no byte order mark, wrong bytes replaced, control characters blank.
+    """A stream of UTF-8 for a strict parser: no byte order mark, control characters blank.
+
+    Wrong bytes, and escapes of lone surrogates, are replaced.
 
     Attributes:
         passed: bytes that were read so far.
@@ -286,6 +289,7 @@ class Utf8:
     def __init__(self, stream: IO[bytes], bytewise_from: int | None = None) -> None:
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._escapes = PairedEscapes()
         self._bytewise_from = bytewise_from
         self._pending = b""
         self.passed = 0
@@ -309,7 +313,9 @@ class Utf8:
             raw = self._stream.read(size if size > 0 else _CHUNK_BYTES)
             self.passed += len(raw)
             if raw and raw.isascii() and self._decoder.getstate() == (b"", 0):
-                return raw.translate(_BLANKS)
-            text = self._decoder.decode(raw, final=not raw).encode("utf-8", "replace").translate(_BLANKS)
+                text = raw
+            else:
+                text = self._decoder.decode(raw, final=not raw).encode("utf-8", "replace")
+            text = self._escapes.mend(text.translate(_BLANKS), is_last=not raw)
             if text or not raw:
                 return text

@@ -1,0 +1,99 @@
+"""Read what `memex conversations export` wrote: a conversation a line, as a request has it."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from memex.service.conversations.putting import ConversationInput, SourceInput
+
+EXPORT_MARK = b'{"memex_conversation": 1'  # how each line begins
+
+Document = dict[str, Any]
+
+
+def is_own_export(path: Path) -> bool:
+    """Return whether a file is one that `memex conversations export` wrote."""
+    try:
+        if not path.is_file():  # opening a pipe would wait for its writer
+            return False
+        with path.open("rb") as file:
+            return file.read(len(EXPORT_MARK)) == EXPORT_MARK
+    except (OSError, ValueError):
+        return False  # the survey says why
+
+
+def exported_conversations(
+    path: Path, *, max_messages: int, max_chars: int
+) -> Iterator[tuple[int, Document, list[Document]]]:
+    """Yield the number of each line, the source that it names, and its conversation in parts.
+
+    A line that is no conversation, or that no request could hold, has no parts.
+
+    Args:
+        path: the file.
+        max_messages: of a part.
+        max_chars: of the texts of a part; one text may be longer.
+
+    Raises:
+        OSError: the file cannot be read on.
+    """
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                document = json.loads(line.decode("utf-8"))
+                source = _source(document)
+                SourceInput.model_validate(source)
+                parts = list(_parts(_conversation(document), max_messages, max_chars))
+                for part in parts:
+                    ConversationInput.model_validate(part)
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ValidationError):
+                yield number, {}, []
+            else:
+                yield number, source, parts
+
+
+def _source(line: Mapping[str, Any]) -> Document:
+    source = line["source"]
+    return {"kind": source["kind"], "label": source["label"], "account": source["account"]}
+
+
+def _conversation(line: Mapping[str, Any]) -> Document:
+    ids = {message["number"]: message["provider_id"] for message in line["messages"]}
+    names = ("role", "text", "part", "author", "said_at", "model", "human_authored", "on_path", "origin")
+    return {
+        "id": line["provider_id"],
+        "title": line["title"],
+        "project": line["project"],
+        "started_at": line["started_at"],
+        "last_at": line["last_at"],
+        "sha256": None,
+        "is_continued": False,
+        "is_complete": True,
+        "messages": [
+            {name: message[name] for name in names}
+            | {"id": message["provider_id"], "parent": ids.get(message["parent"])}
+            for message in line["messages"]
+        ],
+    }
+
+
+def _parts(conversation: Document, max_messages: int, max_chars: int) -> Iterator[Document]:
+    """Yield a conversation in parts that fit into a request."""
+    messages: list[Document] = []
+    chars, is_continued = 0, False
+    for message in conversation["messages"]:
+        size = len(message["text"])
+        if messages and (len(messages) >= max_messages or chars + size > max_chars):
+            yield conversation | {
+                "messages": messages,
+                "is_continued": is_continued,
+                "is_complete": False,
+            }
+            messages, chars, is_continued = [], 0, True
+        messages.append(message)
+        chars += size
+    if messages:
+        yield conversation | {"messages": messages, "is_continued": is_continued}
