@@ -105,6 +105,7 @@ def test_a_body_that_cannot_be_taken_is_a_problem(alice: Client, what: str) -> N
     assert time.perf_counter() - started_s < 15
 
 
+@pytest.mark.slow
 def test_the_service_answers_while_a_zip_is_read(alice: Client) -> None:
     """Unpacking is done off the event loop: a bomb's size is no other caller's wait."""
     body = zipped({f"{at:03}.md": bytes([65 + at % 26]) * MIB for at in range(60)})
