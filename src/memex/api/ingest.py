@@ -13,7 +13,13 @@ from memex.api.conversations import ConversationsApi
 from memex.call_context import CallContext
 from memex.errors import MemexError, NothingRead
 from memex.service.conversations.exported import exported_conversations, is_own_export
-from memex.service.conversations.putting import MAX_ID_CHARS, MAX_TEXT_CHARS, MAX_TITLE_CHARS, to_lines
+from memex.service.conversations.putting import (
+    MAX_ID_CHARS,
+    MAX_TEXT_CHARS,
+    MAX_TITLE_CHARS,
+    is_bookmark,
+    to_lines,
+)
 from memex.sources.conversations.cleaning import derived_key
 from memex.sources.conversations.places import Found, survey
 from memex.sources.conversations.reader import Reader, ResumingReader
@@ -245,7 +251,8 @@ class Ingest:
                 told.require_something(name, found.reader.label)
             is_whole = not told.incomplete and (not told.damaged or told.bookmark is not None)
             if digest is not None and is_whole and not self._options.dry_run:
-                marked = digest | {"bookmark": asdict(told.bookmark) if told.bookmark else None}
+                mark = asdict(told.bookmark) if told.bookmark else None
+                marked = digest | {"bookmark": mark if is_bookmark(mark) else None}
                 source = self._source(found.reader, "", told) | {"files": [marked]}
                 await self._api.put(self._context, to_lines([source]))
             self._speaking.add(found.reader.kind)

@@ -21,6 +21,12 @@ counted as (
    where scope_id = %(scope_id)s
      and exists (select from gone)
 ),
+unmarked as (  -- a bookmark may hold words of the conversation; its file is read again, from its start
+  delete from conversation_file
+   where scope_id = %(scope_id)s
+     and bookmark is not null
+     and exists (select from gone)
+),
 noted as (
   insert into conversation_removed (scope_id, tenant_id, sha256, removed_at)
   select %(scope_id)s, %(tenant_id)s::bigint, %(sha256)s, %(removed_at)s::timestamptz

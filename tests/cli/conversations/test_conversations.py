@@ -315,3 +315,21 @@ def test_a_name_that_no_source_can_have_is_refused(memex: Memex, tmp_path: Path)
     assert done.code == 1
     assert "source.label must have at most 200 characters" in done.err
     assert memex.json("timeline", "--user", "ingest-label")["conversations"] == []
+
+
+def transcript(folder: Path, words: str) -> Path:
+    """Write a session of Claude Code of one message, in a file that can grow."""
+    line = {"type": "user", "uuid": "u1", "parentUuid": None, "sessionId": "s1"}
+    line |= {"timestamp": "2026-01-01T00:00:00Z", "cwd": "/x/y"}
+    path = folder / "s1.jsonl"
+    path.write_text(json.dumps(line | {"message": {"role": "user", "content": words}}) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("words", ["Tea 😀", "Half \ude00", "A NUL \0", "w" * 70_000])
+def test_a_transcript_begins_with_any_words(memex: Memex, tmp_path: Path, words: str) -> None:
+    """What a reader notes for the next time keeps no transcript out."""
+    user = ("--user", f"ingest-words-{len(words)}-{ord(words[-1])}")
+
+    assert memex.json("ingest", str(transcript(tmp_path, words)), *user)["messages_added"] == 1
+    assert memex.json("ingest", str(tmp_path / "s1.jsonl"), *user)["messages_added"] == 0

@@ -65,3 +65,36 @@ def test_the_ends_of_the_calendar_are_read_again(alice: Client) -> None:
     assert len(alice.post(f"{ROUTE}/find", json={"query": "tea"}).json()["hits"]) == len(times)
     for one in stored.json()["conversations"]:
         assert alice.get(f"{ROUTE}/{one['id']}").json()["messages"][0]["text"] == "Tea at four."
+
+
+FILE = {"sha256": "a" * 64, "lineage": "b" * 64}
+
+
+def bookmark_of(alice: Client) -> Any:
+    """Return what is stored of where the reader of the file has stopped."""
+    asked = {"source": SOURCE | {"files": [FILE]}}
+    return alice.post(f"{ROUTE}/wanted", json=asked).json()["bookmarks"].get(FILE["lineage"])
+
+
+def test_a_bookmark_holds_no_secret(alice: Client) -> None:
+    """Words of a transcript stand in it: with a secret among them it is not kept, and the file is read again."""
+    words = {"first_words": "Tea 😀", "seen": [1, None]}
+    alice.post(ROUTE, content=lines(SOURCE | {"files": [FILE | {"bookmark": words}]}))
+    assert bookmark_of(alice) == words
+
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    put = alice.post(ROUTE, content=lines(SOURCE | {"files": [FILE | {"bookmark": {"a": [{secret: 1}]}}]}))
+
+    assert put.is_success
+    assert bookmark_of(alice) is None
+
+
+def test_a_bookmark_goes_with_a_conversation(alice: Client) -> None:
+    """It may hold words of what was deleted."""
+    source = SOURCE | {"files": [FILE | {"bookmark": {"first_words": "Tea"}}]}
+    put = alice.post(ROUTE, content=lines(source, conversation())).json()
+    assert bookmark_of(alice) == {"first_words": "Tea"}
+
+    assert alice.delete(f"{ROUTE}/{put['conversations'][0]['id']}").is_success
+
+    assert bookmark_of(alice) is None

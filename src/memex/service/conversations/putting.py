@@ -3,8 +3,8 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -62,6 +62,13 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Label = Annotated[StorableText, Field(min_length=1, max_length=200)]
 
 
+def is_bookmark(given: Mapping[str, Any] | None) -> bool:
+    """Return whether a bookmark is small enough, and Postgres can hold it."""
+    text = json.dumps(given, ensure_ascii=False)
+    is_whole = not any("\ud800" <= character <= "\udfff" for character in text)
+    return is_whole and len(text) <= MAX_BOOKMARK_CHARS and "\\u0000" not in text
+
+
 class FileInput(Arguments):
     """A file of an export, by digests of the program's own making.
 
@@ -77,9 +84,8 @@ class FileInput(Arguments):
     @classmethod
     def check_size(cls, given: dict[str, Any] | None) -> dict[str, Any] | None:
         """Refuse a bookmark that is too large, or that Postgres cannot hold."""
-        text = json.dumps(given)
-        if len(text) > MAX_BOOKMARK_CHARS or "\\u0000" in text or "\\ud8" in text:
-            raise ValueError("is no small JSON")
+        if not is_bookmark(given):
+            raise ValueError("has over 64 KiB, a NUL character or a lone surrogate")
         return given
 
     @property
@@ -273,7 +279,7 @@ async def put(
             skipped=source.skipped,
             again=again,
         )
-        files = [one.file for one in source.files]
+        files = await offload.run(len(source.files) << 10, _guard_files, source.files, policy)
         await note_files(service.database, access, files, now=log.call.request.now)
         result = PutConversationsResult(
             conversations=[
@@ -392,6 +398,30 @@ def _guard(texts: Sequence[str], policy: SecretPolicy) -> _Guarded:
         clean.append(redact(text, secrets) if secrets and policy == "redact" else text)
         found += [(place, one) for one in secrets]
     return _Guarded(clean, found)
+
+
+def _guard_files(files: Sequence[FileInput], policy: SecretPolicy) -> list[ReadFile]:
+    """Return files as a policy lets them be noted: a bookmark that holds a secret is left out."""
+    keeps_all = policy in ("off", "flag")
+    return [
+        one.file
+        if keeps_all or not find_secrets("\n".join(_texts(one.bookmark)))
+        else replace(one.file, bookmark=None)
+        for one in files
+    ]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts of a JSON value, and its keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            yield name
+            yield from _texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
 
 
 def _report(
