@@ -20,6 +20,12 @@ MAX_ROWS = 10_000
 LIMITS = TimeLimits(lock_s=5, statement_s=30)
 VIEWS = ("my_files", "my_revisions", "my_conversations", "my_messages", "my_calls")
 
+# What Postgres says of the statement, and not of its own state, although the driver calls it operational.
+_OF_THE_STATEMENT = (
+    psycopg.errors.ObjectNotInPrerequisiteState,
+    psycopg.errors.StatementTooComplex,
+    psycopg.errors.ProgramLimitExceeded,
+)
 # Who could name the function that sets who acts would act as somebody else; also in an identifier of escapes.
 _SETTING = re.compile(r"set_config|\bu&\s*\"", re.IGNORECASE)
 
@@ -69,20 +75,27 @@ async def run_statement(database: Database, access: Access, statement: str) -> R
             )  # which Memex' own statements do without
             cursor = connection.cursor(row_factory=tuple_row)
             found: list[tuple[Any, ...]] = []
-            # A stream uses the extended protocol, which takes one statement alone.
-            async for record in cursor.stream(statement.encode()):
-                found.append(record)
-                if len(found) > MAX_ROWS:
-                    break
+            try:
+                # A stream uses the extended protocol, which takes one statement alone.
+                async for record in cursor.stream(statement.encode()):
+                    found.append(record)
+                    if len(found) > MAX_ROWS:
+                        break
+            except _OF_THE_STATEMENT as error:
+                raise _refused(error) from None
             columns = tuple(column.name for column in cursor.description or ())
     except psycopg.Error as error:
-        told = (error.diag.message_primary or str(error)).strip()
-        place = f" (at character {error.diag.statement_position})" if error.diag.statement_position else ""
-        raise ValidationFailed(
-            f"Postgres refused the statement{place}: {told}.",
-            hint="See the views and their columns with `memex schema`.",
-        ) from None
+        raise _refused(error) from None
     return RawResult(columns, tuple(found[:MAX_ROWS]), len(found) > MAX_ROWS)
+
+
+def _refused(error: psycopg.Error) -> ValidationFailed:
+    told = (error.diag.message_primary or str(error)).strip()
+    place = f" (at character {error.diag.statement_position})" if error.diag.statement_position else ""
+    return ValidationFailed(
+        f"Postgres refused the statement{place}: {told}.",
+        hint="A statement can only read. See the views and their columns with `memex schema`.",
+    )
 
 
 async def list_columns(database: Database, access: Access) -> list[ViewColumn]:

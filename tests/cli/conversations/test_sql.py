@@ -41,6 +41,7 @@ def test_a_question_in_sql_is_answered(filled: Memex) -> None:
         "select 1; select 2",
         "insert into message select * from message",
         "delete from revision",
+        "delete from my_files",
         "set role memex_admin",
         "select lo_import('/etc/passwd')",
         "select * from api_key",
