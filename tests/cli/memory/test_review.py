@@ -11,7 +11,7 @@ def test_a_secret_is_listed_kept_and_listed_again(memex: Memex) -> None:
     una = ("--user", "una")
     memex.plain("write", "user/door.md", "--content", "The door code of the shed is 471133.\n", *una)
 
-    shown = memex.plain("review", "list", *una)
+    shown = memex.plain("review", *una)
     [item] = memex.json("review", "list", *una)["items"]
     kept = memex.plain("review", "decide", "keep", item["id"], *una)
     empty = memex.plain("review", "list", *una)

@@ -5,12 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
+from memex.cli.default_command import ListByDefaultGroup
 from memex.cli.options import Cursor
 from memex.cli.output import CommandOutput, Screen, format_count, format_time
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 
-app = typer.Typer(no_args_is_help=True, help="List and decide what waits for a person.")
+app = typer.Typer(
+    cls=ListByDefaultGroup,
+    help="List and decide what waits for a person: `memex review` means `memex review list`.",
+)
 
 TITLES = {
     "rival": "may be out of date",
