@@ -66,6 +66,8 @@ def test_from_an_export_to_a_receipt(memex: Memex, tmp_path: Path) -> None:
     reference = found["hits"][0]["reference"]
     assert "Choosing a queue" in plain
     assert "Postgres, with skip locked." in plain
+    message = reference.removeprefix("conversations/")
+    assert f"Read around a result with: memex thread '{message}' --user" in plain
     assert memex.plain("dig", "skip", "locked", "--format", "ids", *user) == f"{reference}\n"
     assert memex.json("keyword", "skip", "locked", *user)["hits"] == found["hits"]
     assert memex.json("dig", "everybody", *user)["hits"] == []

@@ -18,7 +18,7 @@ from memex.cli.conversations.options import (
     in_format,
     parse_moment,
 )
-from memex.cli.output import CommandOutput, Screen, format_time, program_name, shorten
+from memex.cli.output import CommandOutput, Screen, format_time, shorten
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
 
@@ -116,12 +116,12 @@ async def _find(
         options.output_format,
         found,
         ids,
-        lambda screen: _show_hits(screen, found, explain=options.explain),
+        lambda screen: _show_hits(screen, session, found, explain=options.explain),
         is_empty=not found["hits"],
     )
 
 
-def _show_hits(screen: Screen, found: dict[str, Any], *, explain: bool) -> None:
+def _show_hits(screen: Screen, session: CommandSession, found: dict[str, Any], *, explain: bool) -> None:
     for number, hit in enumerate(found["hits"], start=1):
         conversation, message = hit["conversation"], hit["message"]
         said_at = format_time(message["said_at"])[:16] if message["said_at"] else "no time"
@@ -140,7 +140,7 @@ def _show_hits(screen: Screen, found: dict[str, Any], *, explain: bool) -> None:
                 screen.line((f"    from the messages beside it: {beside}", "dim"))
     if found["hits"]:
         first = found["hits"][0]["reference"].removeprefix("conversations/")
-        screen.line((f"Read around a result with `{program_name()} thread {first}`.", "dim"))
+        screen.line((f"Read around a result with: {session.command('thread', first)}", "dim"))
     else:
         screen.line("Nothing was found.")
     for line in found["guidance"]:

@@ -20,6 +20,18 @@ if TYPE_CHECKING:
 MAX_SHOWN = 10
 LOCAL_PLACES = ("~/.claude/projects", "~/.codex/sessions", "~/.codex/archived_sessions")
 
+# Why something was left out, in words; other reasons are shown as they are named.
+LEFT_OUT = {
+    "account": "describes the holder of the account",
+    "empty": "holds no conversation",
+    "html": "a page of HTML",
+    "machine_text": "text of the program itself",
+    "prompt_history": "repeats what was typed",
+    "sidechain": "message of a sub-agent; --include sidechains",
+    "unknown_format": "no format of conversations that is known",
+    "unreadable": "cannot be read",
+}
+
 
 class Kept(StrEnum):
     """What is imported beside what people and assistants said."""
@@ -87,7 +99,7 @@ async def ingest(
     with _counter() as progress:
         work = Ingest(session.api.conversations, session.context, options, progress)
         report = (await work.run(given)).document() | {"dry_run": dry_run}
-    return CommandOutput(report, lambda screen: _show(screen, report), exit_code=_exit_code(report))
+    return CommandOutput(report, lambda screen: _show(screen, session, report), exit_code=_exit_code(report))
 
 
 def _exit_code(report: dict[str, Any]) -> int:
@@ -146,7 +158,7 @@ def _counter() -> Iterator["Progress"]:
         yield lambda more: bar.update(task, advance=more)
 
 
-def _show(screen: Screen, report: dict[str, Any]) -> None:
+def _show(screen: Screen, session: CommandSession, report: dict[str, Any]) -> None:
     counts = report["conversations"]
     done = "Would import" if report["dry_run"] else "Imported"
     screen.line(
@@ -157,12 +169,15 @@ def _show(screen: Screen, report: dict[str, Any]) -> None:
     )
     if report["unchanged_files"]:
         unchanged = format_count(report["unchanged_files"], "file")
-        screen.line((f"{unchanged} had not changed since the last import, and were not read again.", "dim"))
+        screen.line((f"Not read again, because nothing changed since the last import: {unchanged}.", "dim"))
     if counts["removed"]:
         removed = format_count(counts["removed"], "conversation")
         screen.line(f"{removed} had been deleted before and stayed out; --again brings them back.")
     if report["secrets"]:
-        screen.line(f"{format_count(report['secrets'], 'text')} looked like a secret.")
+        secrets = format_count(report["secrets"], "secret")
+        screen.line(
+            f"Found {secrets} in the messages. `{program_name()} secrets show` says what is done about them."
+        )
     if report["skipped"]:
         screen.line(("Left out: " + _counted(report["skipped"]), "dim"))
     if report["unknown"]:
@@ -172,7 +187,8 @@ def _show(screen: Screen, report: dict[str, Any]) -> None:
             f"The export also holds {_counted(report['candidates'])} that memory could keep; none was imported."
         )
     for one in report["places"][:MAX_SHOWN]:
-        screen.line((f"  {one['place']}: {one['detail'] or one['reason']}", "dim"))
+        reason = LEFT_OUT.get(one["reason"], one["reason"].replace("_", " "))
+        screen.line((f"  {one['place']}: {one['detail'] or reason}", "dim"))
     if len(report["places"]) > MAX_SHOWN:
         screen.line((f"  and {len(report['places']) - MAX_SHOWN} more: see --json", "dim"))
     for warning in report["warnings"]:
@@ -187,8 +203,9 @@ def _show(screen: Screen, report: dict[str, Any]) -> None:
         screen.line("No conversation was recognised. These formats are read:")
         screen.line(formats())
     elif not report["dry_run"]:
-        screen.line((f"Search them with `{program_name()} dig QUERY`.", "dim"))
+        screen.line((f"Search them with: {session.command('dig')} QUERY", "dim"))
 
 
 def _counted(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
+    named = {name: LEFT_OUT.get(name, name.replace("_", " ")) for name in counts}
+    return ", ".join(f"{count:,} ({named[name]})" for name, count in counts.items())

@@ -39,7 +39,7 @@ def known(head: FileHead) -> Known | None:
     if start[:64].lower().startswith((b"<!doctype html", b"<html")):
         return Known(
             "html",
-            "It is a page of HTML, which is not read. ChatGPT: give the whole zip, or conversations.json in it. "
+            "It is a page of HTML, which is not read. The zip of ChatGPT holds the same chats as JSON. "
             "Google Takeout: choose JSON as the format of My Activity.",
         )
     if (
