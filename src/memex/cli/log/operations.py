@@ -23,6 +23,7 @@ STATUS_STYLES = {
 }
 
 MAX_ASKED_CHARS = 60
+NAMING = ("query", "text", "statement", "path", "reference")  # arguments that alone say what a call was about
 MAX_LINE_CHARS = 98  # what was asked and done, on a terminal of 100 columns
 LOG_COLUMNS = (
     Column("when", "dim"),
@@ -170,7 +171,7 @@ def _caller_name(principal: dict[str, Any], user: str | None) -> str:
 
 def _request_summary(request: dict[str, Any]) -> str:
     """Return the question, the text or the path of a call; of another call, its arguments."""
-    named = next((name for name in ("query", "text", "path") if request.get(name)), None)
+    named = next((name for name in NAMING if request.get(name)), None)
     return _brief(named, request[named]) if named else _describe_request(request)
 
 
@@ -207,7 +208,9 @@ def _seen_facts(attempt: dict[str, Any]) -> dict[str, Any] | None:
 def _describe_request(logged: dict[str, Any]) -> str:
     """Return a request in a few words: texts first and unchanged, then `limit 8`, or `3 hits` for a list."""
     ordered = sorted(logged.items(), key=lambda item: not isinstance(item[1], str))
-    return ", ".join(_brief(name, value) for name, value in ordered if value is not None)
+    return ", ".join(
+        _brief(name, value) for name, value in ordered if value is not None and value is not False
+    )
 
 
 def _brief(name: str, value: Any) -> str:
@@ -224,6 +227,10 @@ def _brief(name: str, value: Any) -> str:
             return _brief(name, only)
         case list():
             return format_count(len(value), name.removesuffix("s"))
+        case {"kind": str(kind)}:
+            return f"{name} {kind}"
+        case True:
+            return name.replace("_", " ")
     return f"{name} {value}"
 
 

@@ -91,7 +91,7 @@ def context_for(page: PageRequest, user: str) -> CallContext:
 
 def summary_of(request: dict[str, Any]) -> str:
     """Return in a line what a call was asked."""
-    for name in ("query", "text", "path", "prefix", "tool_call_id"):
+    for name in ("query", "text", "statement", "path", "prefix", "reference", "tool_call_id"):
         value = request.get(name)
         match value:
             case str() if value:
@@ -102,6 +102,14 @@ def summary_of(request: dict[str, Any]) -> str:
                 return reference
             case {"$sha256": str(), "chars": int(chars)}:
                 return f"a text of {chars:,} characters"
-    return ", ".join(f"{name} {value}" for name, value in request.items() if isinstance(value, str | int))[
-        :160
-    ]
+    return ", ".join(_brief(name, value) for name, value in request.items() if _is_said(value))[:160]
+
+
+def _is_said(value: object) -> bool:
+    """Tell whether an argument stands in the summary: a text, a number, or an option that was chosen."""
+    return isinstance(value, str | int) and value is not False
+
+
+def _brief(name: str, value: object) -> str:
+    label = name.replace("_", " ")
+    return label if value is True else f"{label} {value}"
