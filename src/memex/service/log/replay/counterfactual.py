@@ -164,7 +164,8 @@ def apply_change(
     """
     if not change.named:
         raise ValidationFailed(
-            "Nothing is changed.", hint="Name a planner, model, prompt, budget, search mode or moment."
+            "Nothing was chosen that would differ from the call.",
+            hint="Name a planner, model, prompt, budget, search mode or moment.",
         )
     change.check()
     is_context = logged.operation.kind == CONTEXT.name

@@ -92,7 +92,7 @@ def _change(fields: Mapping[str, str]) -> ReplayChange:
     given = {name: value for name, value in given.items() if value}
     if not given:
         raise ValidationFailed(
-            "Nothing is changed.",
+            "Nothing was chosen that would differ from the call.",
             hint="Choose a budget, a planner, a way to search, a moment, a model or a prompt.",
         )
     return ReplayChange.of(**given)
