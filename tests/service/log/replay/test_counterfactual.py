@@ -260,7 +260,7 @@ async def test_another_moment_shows_no_project_that_the_call_did_not_see(
     ("call", "change", "told"),
     [
         ("text", ReplayChange(as_of="now"), "no moment"),
-        ("first", ReplayChange(), "Nothing is changed"),
+        ("first", ReplayChange(), "Nothing was chosen"),
         ("first", ReplayChange(planner="builtin", model="openai:x"), "The rules ask no model"),
         ("first", ReplayChange(model="openai:x"), "No model can be asked here"),
         ("first", ReplayChange(search_mode="hybrid"), "no vectors"),
