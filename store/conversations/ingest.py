@@ -119,7 +119,7 @@ async def put_conversations(
     indexed = {id(message): index for (_, message), index in zip(unknown, made, strict=True)}
     narrowed = access.for_conversations()
     async with database.writing(narrowed, *statements, scope_ids=[scope.scope_id]) as (connection, read):
-        counter = pending.counters_of(read[0])[scope.scope_id]
+        counter = pending.counter_of(read[0], scope.scope_id)
         stat, known = read[1][0], _known(read[3], read[4])
         if (language := read[5][0]["language"]) != scope.language:  # a rebuild came between
             analyzer, indexed = analyzer_of(language), {}

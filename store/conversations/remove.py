@@ -123,7 +123,7 @@ async def remove_conversation(
     )
     narrowed = access.for_conversations()
     async with database.writing(narrowed, *statements, scope_ids=[scope.scope_id]) as (connection, read):
-        counter = pending.counters_of(read[0])[scope.scope_id]
+        counter = pending.counter_of(read[0], scope.scope_id)
         chunks = [StoredChunk(one["chunk_id"], 0, 0, (), b"", one["length"]) for one in read[2]]
         derived = DerivedRows()
         derived.add(_without(chunks), counter, 0, is_known=False)

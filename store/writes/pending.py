@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from memex.errors import UserErased
 from memex.store.database import Connection, Rows, rows
 from memex.store.sql import sql
 
@@ -51,6 +52,14 @@ class Counters:
 async def lock(connection: Connection, scope_ids: Iterable[int]) -> dict[int, Counters]:
     """Take the writers' lock of scopes for the rest of the transaction, and return their counters."""
     return counters_of(await rows(connection, "writes/scope_lock", scope_ids=sorted(scope_ids)))
+
+
+def counter_of(locked: Rows, scope_id: int) -> Counters:
+    """Return the counters of a scope of a user; raises UserErased if it is gone, for only an erasure ends it."""
+    counters = counters_of(locked)
+    if scope_id not in counters:
+        raise UserErased("The user was erased while the call ran.")
+    return counters[scope_id]
 
 
 def counters_of(locked: Rows) -> dict[int, Counters]:

@@ -10,7 +10,7 @@ import pytest
 from psycopg.rows import tuple_row
 from psycopg.sql import SQL, Identifier
 
-from memex.errors import ConversationNotFound, LimitExceeded
+from memex.errors import ConversationNotFound, LimitExceeded, UserErased
 from memex.service.service import Caller, Service
 from memex.store.access import Access
 from memex.store.conversations.find import MessageFilters, Searched, describe_search, find_messages
@@ -338,3 +338,12 @@ async def test_a_user_may_have_so_many_messages(database: Database, access: Acce
 
     assert not (await everything(database))["message"]
     assert await put(database, access, QUEUE, max_messages=4) == ["created"]
+
+
+async def test_an_import_that_an_erasure_overtakes_is_told_so(database: Database, access: Access) -> None:
+    """Its scope is gone when it takes the lock: that is an answer, and no failure of the service."""
+    assert access.conversations is not None
+    gone = replace(access, conversations=replace(access.conversations, scope_id=2**40))
+
+    with pytest.raises(UserErased):
+        await put(database, gone, conversation("c1", "Tea", said("Oolong?")))
