@@ -12,7 +12,7 @@ from tests.kit.memory import open_project
 from memex.call_context import CallContext
 from memex.errors import ConversationNotFound
 from memex.service.conversations import finding, putting, reading, removing
-from memex.service.conversations.putting import ConversationInput, SourceInput
+from memex.service.conversations.putting import ConversationInput, FileInput, SourceInput
 from memex.service.service import Caller, Service
 from memex.store.access import Access
 from memex.store.conversations.records import make_conversation_id
@@ -44,7 +44,7 @@ CHANGES = {
 
 async def import_two(service: Service, caller: Caller, word: str) -> None:
     """Import two conversations that say a word, from a file that is noted, and delete the second."""
-    source = SourceInput(kind="chatgpt", account=word, files=[f"{len(word):064x}"])
+    source = SourceInput(kind="chatgpt", account=word, files=[FileInput(sha256=f"{len(word):064x}")])
     read = [
         ConversationInput.model_validate(
             {"id": f"{word}-{name}", "title": word, "messages": [{"id": "1", "role": "user", "text": word}]}

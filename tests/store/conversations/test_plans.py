@@ -30,7 +30,7 @@ INDEXES = {
     "chunk_of_conversation": {"conversation_named", "message_number|message_position", "chunk_file"},
     "stat_lock": {"conversation_stat_pkey"},
     "removed_known": {"conversation_removed_pkey"},
-    "file_known": {"conversation_file_pkey"},
+    "file_known": {"conversation_file_pkey|conversation_file_lineage"},
 }
 PARAMETERS: dict[str, Any] = {
     "chunk_ids": [1, 2, 3],
