@@ -8,11 +8,12 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from memex.call_context import CallContext
+from memex.errors import ValidationFailed
 from memex.evals.fixtures.data_folder import temporary_data_folder
-from memex.evals.retrieval import runs
+from memex.evals.retrieval import as_conversations, runs
 from memex.evals.retrieval.evidence import measure_recall
 from memex.evals.retrieval.first_prompt import first_prompt_answer
 from memex.evals.retrieval.leak_guard import check_leaks
@@ -51,13 +52,20 @@ class RetrievalOptions:
         mode: the search mode: bm25, hybrid or auto.
         embedder: the embedder of the texts and the questions; not used in mode bm25.
         sample: the number of questions of each part, always the same ones; None for all questions.
+        stored_as: files of memory, or messages of imported conversations.
         database_url: the URL of a database that may be thrown away; None for an embedded server of the run's own.
     """
 
     mode: str = "bm25"
     embedder: str = "local"
     sample: int | None = None
+    stored_as: Literal["files", "conversations"] = "files"
     database_url: str | None = None
+
+    @property
+    def budgets(self) -> tuple[int, ...]:
+        """The budgets of contexts: none of conversations, which are only searched."""
+        return BUDGETS if self.stored_as == "files" else ()
 
 
 def ignore_progress(_what: str, _done: int, _total: int) -> None:
@@ -76,21 +84,26 @@ async def run_suite(
         progress: is called with the present step, the amount that is done, and the whole amount.
 
     Raises:
-        ValidationFailed: a file of the data is missing, or the embedder is not installed.
+        ValidationFailed: a file of the data is missing, the embedder is not installed, or the suite has no
+            conversations.
     """
+    is_files = options.stored_as == "files"
+    if not is_files and options.mode != "bm25":
+        raise ValidationFailed("Conversations have no vectors.", hint="Leave out --mode.")
     started_at, started = datetime.now(UTC), time.perf_counter()
-    parts = [reader(root) for reader in readers_of(suite)]
+    readers = readers_of(suite) if is_files else as_conversations.readers_of(suite)
+    parts = [reader(root) for reader in readers]
     async with _open_service(options) as service:
         played = [await _run_part(service, part, options, progress) for part in parts if part.questions]
         server = await _server_version(service)
     return RetrievalRun(
         format=FORMAT,
-        suite=suite,
+        suite=suite if is_files else f"{suite}-{options.stored_as}",
         started_at=started_at,
         duration_s=time.perf_counter() - started,
         config=RetrievalConfig(
             mode=options.mode if options.mode == "bm25" else f"{options.mode} {options.embedder}",
-            budgets=BUDGETS,
+            budgets=options.budgets,
             depth=MAX_HITS,
             sample=options.sample,
             server=server,
@@ -123,13 +136,18 @@ async def _run_part(
 ) -> PartRun:
     tenant_id = await tenants.ensure_tenant(service.database, f"eval-{uuid.uuid4().hex[:12]}")
     callers = {
-        collection.user: await service.caller(
-            Principal(tenant_id, "agent"), CallContext(user_id=collection.user, actor="eval"), makes_user=True
-        )
-        for collection in part.collections
+        collection.user: await _caller(service, tenant_id, collection.user) for collection in part.collections
     }
     started = time.perf_counter()
-    await _write_files(service, part, callers, progress)
+    if options.stored_as == "files":
+        await _write_files(service, part, callers, progress)
+    else:
+        await _write_conversations(service, part, callers, progress)
+        callers = {
+            user: await _caller(service, tenant_id, user) for user in callers
+        }  # who now have conversations
+    async with service.database.connection() as connection:
+        await connection.execute("vacuum analyze")
     loaded = time.perf_counter()
     outcomes = await _ask_questions(service, part, callers, options, progress)
     asked = time.perf_counter()
@@ -146,10 +164,15 @@ async def _run_part(
     )
 
 
+async def _caller(service: Service, tenant_id: int, user: str) -> Caller:
+    context = CallContext(user_id=user, actor="eval")
+    return await service.caller(Principal(tenant_id, "agent"), context, makes_user=True)
+
+
 async def _write_files(
     service: Service, part: SuitePart, callers: Mapping[str, Caller], progress: Progress
 ) -> None:
-    """Write the files of each collection for its user, and leave the database as autovacuum would leave it."""
+    """Write the files of each collection for its user."""
     done = 0
     for collection in part.collections:
         caller = callers[collection.user]
@@ -170,8 +193,21 @@ async def _write_files(
             progress(f"{part.name}: embedding", embedded, embedded)
 
         await backfill(service.database, service.embedder, on_texts=tell)
-    async with service.database.connection() as connection:
-        await connection.execute("vacuum analyze")
+
+
+async def _write_conversations(
+    service: Service, part: SuitePart, callers: Mapping[str, Caller], progress: Progress
+) -> None:
+    """Store the files of each collection for its user as messages."""
+    done = 0
+
+    def tell(messages: int) -> None:
+        nonlocal done
+        done += messages
+        progress(f"{part.name}: writing", done, part.files)
+
+    for collection in part.collections:
+        await as_conversations.write_messages(service, callers[collection.user], collection, tell)
 
 
 def _count_files(changes: tuple[Any, ...]) -> CallAnswer:
@@ -192,9 +228,11 @@ async def _ask_questions(
 
     async def work() -> None:
         for number, (collection, question) in waiting:
-            outcomes[number] = await _ask_question(
-                service, callers[collection.user], collection, question, options.mode
-            )
+            caller = callers[collection.user]
+            if options.stored_as == "files":
+                outcomes[number] = await _ask_question(service, caller, collection, question, options.mode)
+            else:
+                outcomes[number] = await as_conversations.ask_question(service, caller, question)
             progress(f"{part.name}: asking", len(outcomes), len(wanted))
 
     try:

@@ -65,7 +65,7 @@ def _part(
     part: PartRun, run: RetrievalRun, comparison: RetrievalComparison | None, before: PartRun | None
 ) -> str:
     budgets = run.config.budgets
-    shown = [tables.ranking(part), tables.notes(part), tables.context(part, budgets)]
+    shown = [tables.ranking(part, run.tool), tables.notes(part), tables.context(part, budgets)]
     if comparison:
         shown.append(tables.changes(part, comparison, budgets))
     head = (
@@ -89,7 +89,10 @@ def _plots(
     height = 1.2 + 0.4 * len(part.figures)
     yield draw(lambda figure: _draw_measures(figure, part), "Means with their 95 % intervals.", height)
     yield draw(lambda figure: _draw_curves(figure, part, before), _curve_caption(before))
-    yield draw(lambda figure: _draw_budgets(figure, part, budgets), "Evidence that stands in memory_context.")
+    if budgets:
+        yield draw(
+            lambda figure: _draw_budgets(figure, part, budgets), "Evidence that stands in memory_context."
+        )
     if comparison and part.name in comparison.changes:
         found = comparison.changes[part.name][EVERYTHING]
         caption = f"Paired difference from {comparison.run}, all questions."

@@ -106,6 +106,11 @@ class RetrievalRun(RunFile):
     parts: tuple[PartRun, ...]
 
     @property
+    def tool(self) -> str:
+        """The tool that searched: that of files, whose contexts have budgets, or that of conversations."""
+        return "memory_find" if self.config.budgets else "conversation_find"
+
+    @property
     def file_name(self) -> str:
         """The name of the run's file."""
         return f"{self.suite}-{self.started_at.astimezone(UTC):%Y%m%dT%H%M%SZ}.json"

@@ -16,13 +16,16 @@ HEADLINES = (EVERYTHING, "factual", "multi-hop", "dev", "test")  # groups that a
 CONTEXT = ("context-recall", "context-all", "context-used")
 
 
-def ranking(part: PartRun) -> Table:
-    """Return the table of memory_find, a row for each kind of question: means with half of their 95 % interval."""
+def ranking(part: PartRun, tool: str = "memory_find") -> Table:
+    """Return the table of the tool that searched, a row for each kind of question.
+
+    The figures are means with half of their 95 % interval.
+    """
     rows = [
         (group, f"{part.counts[group]:,}", *(_with_interval(part.figures[group][name]) for name in RANKING))
         for group in part.figures
     ]
-    return Table("memory_find", ("questions", "n", *RANKING), tuple(rows))
+    return Table(tool, ("questions", "n", *RANKING), tuple(rows))
 
 
 def notes(part: PartRun) -> Table | None:
@@ -47,12 +50,14 @@ def notes(part: PartRun) -> Table | None:
     return Table("ranks of the two notes", columns, tuple(rows))
 
 
-def context(part: PartRun, budgets: Sequence[int]) -> Table:
-    """Return the table of memory_context, a row for each kind of question.
+def context(part: PartRun, budgets: Sequence[int]) -> Table | None:
+    """Return the table of memory_context, a row for each kind of question; None if the run asked for no context.
 
     The columns at each budget are the share of the evidence, how often all of it is held, and the used share of the
     budget.
     """
+    if not budgets:
+        return None
     rows = [
         (
             group,

@@ -18,7 +18,7 @@ from memex.store.search.find import MAX_HITS, MAX_QUERY_CHARS
 from memex.store.search.postings import ScoredChunks, to_chunk_ids
 from memex.store.search.snippet import snippet
 
-MIN_LOOKED_AT = 100  # chunks, the best, that are looked at first; a filter may take most of them away
+MIN_LOOKED_AT = 50  # chunks, the best, that are looked at first; a filter may take most of them away
 MAX_GROWTH = 8  # times as many chunks are looked at in all, step by step until enough of them pass
 MARGIN = 1.5  # times as many as would do if the same share of them passed
 MAX_RESCORED = 15  # messages, the best, that may borrow words from those beside them

@@ -52,6 +52,12 @@ def retrieval(
             help="The embedding model for the modes hybrid and auto, such as local or openai:MODEL."
         ),
     ] = "local",
+    stored_as: Annotated[
+        Literal["files", "conversations"],
+        typer.Option(
+            "--as", help="How the data is stored: as memory files, or as messages of imported conversations."
+        ),
+    ] = "files",
     runs: cases.Runs = None,
     compare: Annotated[
         Path | None,
@@ -96,11 +102,16 @@ def retrieval(
 
         runs = runs or read_settings().eval_runs
 
-        earlier_path = compare or kept.find_previous(runs, suite)
+        kept_as = suite if stored_as == "files" else f"{suite}-{stored_as}"
+        earlier_path = compare or kept.find_previous(runs, kept_as)
         earlier = kept.load(earlier_path) if earlier_path else None
         with progress_bar() as progress:
             options = evaluation.RetrievalOptions(
-                mode=mode, embedder=embedder, sample=sample, database_url=database_url
+                mode=mode,
+                embedder=embedder,
+                sample=sample,
+                stored_as=stored_as,
+                database_url=database_url,
             )
             run = asyncio.run(evaluation.run_suite(suite, root, options, progress=progress))
         comparison = kept.compare(earlier, run, name=earlier_path.name) if earlier and earlier_path else None
@@ -159,10 +170,11 @@ def _show(screen: Screen, run: "RetrievalRun", comparison: "RetrievalComparison 
             f"  {format_count(part.files, 'file')}, {format_count(part.counts['all'], 'question')}",
             (f"  written in {part.load_s:.0f} s, asked in {part.ask_s:.0f} s", "dim"),
         )
-        show_table(screen, tables.ranking(part))
+        show_table(screen, tables.ranking(part, run.tool))
         if pairs := tables.notes(part):
             show_table(screen, pairs)
-        show_table(screen, tables.context(part, run.config.budgets))
+        if contexts := tables.context(part, run.config.budgets):
+            show_table(screen, contexts)
         if prompted := tables.prompt(part):
             show_table(screen, prompted)
         if comparison and (changed := tables.changes(part, comparison, run.config.budgets)):
