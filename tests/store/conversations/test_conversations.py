@@ -347,3 +347,40 @@ async def test_an_import_that_an_erasure_overtakes_is_told_so(database: Database
 
     with pytest.raises(UserErased):
         await put(database, gone, conversation("c1", "Tea", said("Oolong?")))
+
+
+async def test_search_in_steps_finds_what_a_search_of_everything_finds(
+    database: Database, access: Access, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few messages pass a filter, hits and scores are the same as if all chunks were looked at at once."""
+    many = [
+        conversation(
+            f"n{place}",
+            f"Tea {place}",
+            said(
+                *(f"oolong {'tea ' * (turn % 5)} number{turn}" for turn in range(8)),
+                start=NOW + timedelta(days=place),
+                prefix=f"n{place}-",
+            ),
+            project="kitchen" if place % 9 == 4 else "",
+        )
+        for place in range(60)
+    ]
+    await put(database, access, *many)
+    filters: list[dict[str, Any]] = [
+        {},
+        {"project": "kitchen"},
+        {"since": NOW + timedelta(days=57)},
+        {"until": NOW + timedelta(days=1), "human": True},
+        {"role": "assistant", "source": "ChatGPT"},
+        {"source": "elsewhere"},
+    ]
+    found = {}
+    for looked_at in (3, 10_000):
+        monkeypatch.setattr("memex.store.conversations.find.MIN_LOOKED_AT", looked_at)
+        found[looked_at] = [
+            (await find(database, access, "oolong tea", limit=2, **one))[0] for one in filters
+        ]
+
+    assert found[3] == found[10_000]
+    assert [len(hits) for hits in found[3]] == [2, 2, 2, 2, 2, 0]
