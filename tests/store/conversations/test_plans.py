@@ -48,6 +48,7 @@ PARAMETERS: dict[str, Any] = {
     "limit": 11,
     "digests": [b"0" * 32],
     "sha256s": [b"0" * 32],
+    "lineages": [b"1" * 32],
 }
 
 
