@@ -1,5 +1,6 @@
 """The pages while the database is away: each says so with what to do, and comes back by itself."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.ui.conftest import Site
 from memex.store.embedded import server as embedded
 from memex.store.embedded.server import ServerLease
 
+PATIENCE_S = 20
 PAGES = ("/ui/health", "/ui/memory", "/ui/calls", "/ui/people")
 
 
@@ -60,6 +62,9 @@ def test_pages_say_that_the_database_is_away_and_work_again_after_it(switched: t
     away = [admin.get(page) for page in PAGES]
     part = admin.get("/ui/health", headers={"HX-Request": "true"})
     switch.start()
+    deadline_s = time.monotonic() + PATIENCE_S  # the pool tries again within seconds
+    while admin.get(PAGES[0]).status_code != 200 and time.monotonic() < deadline_s:
+        time.sleep(0.2)
     after = [admin.get(page).status_code for page in PAGES]
 
     assert before == after == [200] * len(PAGES)
