@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import tuple_row
 
-from memex.errors import ValidationFailed
+from memex.errors import MemexError, ValidationFailed
 from memex.store.access import Access
 from memex.store.database import Database, rows
 from memex.store.waiting.time_limits import TimeLimits
