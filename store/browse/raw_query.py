@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import tuple_row
 
-from memex.errors import MemexError, ValidationFailed
+from memex.errors import ValidationFailed
 from memex.store.access import Access
 from memex.store.database import Database, rows
 from memex.store.waiting.time_limits import TimeLimits
@@ -81,6 +81,11 @@ async def run_statement(database: Database, access: Access, statement: str) -> R
                     found.append(record)
                     if len(found) > MAX_ROWS:
                         break
+            except psycopg.errors.QueryCanceled:
+                raise ValidationFailed(
+                    f"The statement took over {LIMITS.statement_s:.3g} s, and was stopped.",
+                    hint="Select less, or name a path or a conversation.",
+                ) from None
             except _OF_THE_STATEMENT as error:
                 raise _refused(error) from None
             columns = tuple(column.name for column in cursor.description or ())
