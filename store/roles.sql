@@ -104,6 +104,9 @@ begin
   if to_regclass('vectors_migration') is not null then  -- where the server has pgvector
     grant select on embedding, embedding_progress, embedding_hnsw to memex_agent, memex_admin;
     grant execute on function embed_later(bigint[]) to memex_agent, memex_admin;
+    if to_regprocedure('forget_vectors(bigint,bytea[])') is not null then
+      grant execute on function forget_vectors(bigint, bytea[]) to memex_agent, memex_admin;
+    end if;
   end if;
 end
 $$;

@@ -231,6 +231,12 @@ class Settings(BaseSettings):
         description="The embedding model that turns texts into vectors: openai:MODEL, openai:MODEL@DIMENSIONS, "
         "local, or hash for tests. A #label may follow the name of a model. By default Memex computes no vectors.",
     )
+    embed_conversations: bool = Field(
+        default=False,
+        validation_alias="MEMEX_EMBED_CONVERSATIONS",
+        description="Whether `memex serve` also embeds imported conversations, which may take hours. Without it, "
+        "`memex backfill` embeds them.",
+    )
     embedding_workers: int = Field(
         1,
         validation_alias="MEMEX_EMBEDDING_WORKERS",

@@ -163,7 +163,14 @@ def _running_workers(
         from memex.jobs.embedding_queue import embedding_queue  # noqa: PLC0415  # of the extra `vectors`
 
         at_once = settings.embedding_workers
-        queues.append(embedding_queue(service.database, service.embedder, at_once=at_once))
+        queues.append(
+            embedding_queue(
+                service.database,
+                service.embedder,
+                at_once=at_once,
+                conversations=settings.embed_conversations,
+            )
+        )
     return running_workers(conninfo, *queues, pooler_setting=settings.pooler)
 
 

@@ -1,21 +1,24 @@
-"""Find messages by words: exact BM25 over the user's conversations, by the engine that searches files."""
+"""Find messages: exact BM25 over the user's conversations, by the engine that searches files, and vectors."""
 
 import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any
 
 from memex.errors import ValidationFailed
 from memex.store.access import Scope
-from memex.store.conversations.records import Conversation, Message, MessageHit, Role, SourceName
+from memex.store.conversations.filters import MessageFilters
+from memex.store.conversations.records import Conversation, Message, MessageHit, SourceName
+from memex.store.conversations.vectors import NEAR_CHUNKS, NearMessage, nearest_messages
 from memex.store.database import Connection, row, rows, tuples
+from memex.store.records import QueryVector
 from memex.store.search import lexical, series
 from memex.store.search.analyzer import analyzer_of
 from memex.store.search.bm25 import Query, named_tfs, term_scores
 from memex.store.search.find import MAX_HITS, MAX_QUERY_CHARS
 from memex.store.search.postings import ScoredChunks, to_chunk_ids
+from memex.store.search.rank import VECTOR_WEIGHT, blend, to_nearness
 from memex.store.search.snippet import snippet
 
 MIN_LOOKED_AT = 50  # chunks, the best, that are looked at first; a filter may take most of them away
@@ -26,47 +29,6 @@ MAX_NEAR_WORDS = 3
 MAX_MISSING_WORDS = 5  # of a query, for which the spelling is compared
 NEAR_PLACES = [sign * distance for distance in series.SHARE_BY_DISTANCE for sign in (-1, 1)]
 MIN_PREFIX_CHARS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class MessageFilters:
-    """Which messages are looked at; what a word is worth does not depend on it.
-
-    Attributes:
-        source: the label or the kind of the source.
-        project: the label that the provider gave the conversation's project.
-        conversation_id: only this conversation.
-        human: only what a person wrote.
-        all_branches: also the branches that were given up.
-    """
-
-    source: str | None = None
-    project: str | None = None
-    role: Role | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    conversation_id: str | None = None
-    human: bool = False
-    all_branches: bool = False
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters of a statement that filters."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
-    def allows(self, message: Mapping[str, Any]) -> bool:
-        """Tell whether a message on the path, beside one that passes in the same conversation, passes too."""
-        said_at = message["said_at"]
-        return (
-            (self.role is None or message["role"] == self.role)
-            and (not self.human or message["human_authored"])
-            and (self.since is None or (said_at is not None and said_at >= self.since))
-            and (self.until is None or (said_at is not None and said_at < self.until))
-        )
-
-    @property
-    def are_set(self) -> bool:
-        """Whether anything is left out that a search without filters would find."""
-        return replace(self, all_branches=False) != MessageFilters()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +63,7 @@ class _Found:
     position: int
     on_path: bool
     borrowed: Mapping[str, int] = field(default_factory=dict)
+    similarity: float | None = None
 
     @property
     def order(self) -> tuple[int, int, int]:
@@ -109,9 +72,18 @@ class _Found:
 
 
 async def find_messages(
-    connection: Connection, scope: Scope, text: str, filters: MessageFilters, *, limit: int
+    connection: Connection,
+    scope: Scope,
+    text: str,
+    filters: MessageFilters,
+    *,
+    limit: int,
+    vector: QueryVector | None = None,
+    weight: float = VECTOR_WEIGHT,
 ) -> list[MessageHit]:
     """Return the messages whose best passage scores highest, at most `limit`.
+
+    With a vector, scores of words and nearness of vectors are blended, as for files.
 
     A short message borrows words from those beside it, as a file of a series does: an answer often lacks the words
     of the question.
@@ -122,6 +94,8 @@ async def find_messages(
         text: the query, up to 10,000 characters; words combine by OR.
         filters: which messages are looked at.
         limit: 1 to 100.
+        vector: of the query, to find the nearest messages too.
+        weight: of the nearest message by its vector, where the best by words has the weight 1.
 
     Raises:
         ValidationFailed: an empty or too long query.
@@ -144,8 +118,41 @@ async def find_messages(
     best = await _best(connection, scope, scored, filters, limit)
     rescored = await _with_neighbours(connection, scope, query, best[:MAX_RESCORED], filters)
     by_id = {one.message_id: one for one in best} | {one.message_id: one for one in rescored}
-    ordered = sorted(by_id.values(), key=lambda one: one.order)[:limit]
-    return await _hits(connection, scope, query, ordered)
+    if vector is not None:
+        near = await nearest_messages(connection, scope, vector, filters, limit=max(NEAR_CHUNKS, 3 * limit))
+        ordered = _blend(by_id, near, weight)
+    else:
+        ordered = sorted(by_id.values(), key=lambda one: one.order)
+    return await _hits(connection, scope, query, ordered[:limit])
+
+
+async def find_near_messages(
+    connection: Connection,
+    scope: Scope,
+    text: str,
+    filters: MessageFilters,
+    *,
+    limit: int,
+    vector: QueryVector,
+    min_similarity: float | None = None,
+) -> list[MessageHit]:
+    """Return the messages whose texts lie nearest to a vector, whatever their words, nearest first.
+
+    Args:
+        connection: in a snapshot transaction that may read the scope.
+        scope: the user's conversations.
+        text: the query; its words are shown in the results.
+        filters: which messages are looked at.
+        limit: 1 to 100.
+        vector: of the query.
+        min_similarity: leave out messages of a smaller cosine similarity.
+    """
+    query, _ = await lexical.open_views(connection, [scope], text)
+    near = await nearest_messages(connection, scope, vector, filters, limit=max(NEAR_CHUNKS, 3 * limit))
+    found = [_near(one) for one in near]
+    least = -1.0 if min_similarity is None else min_similarity
+    kept = [one for one in found if one.similarity is not None and one.similarity >= least]
+    return await _hits(connection, scope, query, kept[:limit])
 
 
 async def describe_search(
@@ -169,6 +176,37 @@ async def describe_search(
         words={words[one]: max(df.get(one, 0), one in query.lexemes) for one in words},
         near={word: spellings for word, spellings in near.items() if spellings},
         unfiltered=len(view.scored) if filters.are_set else None,
+    )
+
+
+def _blend(by_words: Mapping[int, _Found], near: Sequence[NearMessage], weight: float) -> list[_Found]:
+    """Return the messages of both lists, best first, ties in the order of import."""
+    by_vectors = {one.message_id: one for one in near}
+    nearness = to_nearness({one.message_id: one.distance for one in near})
+    scores = {message_id: one.score for message_id, one in by_words.items()}
+    ordered = []
+    for message_id, _ in blend(scores, nearness, weight=weight):
+        one, other = by_words.get(message_id), by_vectors.get(message_id)
+        if one is not None:
+            ordered.append(replace(one, similarity=1 - other.distance) if other else one)
+        elif other is not None:
+            ordered.append(_near(other))
+    return ordered
+
+
+def _near(one: NearMessage) -> _Found:
+    return _Found(
+        score=0,
+        chunk_id=one.chunk_id,
+        start=one.start,
+        end=one.end,
+        length=one.length,
+        message_id=one.message_id,
+        conversation_no=one.conversation_no,
+        number=one.number,
+        position=one.position,
+        on_path=one.on_path,
+        similarity=1 - one.distance,
     )
 
 
@@ -288,6 +326,7 @@ async def _hits(
                 score=one.score,
                 terms=dict(sorted(terms.items(), key=lambda term: (-term[1], term[0]))),
                 borrowed=dict(one.borrowed),
+                similarity=one.similarity,
             )
         )
     return hits

@@ -21,17 +21,16 @@ def index_messages(messages: Sequence[tuple[str, NewMessage]], language: str) ->
 
 def index_message(title: str, message: NewMessage, analyzer: Analyzer) -> FileIndex:
     """Return the chunks of a message, which is new; search finds each by the title, the role and the day too."""
-    head = [title[:MAX_TITLE_CHARS], message.role, day_of(message.said_at)]
     added = []
     for start, end in chunks.cut(message.text):
-        indexed_text = "\n".join([*filter(None, head), message.text[start:end]])
-        frequencies = Counter(analyzer.passage_lexemes(indexed_text))
+        text = indexed_text(title, message.role, message.said_at, message.text[start:end])
+        frequencies = Counter(analyzer.passage_lexemes(text))
         added.append(
             NewChunk(
                 start=start,
                 end=end,
                 heading_path=(),
-                sha256=hashlib.sha256(indexed_text.encode()).digest(),
+                sha256=hashlib.sha256(text.encode()).digest(),
                 lexemes=tuple(frequencies),
                 tfs=tuple(frequencies.values()),
             )
@@ -49,6 +48,11 @@ def index_message(title: str, message: NewMessage, analyzer: Analyzer) -> FileIn
         added=tuple(added),
         links=(),
     )
+
+
+def indexed_text(title: str, role: str, said_at: datetime | None, passage: str) -> str:
+    """Return what a passage of a message is found by: with the title, the role and the day before it."""
+    return "\n".join([*filter(None, [title[:MAX_TITLE_CHARS], role, day_of(said_at)]), passage])
 
 
 def day_of(moment: datetime | None) -> str:

@@ -34,6 +34,11 @@ def parse_reference(text: str) -> tuple[str, int | None] | None:
     return found["id"], int(found["number"]) if found["number"] else None
 
 
+def message_reference(conversation_id: str, number: int) -> str:
+    """Return `conversations/ID#number`, which names the text of a message for ever."""
+    return f"conversations/{conversation_id}#{number}"
+
+
 @dataclass(frozen=True, slots=True)
 class SourceName:
     """Where conversations come from.
@@ -148,6 +153,7 @@ class MessageHit:
         score: of this passage.
         terms: what each lexeme of the query adds to the score.
         borrowed: what the lexemes of the messages beside it add.
+        similarity: the cosine similarity to the query, -1 to 1; None if the message was not found by its vector.
     """
 
     conversation: Conversation
@@ -157,8 +163,9 @@ class MessageHit:
     score: int
     terms: dict[str, int] = field(default_factory=dict)
     borrowed: dict[str, int] = field(default_factory=dict)
+    similarity: float | None = None
 
     @property
     def reference(self) -> str:
         """`conversations/ID#number`, which names this text for ever."""
-        return f"conversations/{self.conversation.conversation_id}#{self.message.number}"
+        return message_reference(self.conversation.conversation_id, self.message.number)

@@ -140,6 +140,11 @@ async def remove_conversation(
         if removed is None:
             return None
         await write_derived(connection, access.tenant_id, derived, [counter])
+        if database.has_vectors:
+            sha256s = [bytes(one["sha256"]) for one in read[2]]
+            await connection.execute(
+                sql("conversations/vector_remove"), {"scope_id": scope.scope_id, "sha256s": sha256s}
+            )
         # At once, and not when enough has come together: the words of the conversation are to stand nowhere.
         await pending.merge(connection, counter)
         await pending.put(connection, [counter])

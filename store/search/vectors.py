@@ -70,12 +70,17 @@ class UnembeddedFile:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingStart:
-    """A scope that is embedded: how many changes it had seen, its mount, and its user, if it is one's."""
+    """A scope that is embedded: how many changes it had seen, its kind and mount, and its user, if it is one's.
+
+    The log of `log_scope_id` holds what was sent to the embedder.
+    """
 
     scope_id: int
     rev: int
+    kind: str
     mount: str
     user_id: str | None
+    log_scope_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +146,14 @@ async def nearest(
     """
     parameters: dict[str, Any] = {
         "model": model,
-        "vector": _literal(vector),
+        "vector": to_literal(vector),
         "dimensions": len(vector),
         "prefix": prefix.relative if prefix else "",
         "tags": sorted(map(tag_key, tags)),
         "limit": limit,
     }
     is_filtered = bool(parameters["prefix"] or parameters["tags"])
-    approximate = set() if is_filtered else await _indexed_scopes(connection, scopes, model, len(vector))
+    approximate = set() if is_filtered else await indexed_scopes(connection, scopes, model, len(vector))
     exact = [scope for scope in scopes if scope.scope_id not in approximate]
     found = await batch(
         connection,
@@ -156,11 +161,7 @@ async def nearest(
     )
     read = list(zip(exact, found, strict=True))
     if approximate:
-        await rows(
-            connection,
-            "vectors/embedding_hnsw_settle",
-            candidates=min(max(CANDIDATES, 2 * limit), MAX_CANDIDATES),
-        )
+        await settle_index(connection, limit)
         read += [
             (scope, await _near_hnsw(connection, scope.scope_id, parameters))
             for scope in scopes
@@ -241,7 +242,7 @@ async def add(
             "scope_id": scope_id,
             "model": model,
             "sha256s": [sha256 for sha256, _ in vectors],
-            "vectors": [_literal(vector) for _, vector in vectors],
+            "vectors": [to_literal(vector) for _, vector in vectors],
         },
     )
 
@@ -259,9 +260,10 @@ async def begin(connection: Connection, scope_id: int) -> EmbeddingStart | None:
     found = await row(connection, "vectors/embedding_begin", scope_id=scope_id)
     if found is None:
         return None
-    is_user = found["kind"] == "user"
+    is_user = found["kind"] in ("user", "conversations")
     mount = f"projects/{found['key']}" if found["kind"] == "project" else found["kind"]
-    return EmbeddingStart(scope_id, found["rev"], mount, found["key"] if is_user else None)
+    user_id = found["key"] if is_user else None
+    return EmbeddingStart(scope_id, found["rev"], found["kind"], mount, user_id, found["log_scope_id"])
 
 
 async def finish(connection: Connection, scope_id: int, model: str, rev: int) -> None:
@@ -278,33 +280,54 @@ async def fail(connection: Connection, scope_id: int, model: str, error: str) ->
     )
 
 
-async def scopes_behind(connection: Connection, model: str, *, failed_before_s: float) -> list[int]:
+async def scopes_behind(
+    connection: Connection, model: str, *, failed_before_s: float, conversations: bool = False
+) -> list[int]:
     """Return the scopes that changed since a model last embedded them.
 
     Args:
         connection: in maintenance.
         model: the name of the embedder.
         failed_before_s: a scope where that failed counts again after so long.
+        conversations: also users' conversations.
     """
-    found = await rows(connection, "vectors/embedding_behind", model=model, failed_before_s=failed_before_s)
+    found = await rows(
+        connection,
+        "vectors/embedding_behind",
+        model=model,
+        failed_before_s=failed_before_s,
+        conversations=conversations,
+    )
     return [record["scope_id"] for record in found]
 
 
-async def scopes(connection: Connection) -> list[int]:
-    """Return the scopes that have texts, or vectors that may have to go."""
-    return [record["scope_id"] for record in await rows(connection, "vectors/embedding_scopes")]
+async def scopes(connection: Connection, *, conversations: bool = False) -> list[int]:
+    """Return the scopes that have texts, or vectors that may have to go; those of conversations if asked."""
+    found = await rows(connection, "vectors/embedding_scopes", conversations=conversations)
+    return [record["scope_id"] for record in found]
 
 
-async def status(connection: Connection, model: str | None) -> list[ModelStatus]:
-    """Return how far each model is that has vectors, and `model` even without any. For maintenance."""
-    return [
-        ModelStatus(**record) for record in await rows(connection, "vectors/embedding_status", model=model)
-    ]
+async def status(
+    connection: Connection, model: str | None, *, conversations: bool = False
+) -> list[ModelStatus]:
+    """Return how far each model is that has vectors, and `model` even without any. For maintenance.
+
+    Conversations count only if asked.
+    """
+    found = await rows(connection, "vectors/embedding_status", model=model, conversations=conversations)
+    return [ModelStatus(**record) for record in found]
 
 
-async def scope_status(connection: Connection, model: str, *, limit: int) -> list[ScopeStatus]:
-    """Return how far a model is in each scope, those that lack most first. For maintenance."""
-    found = await rows(connection, "vectors/embedding_status_scopes", model=model, limit=limit)
+async def scope_status(
+    connection: Connection, model: str, *, limit: int, conversations: bool = False
+) -> list[ScopeStatus]:
+    """Return how far a model is in each scope, those that lack most first. For maintenance.
+
+    Conversations count only if asked.
+    """
+    found = await rows(
+        connection, "vectors/embedding_status_scopes", model=model, limit=limit, conversations=conversations
+    )
     return [ScopeStatus(**record) for record in found]
 
 
@@ -350,10 +373,10 @@ async def build_indexes(database: Database, model: str, *, from_vectors: int = L
             try:
                 # One that was left unfinished is there, and of no use.
                 await connection.execute(
-                    _index_statement("vectors/embedding_hnsw_drop", scope_id, model, dimensions)
+                    index_statement("vectors/embedding_hnsw_drop", scope_id, model, dimensions)
                 )
                 await connection.execute(
-                    _index_statement("vectors/embedding_hnsw_build", scope_id, model, dimensions)
+                    index_statement("vectors/embedding_hnsw_build", scope_id, model, dimensions)
                 )
             finally:
                 if not database.is_pooled:
@@ -378,13 +401,19 @@ async def drop_indexes(database: Database, model: str) -> None:
             )
         async with database.connection() as connection:
             await connection.execute(
-                _index_statement(
+                index_statement(
                     "vectors/embedding_hnsw_drop", record["scope_id"], model, record["dimensions"]
                 )
             )
 
 
-async def _indexed_scopes(
+async def settle_index(connection: Connection, limit: int) -> None:
+    """Have a search of an approximate index in this transaction look at enough vectors for `limit` results."""
+    candidates = min(max(CANDIDATES, 2 * limit), MAX_CANDIDATES)
+    await rows(connection, "vectors/embedding_hnsw_settle", candidates=candidates)
+
+
+async def indexed_scopes(
     connection: Connection, scopes: Sequence[Scope], model: str, dimensions: int
 ) -> set[int]:
     """Return those of the scopes that have an approximate index."""
@@ -394,14 +423,14 @@ async def _indexed_scopes(
 
 
 async def _near_hnsw(connection: Connection, scope_id: int, parameters: dict[str, Any]) -> Rows:
-    statement = _index_statement(
+    statement = index_statement(
         "vectors/embedding_near_hnsw", scope_id, parameters["model"], parameters["dimensions"]
     )
     cursor = await connection.execute(statement, parameters)
     return await cursor.fetchall()
 
 
-def _index_statement(name: str, scope_id: int, model: str, dimensions: int) -> Composed:
+def index_statement(name: str, scope_id: int, model: str, dimensions: int) -> Composed:
     """Return a statement on the index of one scope and model: what stands in its condition cannot be passed."""
     digest = hashlib.sha256(model.encode()).hexdigest()[:12]
     return SQL(sql(name).decode()).format(
@@ -417,7 +446,7 @@ def near_chunk(scope: Scope, *, path: str, start_char: int, end_char: int, **col
     return NearChunk(path=scope.virtual(path), span=(start_char, end_char), scope=scope, **columns)
 
 
-def _literal(vector: "Sequence[float] | ndarray[Any, Any]") -> str:
+def to_literal(vector: "Sequence[float] | ndarray[Any, Any]") -> str:
     """Return a vector as Postgres reads a halfvec."""
     from pgvector import HalfVector  # noqa: PLC0415  # of the extra `vectors`; whoever has a vector has it
 

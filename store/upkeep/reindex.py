@@ -162,7 +162,9 @@ async def rebuild(
         await pending.put(connection, [counter])
         made = {"language": language, "analyzer": index_version(analyzer_of(language))}
         await connection.execute(sql("upkeep/reindex_done"), {"scope_id": scope_id} | made)
-        if database.has_vectors and await rows(connection, "upkeep/reindex_embeddings", scope_id=scope_id):
+        # Conversations are embedded only where that is wanted, which the sweep knows.
+        is_embedded = database.has_vectors and scope["kind"] != "conversations"
+        if is_embedded and await rows(connection, "upkeep/reindex_embeddings", scope_id=scope_id):
             await vectors.defer(connection, [scope_id])
         return RebuildReport(language, files, counter.n)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from memex.call_context import CallContext
 from memex.service.conversations import putting
@@ -10,6 +10,7 @@ from memex.service.conversations.finding import FindMessagesResult
 from memex.service.conversations.putting import PutConversationsResult
 from memex.service.conversations.reading import ListConversationsResult, SourcesResult, ThreadResult
 from memex.service.conversations.removing import DeleteResult
+from memex.store.search.rank import VECTOR_WEIGHT
 
 Document = dict[str, Any]
 
@@ -92,12 +93,20 @@ class Conversations:
         human: bool = False,
         all_branches: bool = False,
         explain: bool = False,
+        mode: Literal["auto", "words", "vectors"] = "auto",
+        semantic_weight: float = VECTOR_WEIGHT,
+        min_score: float | None = None,
         tool_call_id: str | None = None,
     ) -> FindMessagesResult:
         """Return the messages that fit a query best. Without a hit, `guidance` says why.
 
         Filters: `source` (a label or a format), `project` (the provider's label), `role`, times, `conversation` (an
         id), `human` (only what a person typed). `all_branches` also searches branches that were given up.
+        `mode` is `auto` (words, and vectors if there are any, by `semantic_weight`), `words`, or `vectors` (those
+        of a cosine similarity of at least `min_score`).
+
+        Raises:
+            ValidationFailed: only vectors are to be searched, and there are none.
         """
         asked = {
             "query": query,
@@ -111,6 +120,9 @@ class Conversations:
             "human": human,
             "all_branches": all_branches,
             "explain": explain,
+            "mode": mode,
+            "semantic_weight": semantic_weight,
+            "min_score": min_score,
         }
         return FindMessagesResult.model_validate(await self._api.find(self._under(tool_call_id), asked))
 

@@ -45,13 +45,16 @@ class ExponentialBackoff(BaseRetryStrategy):
         return RetryDecision(retry_in={"seconds": min(FIRST_PAUSE_S * 2**job.attempts, LONGEST_PAUSE_S)})
 
 
-def embedding_queue(database: Database, embedder: Embedder, *, at_once: int = 1) -> JobQueue:
+def embedding_queue(
+    database: Database, embedder: Embedder, *, at_once: int = 1, conversations: bool = False
+) -> JobQueue:
     """Return the queue whose jobs embed scopes.
 
     Args:
         database: a database that has vectors.
         embedder: the embedder that the jobs use.
         at_once: the number of scopes that are embedded at the same time.
+        conversations: also users' conversations.
     """
 
     def add_tasks(app: procrastinate.App) -> None:
@@ -69,25 +72,30 @@ def embedding_queue(database: Database, embedder: Embedder, *, at_once: int = 1)
         async def sweep_all(timestamp: int) -> None:  # noqa: ARG001  # the library passes it
             await free_stalled(app, QUEUE)
             await delete_old_jobs(app, QUEUE)
-            await sweep(database, embedder.name)
+            await sweep(database, embedder.name, conversations=conversations)
 
     async def begin(app: procrastinate.App) -> None:
         await execute(app, "jobs/job_hasten", task=EMBED)
-        await sweep(database, embedder.name, failed_before_s=0)
+        await sweep(database, embedder.name, failed_before_s=0, conversations=conversations)
 
     return JobQueue(QUEUE, at_once, add_tasks, begin)
 
 
-async def sweep(database: Database, model: str, *, failed_before_s: float = GIVEN_UP_FOR_S) -> int:
+async def sweep(
+    database: Database, model: str, *, failed_before_s: float = GIVEN_UP_FOR_S, conversations: bool = False
+) -> int:
     """Defer a job for each scope that changed since a model embedded it, and return the number of these scopes.
 
     Args:
         database: a database that has vectors.
         model: the name of the embedder.
         failed_before_s: the sweep leaves out scopes that failed more recently than this; their own jobs try again.
+        conversations: also users' conversations.
     """
     async with database.maintenance() as connection:
-        behind = await vectors.scopes_behind(connection, model, failed_before_s=failed_before_s)
+        behind = await vectors.scopes_behind(
+            connection, model, failed_before_s=failed_before_s, conversations=conversations
+        )
     for start in range(0, len(behind), DEFERRED_AT_ONCE):
         async with database.maintenance() as connection:
             await vectors.defer(connection, behind[start : start + DEFERRED_AT_ONCE])

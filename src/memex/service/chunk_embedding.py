@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import structlog
 
 from memex.errors import MemexError, ModelUnavailable
+from memex.store.conversations.vectors import missing_messages
 from memex.store.database import Connection, Database
 from memex.store.log import operations
 from memex.store.search import vectors
@@ -37,6 +38,7 @@ async def embed_scope(
     *,
     max_texts: int | None = None,
     on_texts: Callable[[int], None] = lambda _: None,
+    since: datetime | None = None,
 ) -> EmbeddingProgress:
     """Embed those texts of a scope that have no vector of the embedder's, and remove vectors whose texts are gone.
 
@@ -48,6 +50,7 @@ async def embed_scope(
         scope_id: the scope, which may have been removed meanwhile.
         max_texts: end after about so many; None for all.
         on_texts: told of each number of texts that was done.
+        since: of conversations, only messages of this time or later; the rest stays to be done.
 
     Raises:
         ModelUnavailable: the embedder does not answer; what was done stays, and the failure is noted.
@@ -58,7 +61,7 @@ async def embed_scope(
     if scope is None:
         return EmbeddingProgress(0, is_complete=True)
     try:
-        done = await _embed_missing(database, embedder, scope, max_texts, on_texts)
+        done = await _embed_missing(database, embedder, scope, max_texts, on_texts, since)
     except Exception as error:
         with suppress(MemexError):
             async with database.maintenance() as connection:
@@ -66,6 +69,7 @@ async def embed_scope(
         raise
     if done.is_complete:
         await _trim(database, scope_id)
+    if done.is_complete and since is None:
         async with database.maintenance() as connection:
             await vectors.finish(connection, scope_id, embedder.name, scope.rev)
     return done
@@ -77,6 +81,9 @@ async def backfill(
     *,
     at_once: int = 1,
     on_texts: Callable[[int], None] = lambda _: None,
+    scope_ids: Sequence[int] | None = None,
+    since: datetime | None = None,
+    conversations: bool = False,
 ) -> int:
     """Embed every text of every scope that has no vector of the embedder's, and return how many there were.
 
@@ -87,15 +94,21 @@ async def backfill(
         embedder: makes the vectors, which are stored under its name.
         at_once: scopes at a time.
         on_texts: told of each number of texts that was done.
+        scope_ids: the scopes; None for all.
+        since: see `embed_scope`.
+        conversations: also users' conversations, if no scopes are named.
     """
-    async with database.maintenance() as connection:
-        waiting = await vectors.scopes(connection)
+    if scope_ids is None:
+        async with database.maintenance() as connection:
+            waiting = await vectors.scopes(connection, conversations=conversations)
+    else:
+        waiting = list(scope_ids)
     done = 0
 
     async def work() -> None:
         nonlocal done
         while waiting:
-            embedded = await embed_scope(database, embedder, waiting.pop(0), on_texts=on_texts)
+            embedded = await embed_scope(database, embedder, waiting.pop(0), on_texts=on_texts, since=since)
             done += embedded.texts
 
     try:
@@ -113,7 +126,10 @@ async def _embed_missing(
     scope: EmbeddingStart,
     max_texts: int | None,
     on_texts: Callable[[int], None],
+    since: datetime | None,
 ) -> EmbeddingProgress:
+    if scope.kind == "conversations":
+        return await _embed_messages(database, embedder, scope, max_texts, on_texts, since)
     after = sent = 0
     texts: dict[tuple[int, int], dict[bytes, str]] = {}
     while max_texts is None or sent < max_texts:
@@ -138,6 +154,30 @@ async def _embed_missing(
             await _embed(database, embedder, scope, wanted, revisions)
             sent += len(wanted)
             on_texts(len(wanted))
+    return EmbeddingProgress(sent, is_complete=False)
+
+
+async def _embed_messages(
+    database: Database,
+    embedder: Embedder,
+    scope: EmbeddingStart,
+    max_texts: int | None,
+    on_texts: Callable[[int], None],
+    since: datetime | None,
+) -> EmbeddingProgress:
+    after = sent = 0
+    while max_texts is None or sent < max_texts:
+        async with database.maintenance() as connection:
+            found = await missing_messages(
+                connection, scope.scope_id, embedder.name, after=after, limit=BATCH_CHUNKS, since=since
+            )
+        if not found:
+            return EmbeddingProgress(sent, is_complete=True)
+        after = found[-1].chunk_id
+        wanted = {one.sha256: one.text for one in found}
+        await _embed(database, embedder, scope, wanted, list(dict.fromkeys(one.reference for one in found)))
+        sent += len(wanted)
+        on_texts(len(wanted))
     return EmbeddingProgress(sent, is_complete=False)
 
 
@@ -174,7 +214,7 @@ async def _embed(
     async def log(connection: Connection, error_code: str | None = None) -> None:
         await operations.add_embedding(
             connection,
-            scope.scope_id,
+            scope.log_scope_id,
             scope.user_id,
             embedder.name,
             revisions,

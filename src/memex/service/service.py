@@ -84,7 +84,7 @@ class Service:
         self.run_folder, self.case_folder, self.max_messages = run_folder, case_folder, max_messages
         self.metrics = metrics or new_metrics()
         self.recorder = Recorder(database, self.metrics, tracing or Tracing())
-        self._query_embedder = QueryEmbedder(embedder if database.has_vectors else None, search_mode)
+        self.query_embedder = QueryEmbedder(embedder if database.has_vectors else None, search_mode)
         self.identities = Identities(database, self.metrics, language=language)
         self.planners, self._call_locks = planning or builtin_planners(), call_locks or CallLocks()
         self._readiness, self._log = Readiness(database), structlog.get_logger("memex.service")
@@ -93,7 +93,7 @@ class Service:
     @property
     def embedder(self) -> Embedder | None:
         """The embedder of texts and queries; None if there is none."""
-        return self._query_embedder.embedder
+        return self.query_embedder.embedder
 
     def cancel_models(self) -> None:
         """Stop waiting for models because the process ends; a call from the queue goes back there."""
@@ -287,7 +287,7 @@ class Service:
             self.database,
             caller.access,
             max_files=self._max_files,
-            is_embedded=self._query_embedder.embedder is not None,
+            is_embedded=self.query_embedder.embedder is not None,
             limits=self.rate_limits.write_rates(caller, writes),
         )
 
@@ -320,7 +320,7 @@ class Service:
             log=CallLogger(self.database, access, call),
             snapshots=LiveSnapshots(self.database, access, call=call),
             new_draft=partial(self.draft, caller, writes=writes),
-            query_embedder=self._query_embedder,
+            query_embedder=self.query_embedder,
             planners=self.planners,
             spending=TenantSpending(self.database, access, today, self.planners.daily_usd),
             call_locks=self._call_locks,

@@ -1,5 +1,5 @@
 -- The chunks of a conversation, to be taken out of the index.
-select chunk.chunk_id, chunk.length
+select chunk.chunk_id, chunk.length, chunk.sha256
   from (select *
           from conversation
          where conversation.scope_id = %(scope_id)s

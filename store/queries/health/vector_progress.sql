@@ -9,4 +9,5 @@ select count(*) as scopes,
   left join embedding_progress as progress
     on progress.scope_id = scope.scope_id
    and progress.model = %(model)s::text
- where scope.tenant_id = %(tenant_id)s::bigint;
+ where scope.tenant_id = %(tenant_id)s::bigint
+   and scope.kind <> 'conversations';

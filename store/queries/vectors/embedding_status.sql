@@ -11,6 +11,9 @@ select model.model, counted.chunks, counted.embedded, sized.size_bytes, sized.di
  cross join lateral (
         select count(*) as chunks, count(embedding.text_sha256) as embedded
           from chunk
+          join scope
+            on scope.scope_id = chunk.scope_id
+           and (scope.kind <> 'conversations' or %(conversations)s)
           left join embedding
             on embedding.scope_id = chunk.scope_id
            and embedding.model = model.model

@@ -335,3 +335,43 @@ def test_a_transcript_begins_with_any_words(memex: Memex, tmp_path: Path, words:
 
     assert memex.json("ingest", str(transcript(tmp_path, words)), *user)["messages_added"] == 1
     assert memex.json("ingest", str(tmp_path / "s1.jsonl"), *user)["messages_added"] == 0
+
+
+def test_messages_are_found_by_meaning_after_a_backfill(memex: Memex, tmp_path: Path) -> None:
+    """Not before: then the error names the command. Coverage is counted, and vectors have a weight."""
+    user, name = ("--user", "ingest-vera"), "ingest-vera"
+    embedding = memex.elsewhere(memex.data_dir, MEMEX_EMBEDDER="hash")
+    memex.json("ingest", str(export(tmp_path)), *user)
+
+    without = memex.run("semantic", "queues", *user)
+    assert (without.code, "memex backfill" in without.err, "MEMEX_EMBEDDER" in without.err) == (1, True, True)
+    assert "memex backfill" in embedding.run("semantic", "queues", *user).err
+    assert embedding.json("corpus", *user)["vectors"]["embedded"] == 0
+    assert embedding.json("dig", "queue", *user)["by_vectors"] is False
+
+    assert embedding.json("backfill", "--user", name, "--since", "1d")["texts"] == 0
+    done = embedding.json("backfill", "--user", name)
+    assert (done["texts"], done["indexes"]) == (3, 0)
+    assert "Nothing to embed" in embedding.plain("backfill", "--user", name)
+    assert embedding.json("corpus", *user)["vectors"] == {
+        "model": done["model"],
+        "passages": 3,
+        "embedded": 3,
+    }
+    assert "3 of 3 passages embedded" in embedding.plain("corpus", *user)
+
+    near = embedding.json("semantic", "job queues", *user)
+    assert len(near["hits"]) == 2
+    assert near["hits"][0]["message"]["text"].startswith("Kafka or Postgres")
+    least = str(near["hits"][0]["similarity"] - 0.001)
+    assert len(embedding.json("semantic", "job queues", "--min-score", least, *user)["hits"]) == 1
+    assert "similarity of its vector" in embedding.plain("semantic", "job queues", "--explain", *user)
+    hybrid = embedding.json("dig", "locked", "--semantic-weight", "0.1", *user)
+    assert hybrid["by_vectors"]
+    assert hybrid["hits"][0]["message"]["text"] == "Postgres, with skip locked."
+    assert len(hybrid["hits"]) == 2
+    assert len(embedding.json("keyword", "locked", *user)["hits"]) == 1
+
+    first, second = (hit["reference"] for hit in near["hits"])
+    assert embedding.plain("similar", first, "--format", "ids", *user) == f"{second}\n"
+    assert "names no message" in embedding.run("similar", first.partition("#")[0], *user).err

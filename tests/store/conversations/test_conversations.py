@@ -13,7 +13,8 @@ from psycopg.sql import SQL, Identifier
 from memex.errors import ConversationNotFound, LimitExceeded, UserErased
 from memex.service.service import Caller, Service
 from memex.store.access import Access
-from memex.store.conversations.find import MessageFilters, Searched, describe_search, find_messages
+from memex.store.conversations.filters import MessageFilters
+from memex.store.conversations.find import Searched, describe_search, find_messages
 from memex.store.conversations.ingest import put_conversations
 from memex.store.conversations.read import list_conversations, list_sources, read_thread
 from memex.store.conversations.records import (

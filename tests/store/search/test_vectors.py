@@ -186,6 +186,23 @@ async def test_callers_cannot_change_vectors(service: Service, alice: Caller) ->
                 await connection.execute(statement.encode())
 
 
+async def test_callers_forget_only_what_stands_nowhere(
+    service: Service, alice: Caller, caller_of: Any
+) -> None:
+    """As a deletion of conversations does: in a scope that they write, and no vector of a text that is there."""
+    await write(service, alice, a="the blue boat")
+    [made] = await stored(service)
+    bob, digests = await caller_of("bob"), [bytes(made["text_sha256"])]
+    statement = b"select forget_vectors(%s, %s::bytea[])"
+
+    async with service.database.transaction(alice.access) as connection:
+        await connection.execute(statement, [alice.access.log_scope_id, digests])
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        async with service.database.transaction(bob.access) as connection:
+            await connection.execute(statement, [alice.access.log_scope_id, digests])
+    assert len(await stored(service)) == 1
+
+
 @pytest.fixture
 async def large(service: Service, alice: Caller) -> Scope:
     """A scope with 3,000 vectors in 40 clusters, beside one of a hundred."""
@@ -196,7 +213,7 @@ async def large(service: Service, alice: Caller) -> Scope:
     for scope, count in ((mine, 3_000), (shared, 100)):
         made = centres[numbers.integers(40, size=count)] + 0.3 * numbers.normal(size=(count, 64))
         made /= np.linalg.norm(made, axis=1, keepdims=True)
-        await fill(service, scope, [vectors._literal(vector) for vector in made])
+        await fill(service, scope, [vectors.to_literal(vector) for vector in made])
     async with service.database.connection() as connection:
         await connection.execute("analyze")
     return mine
@@ -251,10 +268,10 @@ async def test_a_large_scope_is_searched_by_its_own_index(
     again = await vectors.build_indexes(service.database, EMBEDDER.name, from_vectors=1_000)
     async with service.database.transaction(alice.access) as connection:
         approximate, approximate_rare = await ask(connection), await ask(connection, tags=["rare"])
-        statement = vectors._index_statement("vectors/embedding_near_hnsw", large.scope_id, EMBEDDER.name, 64)
+        statement = vectors.index_statement("vectors/embedding_near_hnsw", large.scope_id, EMBEDDER.name, 64)
         plan = await connection.execute(
             psycopg.sql.SQL("explain ") + statement,
-            {"vector": vectors._literal(questions[0]), "limit": 20},
+            {"vector": vectors.to_literal(questions[0]), "limit": 20},
         )
         shown = str(await plan.fetchall())
 
@@ -339,7 +356,7 @@ async def _plan(connection: Connection, name: str, scope_id: int) -> list[dict[s
     values = {
         "scope_id": scope_id,
         "model": EMBEDDER.name,
-        "vector": vectors._literal([1.0] * 64),
+        "vector": vectors.to_literal([1.0] * 64),
         "dimensions": 64,
         "prefix": "",
         "tags": [],

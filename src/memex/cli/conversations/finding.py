@@ -1,8 +1,8 @@
-"""`memex dig` and `memex keyword`: find what was said."""
+"""`memex dig`, `keyword`, `semantic` and `similar`: find what was said."""
 
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Annotated, Any
 
@@ -21,8 +21,10 @@ from memex.cli.conversations.options import (
 from memex.cli.output import CommandOutput, Screen, format_time, shorten
 from memex.cli.session.commands import user_command
 from memex.cli.session.session import CommandSession
+from memex.errors import ValidationFailed
 
 MAX_TITLE = 80
+MAX_QUERY_CHARS = 10_000
 
 
 QueryArgument = Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or some words.")]
@@ -93,30 +95,80 @@ def _search_command(
 
 
 @_search_command
-async def dig(session: CommandSession, options: MessageSearchOptions) -> CommandOutput:
-    """Find what was said in imported conversations, the best passages first.
+async def dig(
+    session: CommandSession,
+    options: MessageSearchOptions,
+    semantic_weight: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=10, help="The weight of vectors, where words have the weight 1; 0.4 by default."
+        ),
+    ] = None,
+) -> CommandOutput:
+    """Find what was said in imported conversations, the best first: by words, and by vectors if there are any.
 
     Each result names its message, such as conversations/9k2m4q7wtx3d#41. Read around it with `memex thread`.
     """
-    return await _find(session, options, {})
+    return await _find(session, options, {"semantic_weight": semantic_weight})
 
 
 @_search_command
 async def keyword(session: CommandSession, options: MessageSearchOptions) -> CommandOutput:
     """Find what was said in imported conversations by the words of the query alone."""
-    return await _find(session, options, {})
+    return await _find(session, options, {"mode": "words"})
+
+
+@_search_command
+async def semantic(
+    session: CommandSession,
+    options: MessageSearchOptions,
+    min_score: Annotated[
+        float | None,
+        typer.Option(min=-1, max=1, help="Leave out results of a smaller cosine similarity, such as 0.5."),
+    ] = None,
+) -> CommandOutput:
+    """Find what was said in imported conversations by meaning alone; needs the vectors of `memex backfill`."""
+    return await _find(session, options, {"mode": "vectors", "min_score": min_score})
+
+
+@user_command
+async def similar(
+    session: CommandSession,
+    reference: Annotated[str, typer.Argument(metavar="ID#N", help="A message by its number.")],
+    limit: LimitOption = 10,
+    output_format: FormatOption = Format.PANEL,
+) -> CommandOutput:
+    """Find the messages whose meaning is nearest to that of a message; needs the vectors of `memex backfill`."""
+    named = reference.removeprefix("conversations/")
+    if not named.partition("#")[2]:
+        raise ValidationFailed(
+            f"{reference!r} names no message.", hint="Name one by its number, such as 9k2m4q7wtx3d#41."
+        )
+    api, context = session.api.conversations, session.context
+    read = await api.read(replace(context, tool_call_id=None), {"reference": named, "around": 0})
+    [message] = read["messages"]
+    asked = {"query": message["text"][:MAX_QUERY_CHARS], "mode": "vectors", "limit": min(limit + 1, 100)}
+    found = await api.find(context, asked)
+    found["hits"] = [hit for hit in found["hits"] if hit["reference"] != message["reference"]][:limit]
+    return _output(session, found, output_format, explain=False)
 
 
 async def _find(
     session: CommandSession, options: MessageSearchOptions, more: dict[str, Any]
 ) -> CommandOutput:
     found = await session.api.conversations.find(session.context, options.asked() | more)
+    return _output(session, found, options.output_format, explain=options.explain)
+
+
+def _output(
+    session: CommandSession, found: dict[str, Any], output_format: Format, *, explain: bool
+) -> CommandOutput:
     ids = [hit["reference"] for hit in found["hits"]]
     return in_format(
-        options.output_format,
+        output_format,
         found,
         ids,
-        lambda screen: _show_hits(screen, session, found, explain=options.explain),
+        lambda screen: _show_hits(screen, session, found, explain=explain),
         is_empty=not found["hits"],
     )
 
@@ -136,6 +188,8 @@ def _show_hits(screen: Screen, session: CommandSession, found: dict[str, Any], *
             words = ", ".join(f"{word} {score:,}" for word, score in hit["terms"].items())
             beside = ", ".join(f"{word} {score:,}" for word, score in hit["borrowed"].items())
             screen.line((f"    score {hit['score']:,}: {words}", "dim"))
+            if hit["similarity"] is not None:
+                screen.line((f"    similarity of its vector {hit['similarity']:.3f}", "dim"))
             if beside:
                 screen.line((f"    from the messages beside it: {beside}", "dim"))
     if found["hits"]:

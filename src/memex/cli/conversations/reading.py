@@ -95,7 +95,8 @@ async def sources(session: CommandSession, output_format: FormatOption = Format.
 @user_command
 async def corpus(session: CommandSession, output_format: FormatOption = Format.PANEL) -> CommandOutput:
     """Show how much was imported, from when to when, and its size."""
-    found = (await session.api.conversations.sources(session.context))["sources"]
+    answer = await session.api.conversations.sources(session.context)
+    found = answer["sources"]
     times = sorted(
         time for source in found for time in (source["started_at"], source["last_at"]) if time is not None
     )
@@ -106,6 +107,7 @@ async def corpus(session: CommandSession, output_format: FormatOption = Format.P
         "text_bytes": sum(source["text_bytes"] for source in found),
         "started_at": times[0] if times else None,
         "last_at": times[-1] if times else None,
+        "vectors": answer["vectors"],
         "sources": found,
     }
     ids = [source["label"] for source in found]
@@ -203,6 +205,13 @@ def _show_corpus(screen: Screen, document: dict[str, Any]) -> None:
         screen.line(
             (
                 f"from {format_time(document['started_at'])[:10]} to {format_time(document['last_at'])[:10]}",
+                "dim",
+            )
+        )
+    if vectors := document["vectors"]:
+        screen.line(
+            (
+                f"{vectors['embedded']:,} of {vectors['passages']:,} passages embedded by {vectors['model']}",
                 "dim",
             )
         )

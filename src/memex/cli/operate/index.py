@@ -4,10 +4,12 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memex.cli.conversations.options import parse_moment
 from memex.cli.operate.index_screens import show_rebuilt, show_status, show_without_vectors
 from memex.cli.options import Json
 from memex.cli.output import (
@@ -180,11 +182,43 @@ def rebuild_conversations(
 
 @app.command()
 def backfill(*, model: Model = None, as_json: Json = False) -> None:
-    """Embed all texts that have no vector yet.
+    """Embed all texts that have no vector yet; those of conversations only with MEMEX_EMBED_CONVERSATIONS.
 
     With --model, prepare another model while the current one stays in use.
     """
     _run(lambda opened: _backfill(opened, model), as_json=as_json)
+
+
+def backfill_conversations(
+    *,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Only messages from this time on: 90d, 2w, or a day such as 2026-11-22."
+        ),
+    ] = None,
+    tenant: Annotated[
+        str | None, typer.Option(help="Only conversations in this tenant; `default` with --user.")
+    ] = None,
+    user: Annotated[str | None, typer.Option(help="Only the conversations of this user.")] = None,
+    model: Model = None,
+    as_json: Json = False,
+) -> None:
+    """Embed imported conversations, so that `memex dig` and `memex semantic` find messages by meaning.
+
+    What was embedded stays when the command ends early, and the next run finds the rest.
+    """
+
+    async def work(opened: IndexDatabase) -> CommandOutput:
+        moment = parse_moment(since, "--since")
+        return await _backfill_conversations(
+            opened,
+            ScopeSelection(tenant or ("default" if user is not None else None), "conversations", user),
+            model,
+            datetime.fromisoformat(moment) if moment else None,
+        )
+
+    _run(work, as_json=as_json)
 
 
 @app.command()
@@ -277,10 +311,11 @@ async def _status(opened: IndexDatabase, *, with_scopes: bool) -> CommandOutput:
             document | {"models": [], "jobs": {}}, lambda screen: show_without_vectors(screen, document)
         )
     async with opened.database.maintenance() as connection:
-        models = await vectors.status(connection, current)
+        conversations = opened.settings.embed_conversations
+        models = await vectors.status(connection, current, conversations=conversations)
         found = await vectors.job_status(connection, "embed_scope")
         scopes = (
-            await vectors.scope_status(connection, current, limit=SHOWN_SCOPES)
+            await vectors.scope_status(connection, current, limit=SHOWN_SCOPES, conversations=conversations)
             if with_scopes and current
             else []
         )
@@ -394,14 +429,18 @@ async def _backfill(opened: IndexDatabase, model: str | None) -> CommandOutput:
     from memex.service.chunk_embedding import backfill
     from memex.store.search import vectors
 
-    embedder = opened.embedder(model)
+    embedder, conversations = opened.embedder(model), opened.settings.embed_conversations
     try:
         async with opened.database.maintenance() as connection:
-            before = await vectors.status(connection, embedder.name)
+            before = await vectors.status(connection, embedder.name, conversations=conversations)
         missing = next((one.missing for one in before if one.model == embedder.name), 0)
         with counting_bar("Embedding", missing) as on_texts:
             texts = await backfill(
-                opened.database, embedder, at_once=opened.settings.embedding_workers, on_texts=on_texts
+                opened.database,
+                embedder,
+                at_once=opened.settings.embedding_workers,
+                on_texts=on_texts,
+                conversations=conversations,
             )
         indexes = await vectors.build_indexes(opened.database, embedder.name)
     finally:
@@ -410,6 +449,39 @@ async def _backfill(opened: IndexDatabase, model: str | None) -> CommandOutput:
         {"model": embedder.name, "texts": texts, "indexes": indexes},
         lambda screen: screen.line(
             f"{format_count(texts, 'text')} embedded by {embedder.name}."
+            if texts
+            else f"Nothing to embed: {embedder.name} has all."
+        ),
+    )
+
+
+async def _backfill_conversations(
+    opened: IndexDatabase, chosen: ScopeSelection, model: str | None, since: datetime | None
+) -> CommandOutput:
+    from memex.service.chunk_embedding import backfill
+    from memex.store.search import vectors
+    from memex.store.upkeep import reindex
+
+    embedder = opened.embedder(model)
+    try:
+        async with opened.database.maintenance() as connection:
+            scopes = await reindex.scopes(connection, **asdict(chosen))
+        with counting_bar("Embedding", sum(scope.files for scope in scopes)) as on_texts:
+            texts = await backfill(
+                opened.database,
+                embedder,
+                at_once=opened.settings.embedding_workers,
+                on_texts=on_texts,
+                scope_ids=[scope.scope_id for scope in scopes],
+                since=since,
+            )
+        indexes = await vectors.build_indexes(opened.database, embedder.name)
+    finally:
+        await embedder.close()
+    return CommandOutput(
+        {"model": embedder.name, "texts": texts, "indexes": indexes},
+        lambda screen: screen.line(
+            f"{format_count(texts, 'text')} of conversations embedded by {embedder.name}."
             if texts
             else f"Nothing to embed: {embedder.name} has all."
         ),

@@ -1,10 +1,11 @@
 """Find messages, and say why there are none."""
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, ConfigDict, Field
 
+from memex.errors import ValidationFailed
 from memex.service.call import Caller
 from memex.service.conversations.results import (
     ConversationResult,
@@ -15,9 +16,16 @@ from memex.service.conversations.results import (
 from memex.service.secrets.guard import guard
 from memex.service.service import Service
 from memex.service.tools.tool import Arguments, ReadAnswer, ResultPart, StorableText, Tool
-from memex.store.conversations.find import MessageFilters, Searched, describe_search, find_messages
+from memex.settings import SearchMode
+from memex.store.access import Scope
+from memex.store.conversations.filters import MessageFilters
+from memex.store.conversations.find import Searched, describe_search, find_messages, find_near_messages
 from memex.store.conversations.records import MessageHit, Role
-from memex.store.log.call import CallAnswer
+from memex.store.conversations.vectors import has_vectors
+from memex.store.database import Connection
+from memex.store.log.call import Call, CallAnswer
+from memex.store.records import QueryVector
+from memex.store.search.rank import VECTOR_WEIGHT
 
 NAME = "conversation_find"
 
@@ -27,7 +35,8 @@ class FindMessagesArguments(Arguments):
 
     `query` is a question or some words. Filters: `source` (a label or a format), `project` (the provider's label),
     `role`, `since` and `until` (times), `conversation` (an id), `human` (only what a person typed), `all_branches`
-    (also branches of a conversation that were given up). `explain` adds what was searched.
+    (also branches of a conversation that were given up). `explain` adds what was searched. `mode` is `auto`
+    (words, and vectors if the conversations have any), `words` or `vectors`.
     """
 
     model_config = ConfigDict(
@@ -45,6 +54,9 @@ class FindMessagesArguments(Arguments):
     human: bool = False
     all_branches: bool = False
     explain: bool = False
+    mode: Literal["auto", "words", "vectors"] = "auto"
+    semantic_weight: Annotated[float, Field(ge=0, le=10)] = VECTOR_WEIGHT
+    min_score: Annotated[float | None, Field(ge=-1, le=1)] = None
 
     @property
     def filters(self) -> MessageFilters:
@@ -65,6 +77,7 @@ class MessageHitResult(ResultPart):
     """A message that was found; its `text` is the passage that fits best, from `start` to `end` of the whole text.
 
     `terms` says what each word adds to the score, and `borrowed` what the words of messages beside it add.
+    `similarity` is the cosine similarity to the query, null if the message was not found by its vector.
     """
 
     reference: str
@@ -76,6 +89,7 @@ class MessageHitResult(ResultPart):
     score: int
     terms: dict[str, int]
     borrowed: dict[str, int]
+    similarity: float | None
 
 
 class SearchedResult(ResultPart):
@@ -88,11 +102,15 @@ class SearchedResult(ResultPart):
 
 
 class FindMessagesResult(ReadAnswer):
-    """The messages that fit best. Without a hit, or with `explain`, `guidance` says why and what to try next."""
+    """The messages that fit best; `by_vectors` says whether vectors were searched too.
+
+    Without a hit, or with `explain`, `guidance` says why and what to try next.
+    """
 
     hits: list[MessageHitResult]
     searched: SearchedResult | None
     guidance: list[str]
+    by_vectors: bool
 
 
 async def find(
@@ -114,22 +132,80 @@ async def find(
     async with service.recorder.recorded(caller, NAME, plain, tool_call_id=tool_call_id) as log:
         arguments = TOOL.parse(asked)
         scope, hits, searched = caller.access.conversations, [], None
+        vector = await _vector(service, caller, arguments, log.call)
         if scope is not None:
             narrowed = caller.access.for_conversations()
             async with service.database.transaction(narrowed, snapshot=True) as connection:
-                hits = await find_messages(
-                    connection, scope, arguments.query, arguments.filters, limit=arguments.limit
-                )
+                hits = await _find(connection, scope, arguments, vector)
                 if arguments.explain or not hits:
                     searched = await describe_search(connection, scope, arguments.query, arguments.filters)
         result = FindMessagesResult(
             hits=[_hit(hit) for hit in hits],
             searched=_searched(searched) if searched else None,
             guidance=[] if hits else _guidance(searched, arguments),
+            by_vectors=vector is not None,
         )
         logged = {"messages": [f"{hit.reference}" for hit in hits]}
         await log.add("answered", CallAnswer(result.body(), arguments.canonical(), logged))
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})
+
+
+async def _find(
+    connection: Connection, scope: Scope, arguments: FindMessagesArguments, vector: QueryVector | None
+) -> list[MessageHit]:
+    if vector is not None and arguments.mode == "vectors":
+        return await find_near_messages(
+            connection,
+            scope,
+            arguments.query,
+            arguments.filters,
+            limit=arguments.limit,
+            vector=vector,
+            min_similarity=arguments.min_score,
+        )
+    return await find_messages(
+        connection,
+        scope,
+        arguments.query,
+        arguments.filters,
+        limit=arguments.limit,
+        vector=vector,
+        weight=arguments.semantic_weight,
+    )
+
+
+async def _vector(
+    service: Service, caller: Caller, arguments: FindMessagesArguments, call: Call
+) -> QueryVector | None:
+    """Return the vector of the query; None if the search uses words alone, as nothing was embedded.
+
+    Raises:
+        ValidationFailed: only vectors are to be searched, and there are none; or a smallest score is given without.
+        ModelUnavailable: only vectors are to be searched, and the embedder does not answer.
+    """
+    if arguments.min_score is not None and arguments.mode != "vectors":
+        raise ValidationFailed("min_score needs mode vectors.", hint="Leave it out, or use mode vectors.")
+    scope, embedder = caller.access.conversations, service.query_embedder.embedder
+    if arguments.mode == "words":
+        return None
+    is_embedded = False
+    if scope is not None and embedder is not None:
+        async with service.database.transaction(caller.access.for_conversations()) as connection:
+            is_embedded = await has_vectors(connection, scope, embedder.name)
+    if arguments.mode == "vectors" and not is_embedded:
+        raise ValidationFailed(
+            "The conversations of this user have no vectors."
+            if embedder is not None
+            else "The conversations of this user have no vectors, and no embedder is set.",
+            hint="Make them with `memex backfill`"
+            + ("." if embedder is not None else " after MEMEX_EMBEDDER is set, such as local.")
+            + " Search by words needs none.",
+        )
+    if not is_embedded:
+        return None
+    wanted: SearchMode | None = "hybrid" if arguments.mode == "vectors" else None
+    embedded = await service.query_embedder.of(arguments.query, wanted, call)
+    return embedded.by_query.get(arguments.query)
 
 
 def _hit(hit: MessageHit) -> MessageHitResult:
@@ -146,6 +222,7 @@ def _hit(hit: MessageHit) -> MessageHitResult:
         score=hit.score,
         terms=hit.terms,
         borrowed=hit.borrowed,
+        similarity=None if hit.similarity is None else round(hit.similarity, 6),
     )
 
 

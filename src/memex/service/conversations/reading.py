@@ -1,5 +1,6 @@
 """Read conversations: a thread around a message, all of them by time, and where they came from."""
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -27,6 +28,7 @@ from memex.service.tools.tool import (
 )
 from memex.store.conversations.read import list_conversations, list_sources, read_thread
 from memex.store.conversations.records import parse_reference
+from memex.store.conversations.vectors import coverage
 from memex.store.log.call import CallAnswer
 
 READ, LIST, SOURCES = "conversation_read", "conversation_list", "conversation_sources"
@@ -91,10 +93,19 @@ class SourceResult(ResultPart):
     last_at: str | None
 
 
+class CoverageResult(ResultPart):
+    """How many passages of the conversations there are, and how many of them `model` has embedded."""
+
+    model: str
+    passages: int
+    embedded: int
+
+
 class SourcesResult(ReadAnswer):
-    """Where the user's conversations came from."""
+    """Where the user's conversations came from; `vectors` is null without an embedder."""
 
     sources: list[SourceResult]
+    vectors: CoverageResult | None
 
 
 async def read(
@@ -175,6 +186,8 @@ async def sources(service: Service, caller: Caller, *, tool_call_id: str | None 
     async with service.recorder.recorded(caller, SOURCES, {}, tool_call_id=tool_call_id) as log:
         async with service.database.transaction(caller.access.for_conversations()) as connection:
             found = await list_sources(connection, caller.access.conversations)
+            embedder, scope = service.embedder, caller.access.conversations
+            vectors = await coverage(connection, scope, embedder.name) if embedder and scope else None
         result = SourcesResult(
             sources=[
                 SourceResult(
@@ -192,7 +205,8 @@ async def sources(service: Service, caller: Caller, *, tool_call_id: str | None 
                     last_at=one.last_at.isoformat() if one.last_at else None,
                 )
                 for one in found
-            ]
+            ],
+            vectors=CoverageResult(**asdict(vectors)) if vectors else None,
         )
         await log.add("answered", CallAnswer(result.body(), {}, {"sources": len(found)}))
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})

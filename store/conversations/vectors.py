@@ -1,0 +1,151 @@
+"""Vectors of messages: which texts have none yet, which lie nearest to a query, and how many there are."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memex.store.access import Scope
+from memex.store.conversations.filters import MessageFilters
+from memex.store.conversations.indexing import indexed_text
+from memex.store.conversations.records import message_reference
+from memex.store.database import Connection, row, rows
+from memex.store.records import QueryVector
+from memex.store.search import vectors
+
+NEAR_CHUNKS = 200  # the nearest that are blended with those that words find
+
+
+@dataclass(frozen=True, slots=True)
+class UnembeddedChunk:
+    """A chunk of a message whose text has no vector; `sha256` is the digest of the text as it was indexed."""
+
+    chunk_id: int
+    sha256: bytes
+    reference: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NearMessage:
+    """A chunk of a message by the cosine distance of its text, from 0 to 2."""
+
+    distance: float
+    chunk_id: int
+    start: int
+    end: int
+    length: int
+    message_id: int
+    conversation_no: int
+    number: int
+    position: int
+    on_path: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VectorCoverage:
+    """How many passages of a user's conversations a model has embedded."""
+
+    model: str
+    passages: int
+    embedded: int
+
+
+async def missing_messages(
+    connection: Connection, scope_id: int, model: str, *, after: int, limit: int, since: datetime | None
+) -> list[UnembeddedChunk]:
+    """Return chunks after one of them whose texts have no vector of a model, in the order of their ids.
+
+    A conversation that has got another title since its import gives other texts than those that were indexed; their
+    vectors stand for the older ones.
+
+    Args:
+        connection: in maintenance.
+        scope_id: a scope of conversations.
+        model: the name of the embedder.
+        after: the chunk that the last call came to; 0 at first.
+        limit: the number of chunks.
+        since: only messages of this time or later.
+    """
+    found = await rows(
+        connection,
+        "conversations/vector_missing",
+        scope_id=scope_id,
+        model=model,
+        after=after,
+        limit=limit,
+        since=since,
+    )
+    return [
+        UnembeddedChunk(
+            one["chunk_id"],
+            bytes(one["sha256"]),
+            message_reference(one["conversation_id"], one["number"]),
+            indexed_text(one["title"], one["role"], one["said_at"], one["text"]),
+        )
+        for one in found
+    ]
+
+
+async def has_vectors(connection: Connection, scope: Scope, model: str) -> bool:
+    """Return whether anything of a user's conversations was embedded by a model."""
+    found = await row(connection, "conversations/vector_any", scope_id=scope.scope_id, model=model)
+    return bool(found and found["is_embedded"])
+
+
+async def coverage(connection: Connection, scope: Scope, model: str) -> VectorCoverage:
+    """Return how much of a user's conversations a model has embedded."""
+    found = await row(connection, "conversations/vector_coverage", scope_id=scope.scope_id, model=model)
+    return VectorCoverage(model, **found) if found else VectorCoverage(model, 0, 0)
+
+
+async def nearest_messages(
+    connection: Connection, scope: Scope, vector: QueryVector, filters: MessageFilters, *, limit: int
+) -> list[NearMessage]:
+    """Return the best chunk of each message whose text lies near to a vector, nearest first.
+
+    Every vector of the scope is measured, but where it has an approximate index and no filter is set.
+
+    Args:
+        connection: in a transaction that may read the scope.
+        scope: the user's conversations.
+        vector: of the query.
+        filters: which messages are looked at.
+        limit: the number of chunks.
+    """
+    dimensions = len(vector.values)
+    parameters: dict[str, Any] = filters.parameters() | {
+        "model": vector.model,
+        "vector": vectors.to_literal(vector.values),
+        "dimensions": dimensions,
+        "limit": limit,
+    }
+    indexed = set()
+    if not filters.are_set:
+        indexed = await vectors.indexed_scopes(connection, [scope], vector.model, dimensions)
+    if indexed:
+        await vectors.settle_index(connection, limit)
+        statement = vectors.index_statement(
+            "conversations/vector_near_hnsw", scope.scope_id, vector.model, dimensions
+        )
+        found = await (await connection.execute(statement, parameters)).fetchall()
+    else:
+        found = await rows(connection, "conversations/vector_near", scope_id=scope.scope_id, **parameters)
+    best: dict[int, NearMessage] = {}
+    for one in sorted(found, key=lambda one: (one["distance"], one["message_id"], one["start_char"])):
+        if one["distance"] == one["distance"]:  # no distance, NaN, to a vector of zeros
+            best.setdefault(
+                one["message_id"],
+                NearMessage(
+                    one["distance"],
+                    one["chunk_id"],
+                    one["start_char"],
+                    one["end_char"],
+                    one["length"],
+                    one["message_id"],
+                    one["conversation_no"],
+                    one["number"],
+                    one["position"],
+                    one["on_path"],
+                ),
+            )
+    return list(best.values())

@@ -1,0 +1,231 @@
+"""Vectors of conversations: off unless wanted, found by meaning under every filter, and gone with their texts."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.kit.rows import select
+
+from memex.errors import ValidationFailed
+from memex.jobs.embedding_queue import sweep
+from memex.service.chunk_embedding import backfill, embed_scope
+from memex.service.conversations import finding, reading, removing
+from memex.service.service import Caller, Service
+from memex.store.conversations.ingest import put_conversations
+from memex.store.conversations.records import NewConversation, NewMessage, SourceName
+from memex.store.database import Database
+from memex.store.search import vectors
+from memex.store.upkeep import reindex
+from memex.subagent.embedders.interface import InputType
+
+# The server must have pgvector.
+pytestmark = pytest.mark.embedded_only
+
+NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
+TOPICS = (("queue", "jobs", "worker", "backlog"), ("oolong", "camellia", "brew"), ("boat", "sail"))
+SOURCE = SourceName("chatgpt", "ChatGPT")
+
+
+class Topics:
+    """An embedder that knows which words belong to a topic: texts of one topic lie near each other."""
+
+    name = "topics@4"
+    dimensions: int | None = 4
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+
+    async def embed(
+        self, texts: Sequence[str], kind: InputType = "document"
+    ) -> "np.typing.NDArray[np.float32]":
+        """Return vectors of the topics, with a share that differs from text to text."""
+        if kind == "document":
+            self.sent += texts
+        made = np.array([[*self._topics(text.lower()), 0.1 + len(text) % 7 / 50] for text in texts])
+        return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
+
+    def _topics(self, text: str) -> list[float]:
+        return [float(sum(text.count(word) for word in words)) for words in TOPICS]
+
+    async def close(self) -> None:
+        """Hold nothing."""
+
+
+def conversation(provider_id: str, *texts: str, days_ago: int = 1, **more: Any) -> NewConversation:
+    """Return a conversation in which a person and an assistant speak in turn."""
+    messages = [
+        NewMessage(
+            f"m{place}",
+            "assistant" if place % 2 else "user",
+            text,
+            said_at=NOW - timedelta(days=days_ago) + timedelta(minutes=place),
+            human_authored=not place % 2,
+            **more,
+        )
+        for place, text in enumerate(texts)
+    ]
+    digest = hashlib.sha256(repr(texts).encode()).digest()
+    return NewConversation(provider_id, provider_id.title(), messages, digest, last_at=messages[-1].said_at)
+
+
+WORK = conversation("work", "How do we drain the backlog?", "Add a second consumer.", "Which worker first?")
+TEA = conversation("tea", "How long shall I brew camellia leaves?", "Three minutes.", days_ago=40)
+PROSE = conversation("prose", "Is queue spelled with two vowels in a row?", "With four of them.")
+
+
+@pytest.fixture
+def embedder() -> Topics:
+    """The embedder of the service."""
+    return Topics()
+
+
+@pytest.fixture
+async def both(database: Database, embedder: Topics) -> Service:
+    """A service with an embedder, which has not embedded anything."""
+    if not database.has_vectors:
+        pytest.skip("no pgvector here")
+    return Service(database, max_files=100, embedder=embedder)
+
+
+@pytest.fixture
+async def scope_id(both: Service, alice: Caller) -> int:
+    """The scope of alice's conversations, of which three were imported."""
+    access = await both.identities.open_conversations(alice)
+    await put_conversations(
+        both.database, access, SOURCE, [WORK, TEA, PROSE], reader_version=1, now=NOW, max_messages=100
+    )
+    assert access.conversations is not None
+    return access.conversations.scope_id
+
+
+async def again(service: Service, caller: Caller) -> Caller:
+    """Return the caller with the scope of conversations that was made meanwhile."""
+    return Caller(caller.principal, await service.identities.open_conversations(caller))
+
+
+async def find(service: Service, caller: Caller, query: str, **more: Any) -> finding.FindMessagesResult:
+    """Search, with a receipt in the log."""
+    return await finding.find(service, await again(service, caller), {"query": query, **more})
+
+
+def texts(found: finding.FindMessagesResult) -> list[str]:
+    """Return the passages of the results."""
+    return [hit.message.text for hit in found.hits]
+
+
+async def test_no_vectors_are_made_unasked(
+    both: Service, alice: Caller, scope_id: int, embedder: Topics
+) -> None:
+    """Neither the sweep nor the status counts conversations, until that is asked for."""
+    database = both.database
+
+    assert await sweep(database, embedder.name) == 0
+    assert await backfill(database, embedder) == 0
+    async with database.maintenance() as connection:
+        [quiet] = await vectors.status(connection, embedder.name)
+        [counted] = await vectors.status(connection, embedder.name, conversations=True)
+        assert scope_id in await vectors.scopes(connection, conversations=True)
+    assert (quiet.chunks, counted.chunks, counted.embedded) == (0, 7, 0)
+    assert await sweep(database, embedder.name, conversations=True) == 1
+    found = await find(both, alice, "queue")
+    assert not found.by_vectors
+    assert [hit.similarity for hit in found.hits] == [None]
+    with pytest.raises(ValidationFailed, match="no vectors") as refused:
+        await find(both, alice, "queue", mode="vectors")
+    assert "memex backfill" in refused.value.hint
+    with pytest.raises(ValidationFailed, match="min_score"):
+        await find(both, alice, "queue", min_score=0.5)
+
+
+async def test_messages_are_found_by_meaning(
+    both: Service, alice: Caller, scope_id: int, embedder: Topics
+) -> None:
+    """Words alone, words with vectors, and vectors alone find what each of them can, under every filter."""
+    done = await embed_scope(both.database, embedder, scope_id)
+    assert (done.texts, done.is_complete) == (7, True)
+    assert "Tea\nuser\n2026-10-15\nHow long shall I brew camellia leaves?" in embedder.sent
+
+    by_words = await find(both, alice, "queue", mode="words")
+    hybrid = await find(both, alice, "queue")
+    near = await find(both, alice, "queue", mode="vectors", min_score=0.9)
+    assert texts(by_words) == ["Is queue spelled with two vowels in a row?"]
+    assert texts(hybrid)[0] == "Is queue spelled with two vowels in a row?"
+    assert {"How do we drain the backlog?", "Which worker first?"} <= set(texts(hybrid))
+    assert set(texts(near)) == {*texts(by_words), "How do we drain the backlog?", "Which worker first?"}
+    assert all(hit.similarity is not None and hit.similarity >= 0.9 for hit in near.hits)
+    assert hybrid.by_vectors
+    words_first = await find(both, alice, "spelled worker", semantic_weight=0)
+    assert words_first.hits[0].score == max(hit.score for hit in words_first.hits)
+
+    assert texts(await find(both, alice, "oolong", mode="vectors", limit=1)) == [TEA.messages[0].text]
+    since = (NOW - timedelta(days=30)).isoformat()
+    for filters, text in (
+        ({"since": since}, TEA.messages[0].text),
+        ({"role": "assistant"}, TEA.messages[0].text),
+        ({"source": "Claude"}, TEA.messages[0].text),
+    ):
+        left = texts(await find(both, alice, "oolong", mode="vectors", limit=100, **filters))
+        assert text not in left
+    assert len(texts(await find(both, alice, "oolong", mode="vectors", human=True, limit=100))) == 4
+
+
+async def test_the_index_of_a_large_scope_finds_the_same(
+    both: Service, alice: Caller, scope_id: int, embedder: Topics
+) -> None:
+    """An approximate index of its own answers where no filter is set."""
+    await embed_scope(both.database, embedder, scope_id)
+    exact = await find(both, alice, "sail the queue", mode="vectors")
+
+    assert await vectors.build_indexes(both.database, embedder.name, from_vectors=1) == 1
+
+    near = await find(both, alice, "sail the queue", mode="vectors")
+    assert [hit.reference for hit in near.hits] == [hit.reference for hit in exact.hits]
+
+
+async def test_a_backfill_may_begin_at_a_day(
+    both: Service, alice: Caller, scope_id: int, embedder: Topics
+) -> None:
+    """What is older stays to be done, as coverage says; the log of the user names what was sent."""
+    since = NOW - timedelta(days=30)
+
+    assert await backfill(both.database, embedder, scope_ids=[scope_id], since=since) == 5
+    answer = await reading.sources(both, await again(both, alice))
+    assert answer.vectors is not None
+    assert (answer.vectors.passages, answer.vectors.embedded) == (7, 5)
+    assert await backfill(both.database, embedder, scope_ids=[scope_id]) == 2
+    assert await sweep(both.database, embedder.name, conversations=True) == 0
+    sent = await select(
+        both.database,
+        "select scope_id = %s as is_own, array_length(saw, 1) as n from operation where kind = 'embed'"
+        " order by operation_id",
+        alice.access.log_scope_id,
+    )
+    assert sent == [(True, 5), (True, 2)]
+
+    access = (await again(both, alice)).access
+    boat = conversation("boat", "Shall we sail?")
+    await put_conversations(
+        both.database, access, SOURCE, [boat], reader_version=1, now=NOW, max_messages=100
+    )
+    assert await sweep(both.database, embedder.name, conversations=True) == 1
+
+
+async def test_vectors_go_with_their_conversation_and_stay_in_a_rebuild(
+    both: Service, alice: Caller, scope_id: int, embedder: Topics
+) -> None:
+    """In the transaction that deletes the texts; those of other conversations stay."""
+    await embed_scope(both.database, embedder, scope_id)
+    await reindex.rebuild(both.database, scope_id)
+    assert await select(both.database, "select count(*) from embedding") == [(7,)]
+
+    caller = await again(both, alice)
+    before = (NOW - timedelta(days=30)).isoformat()
+    receipt = await removing.delete(both, caller, {"before": before})
+
+    assert receipt.messages == 2
+    assert await select(both.database, "select count(*) from embedding") == [(5,)]
+    assert (await embed_scope(both.database, embedder, scope_id)).texts == 0
+    assert TEA.messages[0].text not in texts(await find(both, alice, "oolong", mode="vectors", limit=100))
