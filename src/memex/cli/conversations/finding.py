@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memex.cli.conversations import last_list
 from memex.cli.conversations.options import (
     Format,
     FormatOption,
@@ -107,7 +108,8 @@ async def dig(
 ) -> CommandOutput:
     """Find what was said in imported conversations, the best first: by words, and by vectors if there are any.
 
-    Each result names its message, such as conversations/9k2m4q7wtx3d#41. Read around it with `memex thread`.
+    Each result names its message, such as conversations/9k2m4q7wtx3d#41. Read around it with `memex thread`,
+    or around the third result with `memex thread @3`.
     """
     return await _find(session, options, {"semantic_weight": semantic_weight})
 
@@ -134,12 +136,14 @@ async def semantic(
 @user_command
 async def similar(
     session: CommandSession,
-    reference: Annotated[str, typer.Argument(metavar="ID#N", help="A message by its number.")],
+    reference: Annotated[
+        str, typer.Argument(metavar="ID#N|@N", help="A message by its number, or a result of the last list.")
+    ],
     limit: LimitOption = 10,
     output_format: FormatOption = Format.PANEL,
 ) -> CommandOutput:
     """Find the messages whose meaning is nearest to that of a message; needs the vectors of `memex backfill`."""
-    named = reference.removeprefix("conversations/")
+    named = last_list.resolve(session, reference).removeprefix("conversations/")
     if not named.partition("#")[2]:
         raise ValidationFailed(
             f"{reference!r} names no message.", hint="Name one by its number, such as 9k2m4q7wtx3d#41."
@@ -164,6 +168,7 @@ def _output(
     session: CommandSession, found: dict[str, Any], output_format: Format, *, explain: bool
 ) -> CommandOutput:
     ids = [hit["reference"] for hit in found["hits"]]
+    last_list.keep(session, ids)
     return in_format(
         output_format,
         found,

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memex.cli.conversations import last_list
 from memex.cli.conversations.options import (
     Format,
     FormatOption,
@@ -31,7 +32,11 @@ NOTHING_IMPORTED = (
 async def thread(
     session: CommandSession,
     reference: Annotated[
-        str, typer.Argument(metavar="ID|ID#N", help="A conversation, or a message of it by its number.")
+        str,
+        typer.Argument(
+            metavar="ID|ID#N|@N",
+            help="A conversation, a message of it by its number, or a result of the last list, such as @3.",
+        ),
     ],
     around: Annotated[
         int, typer.Option(min=0, max=500, help="How many messages to show before and after the message.")
@@ -45,6 +50,7 @@ async def thread(
 ) -> CommandOutput:
     """Read a conversation, or a message with those around it."""
     api, context = session.api.conversations, session.context
+    reference = last_list.resolve(session, reference)
     asked: dict[str, Any] = {"reference": reference, "around": around, "all_branches": all_branches}
     if whole:
         asked |= {"reference": reference.partition("#")[0], "limit": PAGE}
