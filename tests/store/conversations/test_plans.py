@@ -124,3 +124,37 @@ async def test_statements_read_no_other_scope(service: Service, alice: Caller, a
             assert all(used & set(one.split("|")) for one in expected), (name, used)
             allowed = {one for names in expected for one in names.split("|")}
             assert used <= allowed, (name, used)
+
+
+VECTOR_INDEXES = {
+    "vector_near": {"embedding_pkey", "chunk_sha256", "message_pkey", "conversation_pkey", SOURCE},
+    "vector_missing": {"chunk_pkey", "embedding_pkey", "message_pkey", "conversation_pkey"},
+    "vector_any": {"embedding_pkey"},
+}
+VECTORS: dict[str, Any] = {"model": "m", "vector": "[1,0,0,0]", "dimensions": 4, "after": 0}
+
+
+async def test_vectors_read_no_other_scope(service: Service, alice: Caller) -> None:
+    """Every vector of the scope is measured, and none of another."""
+    if not service.database.has_vectors:
+        pytest.skip("no pgvector here")
+    scope_id = await fill_scopes(service, alice)
+    async with service.database.maintenance() as connection:
+        await connection.execute(
+            "insert into embedding (scope_id, tenant_id, model, text_sha256, vector)"
+            " select distinct scope_id, tenant_id, 'm', sha256, '[1,0,0,0]'::halfvec from chunk"
+        )
+    async with service.database.connection() as connection:
+        await connection.execute("analyze")
+    access = (await service.identities.open_conversations(alice)).for_conversations()
+    async with service.database.transaction(access) as connection:
+        for name, expected in VECTOR_INDEXES.items():
+            parameters = PARAMETERS | VECTORS | {"scope_id": scope_id}
+            nodes = await generic_plan(connection, f"conversations/{name}", parameters)
+            read = [node for node in nodes if "Relation Name" in node or "Index Name" in node]
+
+            assert {node["Node Type"] for node in read} <= SCANS, (name, read)
+            named = [node for node in read if "Index Name" in node]
+            assert all("scope_id" in node.get("Index Cond", "") for node in named), (name, named)
+            used = {node["Index Name"] for node in named}
+            assert all(used & set(one.split("|")) for one in expected), (name, used)
