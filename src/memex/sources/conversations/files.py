@@ -51,6 +51,7 @@ class JsonLines:
     Attributes:
         number: number of the line that the current object came from, counted from 1.
         whole: the place after the last line that has an end, once a pass is done.
+        is_ahead: an object came from a last line without an end, which stands after `whole`.
 
     Args:
         file: the file.
@@ -67,13 +68,16 @@ class JsonLines:
         self.file = file
         self.number = start.line
         self.whole = self._start = start
+        self.is_ahead = False
         self._is_needed = is_needed
         self._end: int | None = None
 
     def objects(self, report: ReadReport | None = None) -> Iterator[dict[str, Any]]:
         """Yield the objects in order; lines that are none are named in the report."""
+        self.is_ahead = False
         for line in self._lines(report):
             if isinstance(value := parse_json(line), dict):
+                self.is_ahead = not line.endswith(b"\n")
                 yield value
             elif value is _BROKEN and not line.endswith(b"\n"):
                 if report is not None:

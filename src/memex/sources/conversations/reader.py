@@ -100,8 +100,15 @@ class ResumingReader(Reader, Protocol):
         """Return the conversation with only what was added; None if that changes what was given before."""
 
 
-def make_bookmark(reader: Reader, lines: JsonLines, include: Include, state: dict[str, Any]) -> Bookmark:
-    """Return a bookmark after the last whole line of a file that was read to its end."""
+def make_bookmark(
+    reader: Reader, lines: JsonLines, include: Include, state: dict[str, Any]
+) -> Bookmark | None:
+    """Return a bookmark after the last whole line of a file that was read to its end.
+
+    None where the reader has read more than that: it would read a last line without an end twice.
+    """
+    if lines.is_ahead:
+        return None
     at = lines.whole
     return Bookmark(
         at.offset, at.line, fingerprint(lines.file, at.offset), _reader_mark(reader, include), state
