@@ -1,32 +1,25 @@
 """`memex index` and `memex rebuild`: show and rebuild what search needs, which is derived of texts."""
 
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memex.cli.conversations.options import parse_moment
+from memex.cli.operate.index_database import IndexDatabase, ScopeSelection, run_on_index
 from memex.cli.operate.index_screens import show_rebuilt, show_status, show_without_vectors
 from memex.cli.options import Json
 from memex.cli.output import (
     CommandOutput,
     format_count,
-    print_output,
-    report_errors,
 )
 from memex.cli.progress import counting_bar
-from memex.cli.session.session import check_local
 from memex.errors import ValidationFailed
 
 if TYPE_CHECKING:
-    from memex.settings import Settings
-    from memex.store.database import Connection, Database
+    from memex.store.database import Connection
     from memex.store.upkeep.reindex import IndexedScope, Kind
-    from memex.subagent.embedders.interface import Embedder
 
 app = typer.Typer(
     no_args_is_help=True, help="Show and rebuild the search index and the vectors of the database."
@@ -40,61 +33,6 @@ Model = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeSelection:
-    """The scopes that a command works on: all of the database, those of a tenant, or one."""
-
-    tenant: str | None
-    kind: "Kind | None" = None
-    key: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The name for people."""
-        tenant = f"tenant {self.tenant!r}" if self.tenant else "the database"
-        if self.kind is None:
-            return tenant
-        if self.kind == "conversations":
-            return (
-                f"conversation of user {self.key!r} in {tenant}" if self.key else f"conversation in {tenant}"
-            )
-        return f"{self.kind} {self.key!r} in {tenant}" if self.key else f"{self.kind} files in {tenant}"
-
-
-@dataclass(frozen=True, slots=True)
-class IndexDatabase:
-    """A database, and the settings with which it was opened."""
-
-    settings: "Settings"
-    database: "Database"
-
-    def embedder(self, model: str | None) -> "Embedder":
-        """Return the embedder of a command.
-
-        Raises:
-            ValidationFailed: no embedder is named, the embedder is unknown or lacks packages, or the database
-                cannot store vectors.
-        """
-        from memex.wiring import embedder_of
-
-        self.require_vectors()
-        embedder = embedder_of(self.settings, model)
-        if embedder is None:
-            raise ValidationFailed(
-                "No embedder is set.",
-                hint="Set MEMEX_EMBEDDER, or name an embedder with --model, such as local.",
-            )
-        return embedder
-
-    def require_vectors(self) -> None:
-        """Raise ValidationFailed if the database cannot store vectors."""
-        if not self.database.has_vectors:
-            raise ValidationFailed(
-                "This database holds no vectors: search is by words alone.",
-                hint="`memex doctor` says what it needs for them.",
-            )
-
-
 @app.command()
 def status(
     *,
@@ -102,7 +40,7 @@ def status(
     as_json: Json = False,
 ) -> None:
     """Show which indexes are out of date, how much each model has embedded, and the state of the jobs."""
-    _run(lambda opened: _status(opened, with_scopes=scopes), as_json=as_json)
+    run_on_index(lambda opened: _status(opened, with_scopes=scopes), as_json=as_json)
 
 
 @app.command()
@@ -144,7 +82,7 @@ def rebuild(
         )
         return await _rebuild(opened, chosen, language, only_stale=only_stale)
 
-    _run(work, as_json=as_json)
+    run_on_index(work, as_json=as_json)
 
 
 def rebuild_conversations(
@@ -177,7 +115,7 @@ def rebuild_conversations(
         chosen = ScopeSelection(tenant or ("default" if user is not None else None), "conversations", user)
         return await _rebuild(opened, chosen, language, only_stale=only_stale)
 
-    _run(work, as_json=as_json)
+    run_on_index(work, as_json=as_json)
 
 
 @app.command()
@@ -186,7 +124,7 @@ def backfill(*, model: Model = None, as_json: Json = False) -> None:
 
     With --model, prepare another model while the current one stays in use.
     """
-    _run(lambda opened: _backfill(opened, model), as_json=as_json)
+    run_on_index(lambda opened: _backfill(opened, model), as_json=as_json)
 
 
 def backfill_conversations(
@@ -218,7 +156,7 @@ def backfill_conversations(
             datetime.fromisoformat(moment) if moment else None,
         )
 
-    _run(work, as_json=as_json)
+    run_on_index(work, as_json=as_json)
 
 
 @app.command()
@@ -228,7 +166,7 @@ def drop(
     as_json: Json = False,
 ) -> None:
     """Delete all vectors of a model."""
-    _run(lambda opened: _drop(opened, model), as_json=as_json)
+    run_on_index(lambda opened: _drop(opened, model), as_json=as_json)
 
 
 @app.command("build-hnsw")
@@ -247,50 +185,7 @@ def build_hnsw(
 
     Reads and writes continue during the build.
     """
-    _run(lambda opened: _build_hnsw(opened, model, vectors), as_json=as_json)
-
-
-def _run(work: Callable[[IndexDatabase], Awaitable[CommandOutput]], *, as_json: bool) -> None:
-    import asyncio
-    import os
-    import signal
-
-    # Exit at once and silently. Vectors that were made stay, and the next run finds the rest.
-    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
-    with report_errors(as_json=as_json):
-        shown = asyncio.run(_with_database(work))
-    print_output(shown, as_json=as_json)
-
-
-async def _with_database(work: Callable[[IndexDatabase], Awaitable[CommandOutput]]) -> CommandOutput:
-    async with _open() as opened:
-        return await work(opened)
-
-
-@asynccontextmanager
-async def _open() -> AsyncIterator[IndexDatabase]:
-    import asyncio
-    import gc
-
-    from memex import logging, postgres
-    from memex.settings import read_settings
-
-    settings = read_settings()
-    check_local(settings)
-    # A log line for each batch would disturb the progress bar.
-    logging.configure("warning" if sys.stderr.isatty() else settings.log_level)
-    started = postgres.start_in_background(settings)
-    from memex.store.database import Database  # loads while the database starts
-
-    gc.enable()
-    with closing(await asyncio.wrap_future(started)) as ready:
-        database = await Database.open(
-            ready.conninfo, max_connections=settings.max_connections, pooler_setting=settings.pooler
-        )
-        try:
-            yield IndexDatabase(settings, database)
-        finally:
-            await database.close()
+    run_on_index(lambda opened: _build_hnsw(opened, model, vectors), as_json=as_json)
 
 
 async def _status(opened: IndexDatabase, *, with_scopes: bool) -> CommandOutput:

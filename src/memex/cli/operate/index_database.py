@@ -1,0 +1,116 @@
+"""The database of the commands on the index: opened for one piece of work, and closed at its end."""
+
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memex.cli.output import CommandOutput, print_output, report_errors
+from memex.cli.session.session import check_local
+from memex.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from memex.settings import Settings
+    from memex.store.database import Database
+    from memex.store.upkeep.reindex import Kind
+    from memex.subagent.embedders.interface import Embedder
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeSelection:
+    """The scopes that a command works on: all of the database, those of a tenant, or one."""
+
+    tenant: str | None
+    kind: "Kind | None" = None
+    key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name for people."""
+        tenant = f"tenant {self.tenant!r}" if self.tenant else "the database"
+        if self.kind is None:
+            return tenant
+        if self.kind == "conversations":
+            return (
+                f"conversation of user {self.key!r} in {tenant}" if self.key else f"conversation in {tenant}"
+            )
+        return f"{self.kind} {self.key!r} in {tenant}" if self.key else f"{self.kind} files in {tenant}"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDatabase:
+    """A database, and the settings with which it was opened."""
+
+    settings: "Settings"
+    database: "Database"
+
+    def embedder(self, model: str | None) -> "Embedder":
+        """Return the embedder of a command.
+
+        Raises:
+            ValidationFailed: no embedder is named, the embedder is unknown or lacks packages, or the database
+                cannot store vectors.
+        """
+        from memex.wiring import embedder_of
+
+        self.require_vectors()
+        embedder = embedder_of(self.settings, model)
+        if embedder is None:
+            raise ValidationFailed(
+                "No embedder is set.",
+                hint="Set MEMEX_EMBEDDER, or name an embedder with --model, such as local.",
+            )
+        return embedder
+
+    def require_vectors(self) -> None:
+        """Raise ValidationFailed if the database cannot store vectors."""
+        if not self.database.has_vectors:
+            raise ValidationFailed(
+                "This database holds no vectors: search is by words alone.",
+                hint="`memex doctor` says what it needs for them.",
+            )
+
+
+def run_on_index(work: Callable[[IndexDatabase], Awaitable[CommandOutput]], *, as_json: bool) -> None:
+    """Do a piece of work on the database, and print what it returns."""
+    import asyncio
+    import os
+    import signal
+
+    # Exit at once and silently. Vectors that were made stay, and the next run finds the rest.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+    with report_errors(as_json=as_json):
+        shown = asyncio.run(_with_database(work))
+    print_output(shown, as_json=as_json)
+
+
+async def _with_database(work: Callable[[IndexDatabase], Awaitable[CommandOutput]]) -> CommandOutput:
+    async with _open() as opened:
+        return await work(opened)
+
+
+@asynccontextmanager
+async def _open() -> AsyncIterator[IndexDatabase]:
+    import asyncio
+    import gc
+
+    from memex import logging, postgres
+    from memex.settings import read_settings
+
+    settings = read_settings()
+    check_local(settings)
+    # A log line for each batch would disturb the progress bar.
+    logging.configure("warning" if sys.stderr.isatty() else settings.log_level)
+    started = postgres.start_in_background(settings)
+    from memex.store.database import Database  # loads while the database starts
+
+    gc.enable()
+    with closing(await asyncio.wrap_future(started)) as ready:
+        database = await Database.open(
+            ready.conninfo, max_connections=settings.max_connections, pooler_setting=settings.pooler
+        )
+        try:
+            yield IndexDatabase(settings, database)
+        finally:
+            await database.close()
