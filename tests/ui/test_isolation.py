@@ -1,5 +1,6 @@
 """Who gets what on which page: one table, compared with the app's own routes and tried cell by cell."""
 
+import json
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from tests.ui.conftest import Site, Visitor
 from memex.evals.runs import store
 from memex.http.app import create_app
 from memex.service.evals.runs import Run
+from memex.store.conversations.records import make_conversation_id
 from memex.store.identity.tenants import ensure_tenant
 from memex.ui.security import TOKEN_FIELD
 
@@ -22,6 +24,9 @@ NOTE = "user/note.md"
 CALL = "call-of-alice"
 SHOWN = "dry-run-of-alice"
 IMPORT = "import-of-alice"
+DELETION = "deletion-of-alice"
+CHAT = make_conversation_id("chatgpt", "", "chat")
+OLD_CHAT = make_conversation_id("chatgpt", "", "old")
 OWNERS = ("alice", "admin as alice")
 OTHERS = ("bob", "admin", "their admin as alice")
 KEYLESS = ("stranger", "old cookie")
@@ -76,6 +81,13 @@ PAGES: dict[str, Row] = {
     "POST /ui/ask/remember": Row(200, form={"text": "I prefer oolong tea."}, of_admin=422),
     "POST /ui/ask/remember/write": Row(404, form={"dry_run_id": SHOWN}),
     "GET /ui/search": Row(200, {"query": "word again"}),
+    "GET /ui/conversations": Row(200, {"query": "word again"}),
+    "GET /ui/conversations/timeline": Row(200),
+    "GET /ui/conversations/thread": Row(404, {"id": CHAT}),
+    "GET /ui/conversations/sources": Row(200),
+    "GET /ui/conversations/delete": Row(404, {"id": CHAT}),
+    "POST /ui/conversations/delete": Row(404, form={"id": CHAT, "counted": "1-1-24"}),
+    "GET /ui/conversations/deleted": Row(404, {"id": DELETION}),
     "GET /ui/review": Row(200),
     "POST /ui/review/decide": Row(303, form={"decision": "apply secret:none"}),
     "POST /ui/review/undo": Row(404, form={"decided": CALL}),
@@ -160,6 +172,7 @@ class House:
             },
         )
         assert shown.is_success, shown.text
+        self._keep_conversations()
         old = home.visitor(bound_to="alice")
         old.get("/ui/memory")
         kept = old.secret
@@ -175,6 +188,21 @@ class House:
             "admin as alice": self._looking_at_alice(home),
             "their admin as alice": self._looking_at_alice(theirs),
         }
+
+    def _keep_conversations(self) -> None:
+        """Give alice a conversation, and the receipt of another one that she deleted."""
+        said = {"id": "1", "role": "user", "text": f"The word is {WORD}."}
+        lines = [
+            {"kind": "chatgpt", "label": WORD, "skipped": {WORD: 1}},
+            {"id": "chat", "title": f"{WORD} again", "messages": [said]},
+            {"id": "old", "title": WORD, "messages": [said]},
+        ]
+        body = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+        assert self.alice_api.post("/v1/conversations", content=body).is_success
+        gone = self.alice_api.delete(
+            f"/v1/conversations/{OLD_CHAT}", headers={"Memex-Tool-Call-Id": DELETION}
+        )
+        assert gone.is_success, gone.text
 
     async def _keep_run(self, home: Site, run_id: str) -> None:
         assert home.served.service is not None
@@ -196,6 +224,11 @@ class House:
             return visitor.get(path, params=row.query)
         visitor.get("/ui/memory/new")
         return visitor.post(path, row.form | ({TOKEN_FIELD: token} if token is not None else {}))
+
+    def conversations(self) -> list[str]:
+        """Return the ids of the conversations of alice."""
+        listed = self.alice_api.get("/v1/conversations").json()["conversations"]
+        return [one["id"] for one in listed]
 
     def versions(self) -> list[dict[str, object]]:
         """Return the versions of the note, as alice sees them."""
@@ -253,6 +286,7 @@ def test_nobody_sees_or_changes_what_is_not_theirs(house: House, route: str) -> 
         assert WORD not in answer.text, who
 
     assert house.versions() == before
+    assert house.conversations() == [CHAT]
 
 
 def test_the_owners_change_what_is_theirs(new_site: Callable[[], Site]) -> None:

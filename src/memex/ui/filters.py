@@ -1,6 +1,6 @@
 """What narrows a list: the query of its address, and the place where a page of the list begins."""
 
-from datetime import datetime
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
@@ -38,3 +38,18 @@ def time_in(text: str) -> datetime | None:
             f"{text[:100]!r} is not a time.", hint="Write a time such as 2026-11-22T09:30."
         )
     return time
+
+
+def day_in(text: str, *, is_end: bool = False) -> datetime | None:
+    """Return when the day that a field names begins or ends, in UTC; None for an empty field.
+
+    Raises:
+        ValidationFailed: it is no day.
+    """
+    if not text:
+        return None
+    try:
+        begin = datetime.combine(date.fromisoformat(text), time.min, UTC)
+        return begin + timedelta(days=1) if is_end else begin
+    except (ValueError, OverflowError):
+        raise ValidationFailed(f"{text[:40]!r} is no day.", hint="Write a day such as 2026-11-22.") from None

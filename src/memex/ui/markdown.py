@@ -109,15 +109,32 @@ def render_text(text: str, path: str, targets: Sequence[str], title: str | None 
         del tokens[:3]
     _mark_sections(tokens, env["sections"])
     _draw_boxes(tokens)
-    html = parser.renderer.render(tokens, parser.options, env)
-    clean = nh3.clean(
-        html,
-        tags=set(TAGS),
-        attributes=ATTRIBUTES,
-        url_schemes=SCHEMES,
-        link_rel="noopener noreferrer nofollow",
-    )
-    return RenderedText(fields, Markup(clean), tuple(env["sections"]), is_laid_out=True)  # noqa: S704  # cleaned above
+    body_html = _clean(parser.renderer.render(tokens, parser.options, env))
+    return RenderedText(fields, body_html, tuple(env["sections"]), is_laid_out=True)
+
+
+def render_message(text: str, parent_level: int) -> RenderedText:
+    """Return a message of a conversation as a page shows it: only its links to sites are links.
+
+    Args:
+        text: the message; line breaks in it stay.
+        parent_level: of the heading under which it stands; its own headings come below that.
+    """
+    body = reveal_hidden(text)
+    if len(body) > MAX_CHARS:
+        return stored_text(text)
+    parser = _message_parser()
+    tokens = parser.parse(body)
+    _draw_boxes(tokens)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1]) + parent_level, 6)}"
+    return RenderedText({}, _clean(parser.renderer.render(tokens, parser.options, {})), (), is_laid_out=True)
+
+
+def render_messages(texts: Sequence[str], parent_level: int) -> list[RenderedText]:
+    """Return messages as a page shows them; see `render_message`."""
+    return [render_message(text, parent_level) for text in texts]
 
 
 def stored_text(text: str) -> RenderedText:
@@ -126,14 +143,38 @@ def stored_text(text: str) -> RenderedText:
     return RenderedText({}, body, (), is_laid_out=False)
 
 
+def _clean(html: str) -> Markup:
+    """Return HTML with no other elements, attributes and addresses than those that a text may have."""
+    clean = nh3.clean(
+        html,
+        tags=set(TAGS),
+        attributes=ATTRIBUTES,
+        url_schemes=SCHEMES,
+        link_rel="noopener noreferrer nofollow",
+    )
+    return Markup(clean)  # noqa: S704  # cleaned above
+
+
 @cache
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
-    parser.enable(["table", "strikethrough"])
+    parser = _new_parser(has_breaks=False)
     parser.inline.ruler.before("link", "wiki_link", links.read_wiki_link)
     parser.add_render_rule("wiki_link", _render_wiki_link)
-    parser.add_render_rule("image", _render_image)
     parser.add_render_rule("link_open", _render_link_open)
+    return parser
+
+
+@cache
+def _message_parser() -> MarkdownIt:
+    parser = _new_parser(has_breaks=True)
+    parser.add_render_rule("link_open", _render_link_of_message)
+    return parser
+
+
+def _new_parser(*, has_breaks: bool) -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING, "breaks": has_breaks})
+    parser.enable(["table", "strikethrough"])
+    parser.add_render_rule("image", _render_image)
     return parser
 
 
@@ -206,11 +247,22 @@ def _render_link_open(
     if href.startswith("#"):
         return f'<a href="#{escape(heading_anchor(href[1:]))}">'
     if _SCHEME.match(href):
-        return f'<a class="external" href="{escape(href)}" title="{escape(href)}">'
+        return _external(href)
     targets, anchor = links.destination_parts(href, env["path"])
     if not targets:
         return '<a class="missing">'
     return _opening(env, targets, anchor, href.partition("#")[0])
+
+
+def _render_link_of_message(
+    _: RendererHTML, tokens: Sequence[Token], index: int, __: OptionsDict, ___: EnvType
+) -> str:
+    href = str(tokens[index].attrGet("href") or "")
+    return _external(href) if _SCHEME.match(href) else f'<a title="{escape(href)}">'
+
+
+def _external(href: str) -> str:
+    return f'<a class="external" href="{escape(href)}" title="{escape(href)}">'
 
 
 def _render_image(_: RendererHTML, tokens: Sequence[Token], index: int, __: OptionsDict, ___: EnvType) -> str:

@@ -16,6 +16,7 @@ from memex.ui.pages import (
     static,
 )
 from memex.ui.pages.calls import call, calls, case, comparing
+from memex.ui.pages.conversations import deleting, finding, reading
 from memex.ui.pages.evals import runs
 from memex.ui.pages.first_minute import connect, demo, vault_import
 from memex.ui.pages.people import erasures, keys, projects, users
@@ -35,6 +36,9 @@ def routers() -> tuple[APIRouter, ...]:
         search.router,
         ask.router,
         remember.router,
+        finding.router,
+        reading.router,
+        deleting.router,
         calls.router,
         call.router,
         case.router,

@@ -217,6 +217,10 @@ PACKAGES = (
                 "icons/message-circle.svg",
                 "f860e1d10b921835f47906735523b0bbebbdde7a91b0af00f8f8c8dd90416ec1",
             ),
+            "icons/messages-square.svg": (
+                "icons/messages-square.svg",
+                "cd52e34fd65e4a3d01f1c2116dcfdc780d434702ee0598c48f13962399301af0",
+            ),
             "icons/play.svg": (
                 "icons/play.svg",
                 "a2799f8732418080c1c0cc7dcfe59036cef20fb68191f236c8af163189e84355",

@@ -115,7 +115,8 @@ async def delete(
             ],
             dry_run=arguments.dry_run,
         )
-        logged = {"conversations": [one.conversation_id for one in gone], "messages": result.messages}
+        logged = {"conversations": [one.conversation_id for one in gone]}
+        logged |= {"messages": result.messages, "text_bytes": result.text_bytes}
         status: Status = "dry_run" if arguments.dry_run else "answered"
         await log.add(status, CallAnswer(result.body(), arguments.canonical(), logged))
     return result.model_copy(update={"tool_call_id": log.call.request.tool_call_id})

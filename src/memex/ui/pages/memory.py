@@ -1,13 +1,12 @@
 """The files of a memory: mounts and folders, and a list with filters."""
 
-from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any
 
 from fastapi import Query, Response
 
 from memex.errors import InvalidPath, ProjectNotFound, UnknownMount, ValidationFailed
 from memex.service.vaults.browsing import KINDS
-from memex.ui.filters import ListFilters, LongText
+from memex.ui.filters import ListFilters, LongText, day_in
 from memex.ui.page import Page, PageRequest, page_router
 from memex.ui.pages.first_minute.connect import OWN_PROGRAM, connect_values
 
@@ -57,8 +56,8 @@ async def _browse(page: PageRequest, query: FileListFilters) -> dict[str, Any]:
         "kind": query.kind or None,
         "tag": query.tag or None,
         "actor": query.actor or None,
-        "since": _day(query.since),
-        "until": _day(query.until, is_end=True),
+        "since": day_in(query.since),
+        "until": day_in(query.until, is_end=True),
         "pinned": query.pinned == "true",
         "limit": FILES,
         "cursor": query.cursor,
@@ -69,14 +68,3 @@ async def _browse(page: PageRequest, query: FileListFilters) -> dict[str, Any]:
         if not page.is_partial:
             raise
         return NOTHING  # who types has not finished the path
-
-
-def _day(given: str, *, is_end: bool = False) -> datetime | None:
-    """Return when a day begins or ends, in UTC; raises ValidationFailed."""
-    if not given:
-        return None
-    try:
-        begin = datetime.combine(date.fromisoformat(given), time.min, UTC)
-        return begin + timedelta(days=1) if is_end else begin
-    except (ValueError, OverflowError):
-        raise ValidationFailed(f"{given[:40]!r} is no day.", hint="Write a day such as 2026-11-22.") from None
