@@ -115,7 +115,7 @@ async def delete(
             ],
             dry_run=arguments.dry_run,
         )
-        logged = {"conversations": [one.conversation_id for one in gone]}
+        logged: dict[str, Any] = {"conversations": [one.conversation_id for one in gone]}
         logged |= {"messages": result.messages, "text_bytes": result.text_bytes}
         status: Status = "dry_run" if arguments.dry_run else "answered"
         await log.add(status, CallAnswer(result.body(), arguments.canonical(), logged))

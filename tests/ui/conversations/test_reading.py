@@ -1,93 +1,21 @@
-"""The pages of conversations: finding what was said, reading a thread, time, sources, and deleting."""
+"""Finding what was said, reading a thread, conversations by time, and their sources."""
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-import pytest
-from playwright.sync_api import Browser
-from tests.ui.browser import NARROW, signed_in
-from tests.ui.conftest import Site, Visitor
-from tests.ui.test_hostile_notes import BY_HAND, IS_WHOLE
-
-FIND = "/ui/conversations"
-THREAD = "/ui/conversations/thread"
-SOURCE = {
-    "kind": "chatgpt",
-    "label": "Work",
-    "account": "nora@example.org",
-    "skipped": {"hidden": 3, "odd": 1},
-}
-
-
-def message(number: int, text: str, **more: Any) -> dict[str, Any]:
-    """Return a message; people and assistants take turns."""
-    said = {"said_at": f"2026-03-02T09:{number % 60:02}:00+00:00"} if number < 60 else {}
-    return (
-        {"id": f"m{number}", "role": "assistant" if number % 2 == 0 else "user", "text": text} | said | more
-    )
-
-
-def conversation(name: str, title: str, texts: Sequence[str], **more: Any) -> dict[str, Any]:
-    """Return a conversation of some texts."""
-    return {
-        "id": name,
-        "title": title,
-        "messages": [message(number, text) for number, text in enumerate(texts, start=1)],
-    } | more
-
-
-QUEUE = conversation(
-    "queue",
-    "Choosing a queue",
-    [
-        "Kafka or Postgres for a small job queue?",
-        "Postgres, with **skip locked**:\n\n```sql\nselect 1\n```\n\n[docs](https://other.example/x) [[note]]",
-        "And retries?",
-        "Use exponential backoff.",
-    ],
-    project="Billing",
+from tests.ui.conftest import Site
+from tests.ui.conversations.planted import (
+    BRANCHED,
+    FIND,
+    LONG,
+    QUEUE,
+    THREAD,
+    conversation,
+    link,
+    numbers,
+    put,
+    shown,
 )
-BRANCHED = {
-    "id": "tea",
-    "title": "Tea",
-    "messages": [
-        message(1, "How hot for oolong?"),
-        message(2, "Seventy degrees, says the gyokuro table.", parent="m1", on_path=False),
-        message(3, "Ninety degrees.", parent="m1", role="assistant"),
-    ],
-}
-LONG = conversation("long", "A long one", [f"Line {number} of the marathon." for number in range(1, 101)])
-
-
-def put(
-    site: Site, *conversations: Mapping[str, Any], source: Mapping[str, Any] = SOURCE, user: str = "alice"
-) -> list[str]:
-    """Store conversations of a user; return their ids."""
-    lines = "".join(f"{json.dumps(one)}\n" for one in (source, *conversations))
-    stored = site.api(bound_to=user).post("/v1/conversations", content=lines.encode())
-    assert stored.is_success, stored.text
-    return [one["id"] for one in stored.json()["conversations"]]
-
-
-def shown(visitor: Visitor, path: str, **query: Any) -> str:
-    """Return the page at an address."""
-    answer = visitor.get(path, params=query)
-    assert answer.status_code == 200, answer.text
-    return answer.text
-
-
-def numbers(page: str) -> list[int]:
-    """Return the numbers of the messages of a thread."""
-    return [int(number) for number in re.findall(r'<article class="said[^"]*" id="m(\d+)"', page)]
-
-
-def link(page: str, words: str) -> str:
-    """Return where the link with some words leads."""
-    found = re.search(rf'href="([^"]*)"[^>]*>(?:<svg.*?</svg>)? ?{words}', page)
-    assert found is not None, words
-    return found[1].replace("&amp;", "&")
 
 
 def test_a_hit_shows_its_words_and_why_it_is_there(site: Site) -> None:
@@ -247,49 +175,6 @@ def test_nothing_imported_yet_says_how(site: Site) -> None:
         assert "Name the user in the menu" in shown(admin, path), path
 
 
-def deletion(visitor: Visitor, **asked: str) -> tuple[str, dict[str, str]]:
-    """Return the page that says what would go, and the fields of its form."""
-    page = shown(visitor, "/ui/conversations/delete", **asked)
-    fields = re.findall(r'name="(id|source|before|counted)" value="([^"]*)"', page)
-    return page, dict(fields)
-
-
-def test_deleting_says_first_what_goes_and_then_gives_a_receipt(site: Site) -> None:
-    """A conversation, all of a source, or what is older than a day; the receipt has an address."""
-    put(site, QUEUE, BRANCHED, LONG)
-    put(site, conversation("c", "Of codex", ["x"]), source={"kind": "codex"})
-    alice, api = site.visitor(bound_to="alice"), site.api(bound_to="alice")
-
-    def left() -> set[str]:
-        return {one["title"] for one in api.get("/v1/conversations").json()["conversations"]}
-
-    page, form = deletion(alice, source="codex")
-    assert "This cannot be undone." in page
-    assert "Of codex" in page
-    assert left() == {"Choosing a queue", "Tea", "A long one", "Of codex"}
-    done = alice.post("/ui/conversations/delete", form)
-    receipt = alice.get(done.headers["location"]).text
-    assert left() == {"Choosing a queue", "Tea", "A long one"}
-    assert "<dt>Conversations</dt><dd>1</dd>" in receipt
-    assert "Of codex" not in receipt
-    [tea] = [
-        one["id"] for one in api.get("/v1/conversations").json()["conversations"] if one["title"] == "Tea"
-    ]
-    alice.post("/ui/conversations/delete", deletion(alice, id=tea)[1])
-    assert left() == {"Choosing a queue", "A long one"}
-    assert alice.get(THREAD, params={"id": tea}).status_code == 404
-    page, form = deletion(alice, before="2026-03-03")
-    assert "<dt>Messages</dt><dd>104</dd>" in page
-    put(site, conversation("more", "Came meanwhile", ["x"]))
-    refused = alice.post("/ui/conversations/delete", form)
-    assert refused.status_code == 409
-    assert "Nothing was deleted." in refused.text
-    assert left() == {"Choosing a queue", "A long one", "Came meanwhile"}
-    alice.post("/ui/conversations/delete", deletion(alice, before="2026-03-03")[1])
-    assert left() == set()
-    assert "memex ingest FILE" in shown(alice, FIND, query="kafka")
-
-
 def test_what_names_nothing_has_a_page(site: Site) -> None:
     """Ids of others, ids that are none, days that are none, and forms without conditions: an error each."""
     [of_bob] = put(site, QUEUE, user="bob")
@@ -337,50 +222,3 @@ def test_an_administrator_who_looks_is_told_so_and_logged(site: Site) -> None:
     )
     looked = {one["tool"] for one in calls.json()["operations"] if one["principal"]["role"] == "admin"}
     assert {"conversation_read", "conversation_find", "conversation_sources"} <= looked, calls.text
-
-
-HOSTILE_SOURCE = {"kind": "messages", "label": BY_HAND[0], "account": BY_HAND[1], "skipped": {BY_HAND[2]: 1}}
-
-
-def put_hostile(site: Site) -> list[str]:
-    """Store conversations whose texts, titles, projects, authors, models and sources are hostile."""
-    everything = [
-        conversation(
-            f"hostile-{number}",
-            text[:900],
-            [text[:200_000]],
-            project=text[:200],
-        )
-        for number, text in enumerate(BY_HAND)
-    ]
-    for one in everything:
-        one["messages"][0] |= {"author": one["project"], "model": one["project"], "origin": one["title"]}
-    return put(site, *everything, source=HOSTILE_SOURCE)
-
-
-@pytest.mark.slow
-def test_hostile_texts_run_nothing(site: Site, in_browser: Callable[..., Any]) -> None:
-    """On each page that shows a text, a title or a source: no script runs, and the frame stays whole at 360 px."""
-    ids = put_hostile(site)
-
-    def look(browser: Browser) -> list[str]:
-        broken = []
-        with signed_in(browser, site, size=NARROW) as page:
-            for address in (
-                FIND,
-                f"{FIND}?query=alert+script+evil+style+svg+javascript&limit=100",
-                "/ui/conversations/timeline",
-                "/ui/conversations/sources",
-                "/ui/conversations/delete?before=2027-01-01",
-            ):
-                page.goto(address)
-                if not page.evaluate(IS_WHOLE):
-                    broken.append(address)
-            for number, one in enumerate(ids):
-                for more in ("", "&message=1&alone=true"):
-                    page.goto(f"{THREAD}?id={one}{more}")
-                    if page.locator("article.said").count() != 1 or not page.evaluate(IS_WHOLE):
-                        broken.append(f"{BY_HAND[number][:80]} {more}")
-        return broken
-
-    assert in_browser(look) == []
