@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.stateful import run_state_machine_as_test
 from tests.kit.http_service import Served, serving_http
+from tests.kit.json_lines import register_json_lines
 from tests.kit.zips import register_zip_bodies
 
 from memex.http.app import create_app
@@ -83,6 +84,7 @@ def _rounds(served: Served, sender: Sender, limits: settings) -> tuple[int, Iter
     import schemathesis
 
     register_zip_bodies()
+    register_json_lines()
     schema = schemathesis.openapi.from_dict(_document())
     schema.config.update(base_url=served.url)
     routes = [found.ok() for found in schema.get_all_operations()]

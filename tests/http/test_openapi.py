@@ -7,6 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from tests.kit.json_lines import register_json_lines
 from tests.kit.zips import register_zip_bodies
 
 from memex.http.app import create_app
@@ -35,14 +36,8 @@ def api() -> Any:
     import schemathesis  # a second of loading
 
     register_zip_bodies()
-    schemathesis.serializer("application/x-ndjson")(_json_lines)
+    register_json_lines()
     return schemathesis.openapi.from_dict(DOCUMENT)
-
-
-def _json_lines(_: Any, value: Any) -> bytes:
-    """Return what was generated for a body of JSON lines as it is: nearly always no JSON."""
-    generated = getattr(value, "data", value)
-    return generated.encode(errors="replace") if isinstance(generated, str) else bytes(generated)
 
 
 @pytest.fixture(scope="module")
